@@ -1,0 +1,50 @@
+# Every target needs only Python 3.11+ and make: it builds .venv and installs what it uses.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_FLAGS := --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -q -n 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow bench lint types format docs clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install $(PIP_FLAGS) --upgrade pip
+
+# One stamp per set of extras: it is renewed when pyproject.toml changes, so nothing is installed twice.
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.installed-all  ## cluster an embedded set of covariance matrices and draw the result
+	$(BIN)/homothety demo -o demo-output
+
+test: lint types $(VENV)/.installed-dev  ## lint, types and the tests CI runs
+	$(PYTEST) -m "not slow"
+
+test-slow: $(VENV)/.installed-dev  ## the long statistical tests and the accuracy table
+	$(PYTEST) -m slow
+
+bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes docs/benchmarks.md
+	$(BIN)/python -m benchmarks.run
+
+lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev  ## mypy, strict
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev  ## let ruff fix what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed-docs  ## build the documentation, warnings as errors
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+clean:  ## remove everything make has built
+	rm -rf $(VENV) demo-output docs/_build .pytest_cache .mypy_cache .ruff_cache

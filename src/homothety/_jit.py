@@ -1,0 +1,19 @@
+"""The one decorator that compiles: every kernel uses it, so the flags are chosen in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numba
+
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+
+def jit(function: Kernel) -> Kernel:
+    """Compile a kernel on first use and cache it on disk.
+
+    No fastmath: minus infinity is a value here. No parallel loops: chains already run one per core. The lock is
+    released, so threads can run kernels side by side.
+    """
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]

@@ -1,0 +1,25 @@
+"""Every error and warning the library raises of its own, so that callers can catch them by name."""
+
+
+class InputError(ValueError):
+    """Input that cannot be used; the message names the item, what was found, what is needed and what to do."""
+
+
+class NotSPDError(InputError):
+    """A matrix that has to be symmetric positive definite and is not."""
+
+
+class HomothetyWarning(UserWarning):
+    """Base of all warnings of this library."""
+
+
+class FlooredEigenvaluesWarning(HomothetyWarning):
+    """Some eigenvalues were too small to take ratios of and were raised to the floor."""
+
+
+class EmbeddingWarning(HomothetyWarning):
+    """The similarity carries so little structure that its spectral embedding says next to nothing."""
+
+
+class ShortChainWarning(HomothetyWarning):
+    """A chain was too short for what was asked of it."""

@@ -1,0 +1,35 @@
+"""Fixtures every test can use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def shared_data_folder() -> Path:
+    """Folder of the paper's own data sets: HOMOTHETY_DATA, or beside the repository."""
+    return Path(os.environ.get("HOMOTHETY_DATA", REPOSITORY.parent / "shared" / "data"))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20260101)
+
+
+@pytest.fixture
+def shared_data():
+    """Return a function that loads one of the paper's data files, or skips the test where it is absent."""
+
+    def load(name: str):
+        path = shared_data_folder() / name
+        if not path.exists():
+            pytest.skip(f"{name} is not here: set HOMOTHETY_DATA to the folder of the paper's data")
+        with np.load(path, allow_pickle=False) as archive:
+            return dict(archive)
+
+    return load
