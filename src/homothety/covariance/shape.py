@@ -1,0 +1,81 @@
+"""Coordinates in which covariance matrices are ordinary points: of their shape alone, or of the whole matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import helmert
+
+from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues, floored_covariances
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray
+
+
+def shape_coordinates(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:
+    """Return the shape of each matrix as a point, free of rotation and scale.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_matrices, n_dims, n_dims)
+        Symmetric positive definite matrices.
+    floor : float
+        Relative floor of the eigenvalues, see `eigenvalues`.
+    name : str
+        What the messages call the stack.
+
+    Returns
+    -------
+    coordinates : ndarray of shape (n_matrices, n_dims - 1)
+        Logarithms of the axis lengths (half the logarithms of the eigenvalues, ascending), centred per matrix and
+        written in an orthonormal basis of what is left, Helmert's. A sphere is the origin.
+
+    Notes
+    -----
+    The Euclidean distance of two rows divided by the root of n_dims is the root of the SPCM dissimilarity of variant
+    ``"log"``. The axes of a nearly spherical matrix swap rank under noise, so that points cannot cross the walls of the
+    cone of ascending spectra: clusters near spheres are not Gaussian there.
+
+    Examples
+    --------
+    >>> shape_coordinates([np.diag([1.0, 4.0]), np.diag([36.0, 9.0])]).round(4)
+    array([[-0.4901],
+           [-0.4901]])
+    """
+    log_lengths = np.log(eigenvalues(X, floor=floor, name=name)) / 2
+    # Helmert's rows are orthogonal to constants only up to rounding, which a large common scale would magnify.
+    centred = log_lengths - log_lengths.mean(axis=1, keepdims=True)
+    return np.ascontiguousarray(centred @ helmert(centred.shape[1]).T)
+
+
+def log_euclidean_coordinates(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:
+    """Return each matrix as the vector of its logarithm, so that Euclidean distance is the log-Euclidean one.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_matrices, n_dims, n_dims)
+        Symmetric positive definite matrices.
+    floor : float
+        Relative floor of the eigenvalues, see `eigenvalues`.
+    name : str
+        What the messages call the stack.
+
+    Returns
+    -------
+    coordinates : ndarray of shape (n_matrices, n_dims * (n_dims + 1) / 2)
+        Upper triangle of the matrix logarithm, row by row, off-diagonal entries times the root of two.
+
+    Examples
+    --------
+    >>> log_euclidean_coordinates([np.diag([1.0, np.exp(2.0)])]).round(12)
+    array([[0., 0., 2.]])
+    """
+    spectra, vectors = np.linalg.eigh(floored_covariances(X, floor=floor, name=name))
+    logarithms = (vectors * np.log(spectra)[:, np.newaxis, :]) @ vectors.swapaxes(-1, -2)
+    rows, columns = np.triu_indices(spectra.shape[1])
+    # An off-diagonal entry occurs twice in the Frobenius norm and once here.
+    weights = np.where(rows == columns, 1.0, np.sqrt(2.0))
+    return np.ascontiguousarray(logarithms[:, rows, columns] * weights)

@@ -1,0 +1,283 @@
+"""Distances and similarities between all pairs of covariance matrices, by name of the measure or by your own function.
+
+The standard measures are distances; clustering wants similarities. The map between them, which the paper leaves open,
+is ``exp(-d**2 / (2 * sigma**2))`` with sigma the median distance: half of all pairs are then more similar than 0.61.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+
+from homothety.arrays import FloatArray
+from homothety.covariance._pairs import called_pairs, euclidean_pairs, log_ratio_pairs, spcm_pairs
+from homothety.covariance.measures import (
+    airm_of_log_ratios,
+    axis_lengths,
+    jbld_of_log_ratios,
+    kldm_of_log_ratios,
+    similarity_from_spcm,
+)
+from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates
+from homothety.covariance.spectra import DEFAULT_FLOOR, check_covariances, eigenvalues, floored_covariances
+from homothety.covariance.variants import SPCMVariant, resolve_variant
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Measure: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
+
+MEASURES = ("spcm", "bspcm", "airm", "lerm", "kldm", "jbld")
+_SPCM = ("spcm", "bspcm")
+_FORMS_OF_LOG_RATIOS = {"airm": airm_of_log_ratios, "kldm": kldm_of_log_ratios, "jbld": jbld_of_log_ratios}
+_DIVERGENCES = ("kldm", "jbld")
+_NEGLIGIBLE = 1e-8  # a distance of the standard measures that rounding alone can make
+
+
+def pairwise_distance(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    measure: Measure = "spcm",
+    variant: str | SPCMVariant = "paper",
+    floor: float = DEFAULT_FLOOR,
+) -> FloatArray:
+    """Return how different every matrix of `X` is from every matrix of `Y`, or from every other of `X`.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_matrices, n_dims, n_dims)
+        Symmetric positive definite matrices.
+    Y : array_like of shape (n_others, n_dims, n_dims), optional
+        Others to compare with; `X` itself if left out.
+    measure : {"spcm", "airm", "lerm", "kldm", "jbld"} or callable
+        The formula (``"bspcm"`` is taken for ``"spcm"``), or a function of two matrices that returns their distance:
+        symmetric, not negative, zero for equal matrices.
+    variant : str or SPCMVariant
+        Reading of SPCM; other measures have none.
+    floor : float
+        Relative floor of the eigenvalues, see `eigenvalues`. Callables get the matrices without it.
+
+    Returns
+    -------
+    distance : ndarray of shape (n_matrices, n_matrices) or (n_matrices, n_others)
+        Without `Y` exactly symmetric, with an exact zero diagonal.
+
+    Notes
+    -----
+    SPCM is a pseudo-semimetric: zero between matrices of equal shape, without triangle inequality. With the spreads
+    ``"variance"`` (the paper's) and ``"std"`` it is not scale-free: between different shapes it grows with the relative
+    scale of the two matrices. KLDM and JBLD are divergences, in the place of squared distances.
+
+    SPCM costs O(M N^3 + M^2 N) time, LERM O(M N^3 + M^2 N^2), the others O(M^2 N^3); memory is that of the result plus
+    working space that does not grow with M^2 N.
+
+    Examples
+    --------
+    >>> X = [np.diag([1.0, 4.0, 9.0]), np.diag([1.0, 1.0, 4.0]), np.diag([18.0, 2.0, 8.0])]
+    >>> pairwise_distance(X).round(4)
+    array([[0.    , 0.1667, 0.    ],
+           [0.1667, 0.    , 0.3333],
+           [0.    , 0.3333, 0.    ]])
+    """
+    check_measure(measure)
+    if callable(measure):
+        return called_pairs(measure, *_of_both(check_covariances, X, Y))
+    if measure in _SPCM:
+        return _spcm(X, Y, resolve_variant(variant), floor)
+    if measure == "lerm":
+        return euclidean_pairs(*_of_both(partial(log_euclidean_coordinates, floor=floor), X, Y))
+    return log_ratio_pairs(_FORMS_OF_LOG_RATIOS[measure], *_of_both(partial(floored_covariances, floor=floor), X, Y))
+
+
+def pairwise_similarity(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    measure: Measure = "bspcm",
+    variant: str | SPCMVariant = "paper",
+    tolerance: float = 1.0,
+    bandwidth: float | None = None,
+    floor: float = DEFAULT_FLOOR,
+) -> FloatArray:
+    """Return how similar every matrix of `X` is to every matrix of `Y`, or to every other of `X`.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_matrices, n_dims, n_dims)
+        Symmetric positive definite matrices.
+    Y : array_like of shape (n_others, n_dims, n_dims), optional
+        Others to compare with; `X` itself if left out.
+    measure : {"bspcm", "airm", "lerm", "kldm", "jbld"} or callable
+        The formula (``"spcm"`` is taken for ``"bspcm"``), or a function of two matrices that returns their *distance*.
+    variant : str or SPCMVariant
+        Reading of SPCM, including its map to similarity; other measures have none.
+    tolerance : float
+        The paper's tau, for SPCM only. A larger tolerance *lowers* every similarity below one (the paper's prose has it
+        the other way round, its formula does not).
+    bandwidth : float, optional
+        The sigma of ``exp(-d**2 / (2 * sigma**2))``, for all measures but SPCM (d squared is the divergence itself for
+        KLDM and JBLD). By default the median distance within `X`, also when `Y` is given: pass
+        `similarity_bandwidth` of the training matrices to compare new ones with them.
+    floor : float
+        Relative floor of the eigenvalues, see `eigenvalues`. Callables get the matrices without it.
+
+    Returns
+    -------
+    similarity : ndarray of shape (n_matrices, n_matrices) or (n_matrices, n_others)
+        Values in [0, 1]. Without `Y` exactly symmetric, with an exact unit diagonal. In general indefinite.
+
+    See Also
+    --------
+    pairwise_distance : What the similarity is a decreasing function of; its notes on scale hold here too.
+
+    Examples
+    --------
+    >>> X = [np.diag([1.0, 4.0, 9.0]), np.diag([1.0, 1.0, 4.0]), np.diag([18.0, 2.0, 8.0])]
+    >>> pairwise_similarity(X).round(4)
+    array([[1.    , 0.8425, 1.    ],
+           [0.8425, 1.    , 0.7279],
+           [1.    , 0.7279, 1.    ]])
+    >>> pairwise_similarity(X, variant="log").round(4)
+    array([[1.    , 0.4261, 1.    ],
+           [0.4261, 1.    , 0.4261],
+           [1.    , 0.4261, 1.    ]])
+    """
+    if measure in _SPCM:
+        if bandwidth is not None:
+            raise InputError(
+                f"bandwidth is {bandwidth} but measure {measure!r} has none. Use tolerance, or a variant's rate."
+            )
+        return _spcm(X, Y, resolve_variant(variant), floor, tolerance)
+    if bandwidth is None and Y is not None:
+        bandwidth = similarity_bandwidth(X, measure=measure, floor=floor)
+    distance = _root_of_divergence(pairwise_distance(X, Y, measure=measure, floor=floor), measure)
+    if bandwidth is None:
+        bandwidth = _median_distance(distance, measure) if len(distance) > 1 else 1.0
+    return gaussian_similarity(distance, bandwidth)
+
+
+def similarity_bandwidth(X: ArrayLike, *, measure: Measure, floor: float = DEFAULT_FLOOR) -> float:
+    """Return the sigma that `pairwise_similarity` chooses for these matrices.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_matrices, n_dims, n_dims)
+        At least two symmetric positive definite matrices.
+    measure : {"airm", "lerm", "kldm", "jbld"} or callable
+        As for `pairwise_similarity`; SPCM has no bandwidth.
+    floor : float
+        Relative floor of the eigenvalues, see `eigenvalues`.
+
+    Returns
+    -------
+    bandwidth : float
+        Median distance between different matrices of the list (root of the divergence for KLDM and JBLD). Where that
+        is zero, because most matrices are copies, the median of the distances that are not; one if all are zero.
+
+    Examples
+    --------
+    >>> X = [np.diag([1.0, 1.0]), np.diag([1.0, np.e]), np.diag([1.0, np.e**3])]
+    >>> round(similarity_bandwidth(X, measure="airm"), 12)
+    2.0
+    """
+    if measure in _SPCM:
+        raise InputError(f"measure {measure!r} has no bandwidth: its similarity depends on two matrices only.")
+    distance = _root_of_divergence(pairwise_distance(X, measure=measure, floor=floor), measure)
+    if len(distance) < 2:
+        raise InputError("X holds one matrix: there is no distance to take a bandwidth from. Pass bandwidth.")
+    return _median_distance(distance, measure)
+
+
+def gaussian_similarity(distance: ArrayLike, bandwidth: float) -> FloatArray:
+    """Return ``exp(-distance**2 / (2 * bandwidth**2))``.
+
+    Parameters
+    ----------
+    distance : array_like of any shape
+        Not negative; infinity gives 0.
+    bandwidth : float
+        Positive.
+
+    Returns
+    -------
+    similarity : ndarray, same shape
+        In [0, 1].
+    """
+    if not 0 < bandwidth < np.inf:
+        raise InputError(f"bandwidth is {bandwidth}, needed a positive finite number.")
+    with np.errstate(over="ignore"):
+        scaled = np.asarray(distance, dtype=np.float64) / bandwidth
+        return np.asarray(np.exp(-np.square(scaled) / 2))
+
+
+def check_measure(measure: object) -> None:
+    """Raise unless `measure` is callable or one of the known names, which the message lists."""
+    if not callable(measure) and measure not in MEASURES:
+        known = ", ".join(repr(name) for name in MEASURES)
+        raise InputError(f"measure is {measure!r}, needed one of {known}, or a function of two matrices.")
+
+
+def _spcm(
+    X: ArrayLike, Y: ArrayLike | None, variant: SPCMVariant, floor: float, tolerance: float | None = None
+) -> FloatArray:
+    """Return SPCM dissimilarities, or with a tolerance their similarities."""
+    if variant.dispersion == "log":
+        return _spcm_of_logs(X, Y, variant, floor, tolerance)
+    spectra, other_spectra = _of_both(partial(eigenvalues, floor=floor), X, Y)
+    strength = None if tolerance is None else variant.strength(spectra.shape[1], tolerance)
+    others = None if other_spectra is None else axis_lengths(other_spectra, variant)
+    return spcm_pairs(axis_lengths(spectra, variant), others, variant, strength)
+
+
+def _spcm_of_logs(
+    X: ArrayLike, Y: ArrayLike | None, variant: SPCMVariant, floor: float, tolerance: float | None
+) -> FloatArray:
+    """Return variances of log ratios, or their similarities: squared distances of shape coordinates, up to a factor."""
+    points, others = _of_both(partial(shape_coordinates, floor=floor), X, Y)
+    n_dims = points.shape[1] + 1
+    # Shape coordinates are logarithms of root eigenvalues; those of the eigenvalues are twice as long.
+    factor = (1 if variant.length == "sqrt" else 4) / (n_dims - variant.ddof)
+    dissimilarity = euclidean_pairs(points, others, squared=True) * factor
+    if tolerance is None:
+        return dissimilarity
+    return similarity_from_spcm(dissimilarity, n_dims, variant=variant, tolerance=tolerance)
+
+
+def _root_of_divergence(distance: FloatArray, measure: Measure) -> FloatArray:
+    return np.sqrt(distance) if measure in _DIVERGENCES else distance
+
+
+def _median_distance(distance: FloatArray, measure: Measure) -> float:
+    """Return the median off the diagonal, over the non-zero distances if it is zero; one if all are zero."""
+    between = distance[~np.eye(len(distance), dtype=bool) & np.isfinite(distance)]
+    # Nothing is known of the units of a callable, so that only an exact zero is zero there.
+    zero = 0.0 if callable(measure) else _NEGLIGIBLE
+    positive = between[between > zero]
+    if len(positive) == 0:
+        return 1.0
+    median = np.median(between)
+    return float(median if median > zero else np.median(positive))
+
+
+class _PerMatrix(Protocol):
+    def __call__(self, X: ArrayLike, *, name: str) -> FloatArray: ...
+
+
+def _of_both(function: _PerMatrix, X: ArrayLike, Y: ArrayLike | None) -> tuple[FloatArray, FloatArray | None]:
+    """Return what is needed of every matrix of both lists, or raise if their sizes differ."""
+    of_first = function(X, name="X")
+    if Y is None:
+        return of_first, None
+    of_second = function(Y, name="Y")
+    n_dims_x, n_dims_y = np.shape(X)[-1], np.shape(Y)[-1]
+    if n_dims_x != n_dims_y:
+        raise InputError(
+            f"X holds {n_dims_x} x {n_dims_x} matrices and Y {n_dims_y} x {n_dims_y} ones: "
+            "only matrices of equal size can be compared."
+        )
+    return of_first, of_second
