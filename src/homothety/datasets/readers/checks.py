@@ -1,0 +1,88 @@
+"""What every reader makes sure of, and how it says so."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from homothety.arrays import FloatArray
+
+# Largest asymmetry, relative to the largest entry, that is taken for rounding: single precision leaves about this.
+MAX_ASYMMETRY = 1e-6
+
+
+@contextmanager
+def blame_file(path: Path, remedy: str) -> Iterator[None]:
+    """Turn whatever a library raises over a bad file into one error that names the file and says what to do."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # a broken file can make these libraries raise nearly anything
+        reason = " ".join(str(error).split()).rstrip(".?!") or type(error).__name__
+        raise InputError(f"{path} cannot be read: {reason}. {remedy}") from error
+
+
+def check_stack(array: NDArray[Any], source: str) -> FloatArray:
+    """Return matrices as a finite, exactly symmetric float array of shape (n_matrices, n_dims, n_dims), or raise.
+
+    `source` says in errors where the array comes from.
+    """
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{source} holds values of type {array.dtype}, needed real numbers.")
+    if array.ndim != 3 or array.shape[1] != array.shape[2] or 0 in array.shape:
+        raise InputError(
+            f"{source} has shape {array.shape}, needed (n_matrices, n_dims, n_dims) with both at least 1."
+            + (" np.moveaxis(array, -1, 0) puts the matrices first." if _is_matrices_last(array.shape) else "")
+        )
+    matrices = np.ascontiguousarray(array, dtype=np.float64)
+    _check_finite(matrices, source)
+    _check_symmetric(matrices, source)
+    return (matrices + matrices.swapaxes(1, 2)) / 2
+
+
+def check_labels(labels: NDArray[Any], n_matrices: int, source: str) -> NDArray[Any]:
+    """Return one label per matrix, whole numbers as integers, or raise."""
+    labels = np.ravel(labels)
+    if len(labels) != n_matrices:
+        raise InputError(f"{source} has {len(labels)} labels for {n_matrices} matrices, needed one each.")
+    if labels.dtype.kind == "f" and (labels == np.round(labels)).all():
+        return labels.astype(np.int64)
+    return labels
+
+
+def _is_matrices_last(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 3 and shape[0] == shape[1]
+
+
+def _check_finite(matrices: FloatArray, source: str) -> None:
+    """Raise if a matrix holds NaN or infinity."""
+    bad = np.asarray(~np.isfinite(matrices).all(axis=(1, 2)))
+    if bad.any():
+        raise InputError(
+            f"{source}: matrix {int(bad.argmax())}, counted from 0, holds NaN or infinity "
+            f"({int(bad.sum())} such of {len(bad)}). Every entry must be finite; drop or re-estimate them."
+        )
+
+
+def _check_symmetric(matrices: FloatArray, source: str) -> None:
+    """Raise if a matrix is further from symmetric than rounding explains."""
+    asymmetry = np.abs(matrices - matrices.swapaxes(1, 2)).max(axis=(1, 2))
+    bad = asymmetry > MAX_ASYMMETRY * np.abs(matrices).max(axis=(1, 2))
+    if bad.any():
+        first = int(bad.argmax())
+        raise InputError(
+            f"{source}: matrix {first}, counted from 0, is not symmetric: entries differ by up to "
+            f"{asymmetry[first]:.3g} ({int(bad.sum())} such of {len(bad)}). Needed covariance matrices; "
+            "check which axes or columns hold a matrix."
+        )

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from homothety.datasets import MatrixSet
+from homothety.errors import InputError
+
+POSITIONS = np.array([[0, 1], [1, 0], [1, 2]])
+
+
+@pytest.fixture
+def on_grid():
+    matrices = np.arange(1.0, 4.0)[:, None, None] * np.eye(2)
+    return MatrixSet(matrices, np.array([5, 6, 5]), "few", (2, 3), POSITIONS, np.eye(4))
+
+
+def test_values_are_laid_out_on_the_grid(on_grid):
+    np.testing.assert_array_equal(on_grid.to_image(on_grid.labels), [[0, 5, 0], [6, 0, 5]])
+    np.testing.assert_array_equal(on_grid.to_image([0.5, 1.5, 2.5], background=np.nan)[1], [1.5, np.nan, 2.5])
+    assert on_grid.to_image(on_grid.matrices).shape == (2, 3, 2, 2)
+
+
+@pytest.mark.parametrize("which", [np.array([True, False, True]), np.array([0, 2])], ids=["mask", "indices"])
+def test_taking_some_keeps_everything_aligned(on_grid, which):
+    taken = on_grid.take(which)
+    np.testing.assert_array_equal(taken.matrices[:, 0, 0], [1, 3])
+    np.testing.assert_array_equal(taken.labels, [5, 5])
+    np.testing.assert_array_equal(taken.to_image(taken.labels), [[0, 5, 0], [0, 0, 5]])
+    assert (taken.name, taken.grid) == ("few", (2, 3))
+
+
+def test_taking_from_a_bare_set():
+    taken = MatrixSet(np.ones((4, 2, 2))).take(np.array([1]))
+    assert (len(taken), taken.labels, taken.positions) == (1, None, None)
+
+
+def test_is_frozen_and_says_what_it_is(on_grid):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        on_grid.name = "other"
+    assert repr(on_grid) == "<MatrixSet few: 3 matrices of 2 x 2, 2 classes, on a grid of 2 x 3>"
+    assert repr(MatrixSet(np.ones((4, 3, 3)))) == "<MatrixSet matrices: 4 matrices of 3 x 3>"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"matrices": np.ones((3, 2))}, r"matrices has shape \(3, 2\), needed \(n_matrices, n_dims, n_dims\)"),
+        ({"matrices": np.ones((3, 2, 4))}, r"matrices has shape \(3, 2, 4\)"),
+        ({"labels": np.array([1, 2])}, r"3 matrices but labels of shape \(2,\)"),
+        ({"grid": (2, 3)}, "grid and positions describe an image together, needed both or neither"),
+        ({"positions": POSITIONS}, "needed both or neither"),
+        ({"grid": (2, 3, 1), "positions": POSITIONS}, r"positions has shape \(3, 2\), needed \(3, 3\)"),
+        ({"grid": (2, 2), "positions": POSITIONS}, r"positions run outside the grid \(2, 2\)"),
+        ({"grid": (2, 3), "positions": POSITIONS - 1}, "positions run outside the grid"),
+        ({"affine": np.eye(3)}, r"affine has shape \(3, 3\), needed \(4, 4\)"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(fields, message):
+    with pytest.raises(InputError, match=message):
+        MatrixSet(**({"matrices": np.ones((3, 2, 2))} | fields))
+
+
+def test_image_needs_a_grid_and_one_value_per_matrix(on_grid):
+    with pytest.raises(InputError, match="has no grid, so its values have no place in an image"):
+        MatrixSet(np.ones((4, 2, 2))).to_image([1, 2, 3, 4])
+    with pytest.raises(InputError, match=r"values has shape \(2,\), needed one value for each of 3 matrices"):
+        on_grid.to_image([1, 2])
