@@ -118,6 +118,13 @@ def test_tiny_eigenvalues_are_raised_to_the_floor_and_counted():
     np.testing.assert_array_equal(floored, [[8e-12, 1, 8], [1, 1, 1], [2e-12, 2e-12, 2]])
 
 
+def test_the_floor_of_the_smallest_matrices_is_not_zero():
+    with pytest.warns(FlooredEigenvaluesWarning):
+        floored = eigenvalues([np.diag([0.0, 1e-300])], floor=1e-20)
+    assert floored[0, 0] > 0
+    assert np.isfinite(1 / floored).all()
+
+
 def test_the_floor_is_the_callers_choice():
     X = [np.diag([1e-3, 1.0])]
     np.testing.assert_array_equal(eigenvalues(X), [[1e-3, 1.0]])
@@ -127,7 +134,7 @@ def test_the_floor_is_the_callers_choice():
 
 @pytest.mark.parametrize("floor", [0.0, -1.0, 1.0, np.nan])
 def test_an_impossible_floor_is_refused(floor):
-    with pytest.raises(InputError, match="floor is .*needed a number between 0 and 1"):
+    with pytest.raises(InputError, match=r"floor is .*needed a number between 0 and 1"):
         eigenvalues([np.eye(2)], floor=floor)
 
 
