@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 import naive_similarity as naive
 from homothety.covariance import SPCM_VARIANTS, pairwise_distance, pairwise_similarity, shape_coordinates
 
-pytestmark = pytest.mark.filterwarnings("error")
-
 seeds = st.integers(min_value=0, max_value=2**32 - 1)
 dimensions = st.integers(min_value=2, max_value=6)
 scales = st.floats(min_value=1e-6, max_value=1e6)

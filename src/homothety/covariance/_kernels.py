@@ -134,6 +134,14 @@ def spcm_tile(
 
 
 @jit
+def write_block(block: FloatArray, top: int, left: int, out: FloatArray) -> None:
+    """Copy a block into `out`; assigning to a slice would do the same and take four seconds longer to compile."""
+    for i in range(block.shape[0]):
+        for j in range(block.shape[1]):
+            out[top + i, left + j] = block[i, j]
+
+
+@jit
 def spcm_within(lengths: FloatArray, ddof: int, dispersion: int, decay: int, strength: float, out: FloatArray) -> None:
     """Write SPCM, or its similarity, between all pairs of one list; `out` is (n_matrices, n_matrices)."""
     n_matrices = lengths.shape[0]
@@ -154,8 +162,8 @@ def spcm_within(lengths: FloatArray, ddof: int, dispersion: int, decay: int, str
                 decay,
                 strength,
             )
-            out[top:bottom, left:right] = tile
-            out[left:right, top:bottom] = tile.T
+            write_block(tile, top, left, out)
+            write_block(tile.T, left, top, out)
     # A length times its rounded reciprocal need not be one: what a matrix is to itself is known exactly.
     for i in range(n_matrices):
         out[i, i] = 0.0 if decay == NO_DECAY else 1.0
@@ -181,7 +189,7 @@ def spcm_between(
         reciprocal_columns = np.ascontiguousarray(reciprocals_b[left:right].T)
         for top in range(0, n_rows, TILE):
             bottom = min(top + TILE, n_rows)
-            out[top:bottom, left:right] = spcm_tile(
+            tile = spcm_tile(
                 lengths_a[top:bottom],
                 reciprocals_a[top:bottom],
                 columns,
@@ -191,3 +199,4 @@ def spcm_between(
                 decay,
                 strength,
             )
+            write_block(tile, top, left, out)

@@ -98,7 +98,7 @@ def test_the_papers_dissimilarity_depends_on_relative_scale(scale, expected, sim
     assert float(log) == pytest.approx(np.var([0.0, math.log(2), math.log(1.5)]), rel=1e-13)
 
 
-def test_scale_law_while_the_direction_stays(rng):
+def test_scale_law_while_the_direction_stays():
     a, b = DIAGONAL_PAIR
     for scale in (0.001, 0.05, 0.7, 1.9):
         assert float(spcm_dissimilarity(a, scale * b)) == pytest.approx(1 / 6 / scale, rel=1e-12)
