@@ -1,0 +1,215 @@
+"""Unsupervised spectral embedding of a similarity matrix (Algorithm 1), with rules for its dimension.
+
+The eigenvectors of the normalised similarity are coordinates in which alike items lie close together. How many of them
+to keep is the weak point of spectral methods. Three rules are here. The first two cut the spectrum at a threshold and
+treat every column before it alike:
+
+- ``"paper"``: Algorithm 1 as printed, by softmax weights;
+- ``"published"``: the rule behind the published tables, which moves that threshold when eigenvalues lie close to it.
+
+The default, ``"damped"``, does not depend on getting one number right: each column is scaled by a low power of its
+eigenvalue, so that it counts in proportion to the structure it carries, and columns are kept generously.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from homothety.arrays import check_similarity
+from homothety.errors import EmbeddingWarning, InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray
+
+DimensionRule = Literal["damped", "paper", "published"]
+
+DAMPING = 0.25  # power of the eigenvalue that scales a column under the default rule
+MAX_COMPONENTS = 8  # under the default rule
+LEAST_SHARE = 0.01  # of the leading non-trivial eigenvalue, below which a column is noise
+NEAR_THRESHOLD = 0.2  # the published rule looks again at weights this close to its threshold
+NO_SPREAD = 1e-10  # eigenvalues this close together are all the same
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Spectral coordinates of items, and what is needed to place new ones.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_items, n_components)
+        Rows of unit length (or zero).
+    eigenvalues : ndarray of shape (n_items,)
+        All eigenvalues of the normalised Laplacian, ascending.
+    vectors : ndarray of shape (n_items, n_components)
+        The eigenvectors kept.
+    scales : ndarray of shape (n_components,)
+        Factor of each column before rows are brought to unit length.
+    degrees : ndarray of shape (n_items,)
+        Sums of the rows of the similarity.
+    """
+
+    points: FloatArray
+    eigenvalues: FloatArray
+    vectors: FloatArray
+    scales: FloatArray
+    degrees: FloatArray
+
+    @property
+    def n_components(self) -> int:
+        """Number of columns kept."""
+        return int(self.points.shape[1])
+
+    def place(self, similarity: FloatArray) -> FloatArray:
+        """Return the coordinates of new items by Nystroem's extension.
+
+        Parameters
+        ----------
+        similarity : ndarray of shape (n_new, n_items)
+            Similarity of the new items to the embedded ones.
+
+        Returns
+        -------
+        points : ndarray of shape (n_new, n_components)
+            For an item that was embedded itself, its own coordinates.
+        """
+        strength = 1 - self.eigenvalues[: self.n_components]
+        # A column without structure has nothing to extend: new items sit at zero there.
+        inverse = np.divide(1.0, strength, out=np.zeros_like(strength), where=np.abs(strength) > NO_SPREAD)
+        degrees = np.maximum(similarity.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        weights = similarity / np.sqrt(degrees * self.degrees)
+        return unit_rows(weights @ self.vectors * inverse * self.scales)
+
+
+def spectral_embedding(
+    similarity: ArrayLike, *, n_components: int | DimensionRule = "damped", damping: float | None = None
+) -> Embedding:
+    """Return the spectral embedding of a similarity matrix.
+
+    Parameters
+    ----------
+    similarity : array-like of shape (n_items, n_items)
+        Symmetric, values in [0, 1], unit diagonal. It need not be positive definite.
+    n_components : int or {"damped", "paper", "published"}, default="damped"
+        How many columns to keep, or the rule that decides it.
+    damping : float, optional
+        Each column is multiplied by ``(1 - eigenvalue) ** damping`` before rows are brought to unit length. Default:
+        0.25 under the rule "damped", otherwise 0, which is Algorithm 1.
+
+    Returns
+    -------
+    embedding : Embedding
+
+    Warns
+    -----
+    EmbeddingWarning
+        If all items are unconnected, or nearly so: then every item is a component of its own and coordinates say
+        nothing.
+
+    Notes
+    -----
+    Eigenvectors are determined up to sign, and up to rotation for equal eigenvalues. The sign is fixed by making the
+    largest entry of each positive; the mixture's default prior does not see rotations.
+    """
+    matrix = check_similarity(similarity)
+    if not (isinstance(n_components, str) or 1 <= n_components <= len(matrix)):
+        raise InputError(f"n_components is {n_components}, needed 1 to {len(matrix)}, the number of items.")
+    degrees = matrix.sum(axis=1)
+    eigenvalues, vectors = np.linalg.eigh(normalised_laplacian(matrix))
+    if isinstance(n_components, str) and eigenvalues[-1] - eigenvalues[0] < NO_SPREAD:
+        warnings.warn(_unconnected_message(len(matrix)), EmbeddingWarning, stacklevel=2)
+        return Embedding(np.eye(len(matrix)), eigenvalues, np.eye(len(matrix)), np.ones(len(matrix)), degrees)
+    if eigenvalues[-1] < 0.1 and len(matrix) > 1:
+        message = (
+            f"All similarities are next to zero (largest Laplacian eigenvalue {eigenvalues[-1]:.3g}, usually about 1)"
+        )
+        warnings.warn(f"{message}: the embedding carries almost nothing. Check scale and measure.", EmbeddingWarning, 2)
+    n_columns = count_columns(eigenvalues, n_components)
+    power = damping if damping is not None else (DAMPING if n_components == "damped" else 0.0)
+    scales = np.maximum(1 - eigenvalues[:n_columns], 0.0) ** power
+    vectors = fix_signs(vectors[:, :n_columns])
+    return Embedding(unit_rows(vectors * scales), eigenvalues, vectors, scales, degrees)
+
+
+def _unconnected_message(n_items: int) -> str:
+    return f"No two of the {n_items} items have any similarity: each is a component of its own."
+
+
+def normalised_laplacian(similarity: FloatArray) -> FloatArray:
+    """Return ``I - D^(-1/2) S D^(-1/2)``, exactly symmetric; its eigenvalues lie in [0, 2] (Algorithm 1, lines 1-3)."""
+    roots = np.sqrt(similarity.sum(axis=1))
+    laplacian = np.eye(len(similarity)) - similarity / np.outer(roots, roots)
+    return np.asarray((laplacian + laplacian.T) / 2)
+
+
+def count_columns(eigenvalues: FloatArray, n_components: int | str) -> int:
+    """Return how many columns a rule keeps; at least two of several items, since one says nothing."""
+    if not isinstance(n_components, str):
+        return int(n_components)
+    rules = {"damped": count_structured, "paper": count_primary, "published": count_primary_adapted}
+    if n_components not in rules:
+        raise InputError(f"n_components is {n_components!r}, needed a number or one of {', '.join(sorted(rules))}.")
+    # The leading eigenvector of a connected graph, brought to unit rows, is the same number for every item.
+    return min(max(rules[n_components](eigenvalues), 2), len(eigenvalues))
+
+
+def count_primary(eigenvalues: FloatArray) -> int:
+    """Count the primary eigenvalues, ascending Laplacian eigenvalues given (Algorithm 1, lines 6-8).
+
+    A weight is negative after softmax and scaling to [-1, 1] exactly when its eigenvalue is below this threshold.
+    """
+    threshold = np.log((np.exp(eigenvalues[0]) + np.exp(eigenvalues[-1])) / 2)
+    return int((eigenvalues < threshold).sum())
+
+
+def scaled_softmax(eigenvalues: FloatArray) -> FloatArray:
+    """Return the softmax weights of the eigenvalues (Eq. 11), scaled to [-1, 1]."""
+    weights = np.exp(eigenvalues - eigenvalues.max())
+    return np.asarray(2 * (weights - weights.min()) / (weights.max() - weights.min()) - 1)
+
+
+def count_primary_adapted(eigenvalues: FloatArray) -> int:
+    """Count the primary eigenvalues with the adapted threshold behind the published tables."""
+    weights = scaled_softmax(eigenvalues)
+
+    def weight(position: int) -> float:
+        return float(weights[np.clip(position, 1, len(weights)) - 1])  # positions count from one
+
+    n_primary, threshold = int((weights < 0).sum()), 0.0
+    if abs(weight(n_primary)) < NEAR_THRESHOLD or abs(weight(n_primary + 1)) < NEAR_THRESHOLD:
+        around = (-2, -1, 0, 1) if n_primary > 2 else (0, 1, 1, 2)
+        threshold = float(np.mean([weight(n_primary + offset) for offset in around]))
+        n_primary = int((weights < threshold).sum())
+    if abs(weight(n_primary + 1) - threshold) < NEAR_THRESHOLD:
+        n_primary += 1
+    return n_primary
+
+
+def count_structured(eigenvalues: FloatArray) -> int:
+    """Count the columns that carry structure, generously (the default rule; columns must be damped).
+
+    Kept are the trivial column and all whose strength, one less the eigenvalue, is at least a hundredth of the
+    strongest non-trivial one; but no more than eight, nor more than the square root of the number of items, since a
+    covariance over more columns than that cannot be told from so few points.
+    """
+    strengths = np.sort(1 - eigenvalues[1:])[::-1]
+    n_structured = 1 + int((strengths >= LEAST_SHARE * strengths[0]).sum()) if len(strengths) else 1
+    return min(n_structured, MAX_COMPONENTS, int(np.sqrt(len(eigenvalues))))
+
+
+def fix_signs(vectors: FloatArray) -> FloatArray:
+    """Return columns with the sign that makes the entry of largest magnitude positive."""
+    largest = np.abs(vectors).argmax(axis=0)
+    signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    return np.asarray(vectors * np.where(signs == 0, 1.0, signs))
+
+
+def unit_rows(rows: FloatArray) -> FloatArray:
+    """Return rows divided by their length; a row of zeros stays as it is (Algorithm 1, line 10)."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))

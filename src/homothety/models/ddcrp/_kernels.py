@@ -1,0 +1,548 @@
+"""Compiled loops of the similarity-dependent CRP mixture: the link graph, its tables, and one Gibbs sweep.
+
+Layout. The links are one row per item, ``(target, first child, next sibling, previous sibling)``: a link and the list
+of those who link to me, in one cache line. A table is one row too: its size, the log determinant of its posterior
+scale, its log marginal likelihood, then its sums and the packed lower triangle of ``prior scale + scatter``, both about
+the prior mean. Such rows add over disjoint sets, less the row of the empty set, which holds the prior.
+
+Functions that run for every pair of an item and a table take plain arrays: handing over a named tuple would cost more
+than the arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety._jit import jit
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
+
+NOBODY = -1
+TARGET, FIRST_CHILD, NEXT, PREVIOUS = 0, 1, 2, 3  # columns of the links
+SIZE, LOG_DET, LOG_MARGINAL, SUMS = 0, 1, 2, 3  # columns of the tables; sums and scale follow
+LOG_CONSTANT, HALF_DOF = 0, 1  # columns of the prior's table over sizes
+
+# After this many rejected proposals one exact pass over the row is cheaper than going on.
+MAX_PROPOSALS = 64
+
+# Bounds of merge ratios are replaced by the ratios, largest first, until the largest is no mere bound; or this often.
+MAX_TIGHTENINGS = 6
+
+# Alias tables are packed into 64 bits: a sign, a probability in units of 2^-30, and an index below 2^32.
+KEEP_UNITS = 2**30
+INDEX_BITS = 32
+INDEX_MASK = 2**32 - 1
+
+
+class Prior(NamedTuple):
+    """Normal-inverse-Wishart (or diagonal) prior in the form the loops use."""
+
+    by_size: FloatArray  # (n_items + 1, 2): log m = LOG_CONSTANT[n] - HALF_DOF[n] * log|posterior scale|
+    mean_strength: float
+    scale: FloatArray  # (n_dims, n_dims)
+    diagonal: bool
+
+
+class Proposals(NamedTuple):
+    """Walker's alias tables of each row of the weights, self-links left out: one draw costs one look-up.
+
+    Each entry packs the probability to stay in a column once it was picked uniformly, in units of 2^-30, and the
+    column to go to otherwise. A draw is off by less than 1e-9 in total variation.
+    """
+
+    alias: IntArray  # (n_items, n_items)
+    row_mass: FloatArray  # (n_items,) sum of the weights of each row
+
+
+class Tables(NamedTuple):
+    """Connected components of the links with their statistics. Slot numbers are the labels.
+
+    There are two slots more than items: the one before the last is the empty table, the last one is scratch space.
+    """
+
+    labels: IntArray  # (n_items,) slot of each item
+    rows: FloatArray  # (n_items + 2, SUMS + n_dims + n_dims * (n_dims + 1) / 2)
+    factors: FloatArray  # (n_items + 2, n_dims, n_dims) L D L' factors of the posterior scale
+    occupied: IntArray  # (n_items,) the first n_tables entries are the slots in use
+    position: IntArray  # (n_items,) where a slot stands in `occupied`
+    n_tables: IntArray  # (1,)
+
+
+class Ratios(NamedTuple):
+    """Log merge ratios of one table with all others, or bounds of them where `exact` is not the current stamp."""
+
+    values: FloatArray  # (n_items,)
+    exact: IntArray  # (n_items,)
+
+
+@jit
+def fill_alias(weights: FloatArray, keep: FloatArray, other: IntArray, small: IntArray, large: IntArray) -> float:
+    """Fill the alias table of one row of weights; return the sum of the row."""
+    n_items = weights.shape[0]
+    mass, heaviest = weights.sum(), np.argmax(weights)
+    n_small, n_large = 0, 0
+    for j in range(n_items):
+        keep[j] = weights[j] * n_items / mass if mass > 0.0 else 0.0
+        # Rounding may leave a column of weight zero without a partner; the heaviest column takes it.
+        other[j] = heaviest
+        if keep[j] < 1.0:
+            small[n_small] = j
+            n_small += 1
+        else:
+            large[n_large] = j
+            n_large += 1
+    while n_small > 0 and n_large > 0:
+        n_small -= 1
+        poor, rich = small[n_small], large[n_large - 1]
+        other[poor] = rich
+        keep[rich] -= 1.0 - keep[poor]
+        if keep[rich] < 1.0:
+            n_large -= 1
+            small[n_small] = rich
+            n_small += 1
+    return mass
+
+
+@jit
+def build_proposals(weights: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Packed alias tables of every row of `weights` (n_items, n_items), whose diagonal must be zero."""
+    n_items = weights.shape[0]
+    alias, row_mass = np.empty((n_items, n_items), dtype=np.int64), np.empty(n_items)
+    keep, other = np.empty(n_items), np.empty(n_items, dtype=np.int64)
+    small, large = np.empty(n_items, dtype=np.int64), np.empty(n_items, dtype=np.int64)
+    for i in range(n_items):
+        row_mass[i] = fill_alias(weights[i], keep, other, small, large)
+        for j in range(n_items):
+            stay = min(int(keep[j] * KEEP_UNITS), KEEP_UNITS)
+            alias[i, j] = (stay << INDEX_BITS) | other[j]
+    return alias, row_mass
+
+
+@jit
+def propose_link(rng: Generator, i: int, concentration: float, alias: IntArray, row_mass: FloatArray) -> int:
+    """Draw a link of item `i` from its prior, with one uniform number."""
+    place = rng.random() * (concentration + row_mass[i]) - concentration
+    if place < 0.0 or row_mass[i] <= 0.0:
+        return i
+    n_items = alias.shape[1]
+    scaled = place / row_mass[i] * n_items
+    j = min(int(scaled), n_items - 1)
+    entry = alias[i, j]
+    if (scaled - j) * KEEP_UNITS < (entry >> INDEX_BITS):
+        return j
+    return entry & INDEX_MASK
+
+
+@jit
+def refresh(
+    k: int, rows: FloatArray, factors: FloatArray, by_size: FloatArray, strength: float, diagonal: bool
+) -> None:
+    """Recompute what derives from the statistics of table `k`: its factor (Eq. 34) and log marginal (Eq. 20).
+
+    The posterior scale is split into L D L' without square roots: L below the diagonal, 1 / D on it, D L' above it.
+    """
+    n_dims = factors.shape[1]
+    shrink = 1.0 / (strength + rows[k, SIZE])
+    log_det, product, packed = 0.0, 1.0, SUMS + n_dims
+    for p in range(n_dims):
+        shrunk = shrink * rows[k, SUMS + p]
+        pivot = rows[k, packed + p] - shrunk * rows[k, SUMS + p]
+        if not diagonal:
+            for q in range(p):
+                value = rows[k, packed + q] - shrunk * rows[k, SUMS + q]
+                for r in range(q):
+                    value -= factors[k, r, p] * factors[k, q, r]
+                factors[k, q, p] = value
+                factors[k, p, q] = value * factors[k, q, q]
+                pivot -= value * factors[k, p, q]
+        factors[k, p, p] = 1.0 / pivot
+        packed += p + 1
+        product *= pivot
+        # One logarithm for many pivots, taken before their product can leave the range of doubles.
+        if product < 1e-100 or product > 1e100:
+            log_det += np.log(product)
+            product = 1.0
+    log_det += np.log(product)
+    size = int(rows[k, SIZE])
+    rows[k, LOG_DET] = log_det
+    rows[k, LOG_MARGINAL] = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * log_det
+
+
+@jit
+def add_point(i: int, k: int, points: FloatArray, rows: FloatArray) -> None:
+    """Add point `i` to the statistics of table `k`."""
+    n_dims = points.shape[1]
+    packed = SUMS + n_dims
+    for p in range(n_dims):
+        rows[k, SUMS + p] += points[i, p]
+        for q in range(p + 1):
+            rows[k, packed + q] += points[i, p] * points[i, q]
+        packed += p + 1
+    rows[k, SIZE] += 1.0
+
+
+@jit
+def write_union(a: int, b: int, out: int, rows: FloatArray) -> None:
+    """Write the statistics of two disjoint tables together into row `out`, which may be one of them."""
+    empty = rows.shape[0] - 2
+    for c in range(rows.shape[1]):
+        rows[out, c] = rows[a, c] + (rows[b, c] - rows[empty, c])
+
+
+@jit
+def write_rest(whole: int, part: int, rows: FloatArray) -> None:
+    """Take the statistics of table `part` away from those of table `whole`."""
+    empty = rows.shape[0] - 2
+    for c in range(rows.shape[1]):
+        rows[whole, c] -= rows[part, c] - rows[empty, c]
+
+
+@jit
+def log_det_with_point(
+    i: int,
+    k: int,
+    points: FloatArray,
+    rows: FloatArray,
+    factors: FloatArray,
+    strength: float,
+    diagonal: bool,
+    solved: FloatArray,
+) -> float:
+    """Log determinant of the posterior scale of table `k` with point `i` added: a rank-one update."""
+    strength += rows[k, SIZE]
+    weight, share = strength / (strength + 1.0), 1.0 / strength
+    quadratic, growth = 0.0, 1.0
+    for p in range(points.shape[1]):
+        value = points[i, p] - rows[k, SUMS + p] * share
+        if not diagonal:
+            for q in range(p):
+                value -= factors[k, p, q] * solved[q]
+        solved[p] = value
+        term = value * value * factors[k, p, p]
+        quadratic += term
+        growth *= 1.0 + weight * term
+    return rows[k, LOG_DET] + np.log(growth if diagonal else 1.0 + weight * quadratic)
+
+
+@jit
+def log_merge_ratio(
+    i: int,
+    own: int,
+    k: int,
+    points: FloatArray,
+    rows: FloatArray,
+    factors: FloatArray,
+    by_size: FloatArray,
+    strength: float,
+    diagonal: bool,
+    solved: FloatArray,
+) -> float:
+    """Log of m(A and B together) / (m(A) m(B)) for the table `own` of item `i` and table `k` (Eq. 23)."""
+    if k == own:
+        return 0.0
+    apart = rows[own, LOG_MARGINAL] + rows[k, LOG_MARGINAL]
+    if rows[own, SIZE] == 1.0:
+        log_det = log_det_with_point(i, k, points, rows, factors, strength, diagonal, solved)
+        size = int(rows[k, SIZE]) + 1
+        return by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * log_det - apart
+    scratch = rows.shape[0] - 1
+    write_union(own, k, scratch, rows)
+    refresh(scratch, rows, factors, by_size, strength, diagonal)
+    return rows[scratch, LOG_MARGINAL] - apart
+
+
+@jit
+def bound_merge_ratio(own: int, k: int, rows: FloatArray, by_size: FloatArray) -> float:
+    """Upper bound of the log merge ratio that needs no factorisation.
+
+    The scatter of a union is at least that of either set, hence so is its determinant.
+    """
+    if k == own:
+        return 0.0
+    size = int(rows[own, SIZE] + rows[k, SIZE])
+    together = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * max(rows[own, LOG_DET], rows[k, LOG_DET])
+    return together - rows[own, LOG_MARGINAL] - rows[k, LOG_MARGINAL]
+
+
+@jit
+def total_log_marginal(tables: Tables) -> float:
+    """Log likelihood of all points given their tables (Eq. 19)."""
+    total = 0.0
+    for position in range(tables.n_tables[0]):
+        total += tables.rows[tables.occupied[position], LOG_MARGINAL]
+    return total
+
+
+@jit
+def open_table(tables: Tables) -> int:
+    """Take a free slot for an empty table and return it."""
+    k = tables.occupied[tables.n_tables[0]]
+    tables.n_tables[0] += 1
+    empty = tables.rows.shape[0] - 2
+    for c in range(tables.rows.shape[1]):
+        tables.rows[k, c] = tables.rows[empty, c]
+    return k
+
+
+@jit
+def close_table(k: int, tables: Tables) -> None:
+    """Give slot `k` back by swapping it with the last occupied one."""
+    last = tables.n_tables[0] - 1
+    moved, place = tables.occupied[last], tables.position[k]
+    tables.occupied[place], tables.position[moved] = moved, place
+    tables.occupied[last], tables.position[k] = k, last
+    tables.n_tables[0] = last
+
+
+@jit
+def attach(i: int, target: int, links: IntArray) -> None:
+    """Let item `i` link to `target`."""
+    head = links[target, FIRST_CHILD]
+    links[i, TARGET] = target
+    links[i, NEXT] = head
+    links[i, PREVIOUS] = NOBODY
+    if head != NOBODY:
+        links[head, PREVIOUS] = i
+    links[target, FIRST_CHILD] = i
+
+
+@jit
+def detach(i: int, links: IntArray) -> None:
+    """Cut the link of item `i`."""
+    before, after = links[i, PREVIOUS], links[i, NEXT]
+    if before == NOBODY:
+        links[links[i, TARGET], FIRST_CHILD] = after
+    else:
+        links[before, NEXT] = after
+    if after != NOBODY:
+        links[after, PREVIOUS] = before
+    links[i, TARGET] = NOBODY
+
+
+@jit
+def lies_on_cycle(i: int, links: IntArray, visited: IntArray, stamp: int) -> bool:
+    """Whether the links lead from item `i` back to it; if so, cutting its link splits nothing.
+
+    Every component has exactly one cycle, so the walk ends at `i` or at an item seen before.
+    """
+    j = links[i, TARGET]
+    while j != i and visited[j] != stamp:
+        visited[j] = stamp
+        j = links[j, TARGET]
+    return j == i
+
+
+@jit
+def collect_part(i: int, links: IntArray, part: IntArray) -> int:
+    """List into `part` all items whose links lead to `i`, itself linkless; return how many there are."""
+    part[0] = i
+    n_part, k = 1, 0
+    while k < n_part:
+        child = links[part[k], FIRST_CHILD]
+        while child != NOBODY:
+            part[n_part] = child
+            n_part += 1
+            child = links[child, NEXT]
+        k += 1
+    return n_part
+
+
+@jit
+def build_links(targets: IntArray) -> IntArray:
+    """Links and children lists, (n_items, 4), of the given targets."""
+    links = np.full((targets.shape[0], 4), NOBODY)
+    for i in range(targets.shape[0]):
+        attach(i, targets[i], links)
+    return links
+
+
+@jit
+def find_components(links: IntArray, labels: IntArray) -> int:
+    """Number the connected components of the links into `labels`; return how many there are."""
+    n_items = labels.shape[0]
+    path, n_components = np.empty(n_items, dtype=np.int64), 0
+    for i in range(n_items):
+        labels[i] = NOBODY
+    for i in range(n_items):
+        j, n_path = i, 0
+        while labels[j] == NOBODY:
+            labels[j] = n_components  # provisional: meeting it again on this very walk closes a new component
+            path[n_path] = j
+            n_path += 1
+            j = links[j, TARGET]
+        label = labels[j]
+        for k in range(n_path):
+            labels[path[k]] = label
+        if label == n_components:
+            n_components += 1
+    return n_components
+
+
+@jit
+def build_tables(links: IntArray, points: FloatArray, prior: Prior) -> Tables:
+    """Tables of the given links with all their statistics, from scratch."""
+    n_items, n_dims = points.shape
+    rows = np.zeros((n_items + 2, SUMS + n_dims + n_dims * (n_dims + 1) // 2))
+    packed = SUMS + n_dims
+    for p in range(n_dims):
+        for q in range(p + 1):
+            for k in range(n_items + 1):
+                rows[k, packed + q] = prior.scale[p, q]
+        packed += p + 1
+    labels, factors = np.empty(n_items, dtype=np.int64), np.zeros((n_items + 2, n_dims, n_dims))
+    n_tables = np.full(1, find_components(links, labels))
+    for i in range(n_items):
+        add_point(i, labels[i], points, rows)
+    for k in range(n_tables[0]):
+        refresh(k, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
+    return Tables(labels, rows, factors, np.arange(n_items), np.arange(n_items), n_tables)
+
+
+@jit
+def split_off(part: IntArray, n_part: int, points: FloatArray, tables: Tables, prior: Prior) -> None:
+    """Move the listed items, fewer than all of their table, to a table of their own."""
+    labels, rows, factors = tables.labels, tables.rows, tables.factors
+    rest, own = labels[part[0]], open_table(tables)
+    for k in range(n_part):
+        labels[part[k]] = own
+        add_point(part[k], own, points, rows)
+    write_rest(rest, own, rows)
+    refresh(rest, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
+    refresh(own, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
+
+
+@jit
+def merge(part: IntArray, n_part: int, destination: int, tables: Tables, prior: Prior) -> None:
+    """Let the listed items, all of their table, join table `destination`."""
+    own = tables.labels[part[0]]
+    for k in range(n_part):
+        tables.labels[part[k]] = destination
+    write_union(destination, own, destination, tables.rows)
+    close_table(own, tables)
+    refresh(destination, tables.rows, tables.factors, prior.by_size, prior.mean_strength, prior.diagonal)
+
+
+@jit
+def bound_ratios(own: int, tables: Tables, by_size: FloatArray, values: FloatArray) -> int:
+    """Write upper bounds of the log merge ratios of table `own` with all tables; return the slot of the largest."""
+    rows, occupied, highest = tables.rows, tables.occupied, own
+    values[own] = 0.0
+    for position in range(tables.n_tables[0]):
+        k = occupied[position]
+        values[k] = bound_merge_ratio(own, k, rows, by_size)
+        if values[k] > values[highest]:
+            highest = k
+    return highest
+
+
+@jit
+def slot_of_largest(values: FloatArray, occupied: IntArray, n_tables: int) -> int:
+    """Return the slot in use whose value is the largest."""
+    highest = occupied[0]
+    for position in range(1, n_tables):
+        if values[occupied[position]] > values[highest]:
+            highest = occupied[position]
+    return highest
+
+
+@jit
+def draw_link_by_scan(
+    rng: Generator, i: int, weights: FloatArray, concentration: float, labels: IntArray, factors: FloatArray
+) -> int:
+    """Draw the link of item `i` from its exact conditional in one pass over its row (Eq. 22).
+
+    `factors` holds, by slot, the merge ratios up to a common factor.
+    """
+    n_items = weights.shape[1]
+    cumulative, running = np.empty(n_items), 0.0
+    for j in range(n_items):
+        running += (concentration if j == i else weights[i, j]) * factors[labels[j]]
+        cumulative[j] = running
+    return int(np.searchsorted(cumulative, rng.random() * running, side="right"))
+
+
+@jit
+def draw_link(
+    rng: Generator,
+    i: int,
+    stamp: int,
+    points: FloatArray,
+    weights: FloatArray,
+    concentration: float,
+    proposals: Proposals,
+    tables: Tables,
+    prior: Prior,
+    ratios: Ratios,
+    solved: FloatArray,
+) -> int:
+    """Draw the link of item `i` from its exact conditional, by rejection from its prior (Eq. 22).
+
+    A proposal is accepted with the merge ratio of its table over an upper bound of all ratios, which leaves exactly
+    the conditional; so does giving up after a fixed number of proposals and drawing from the conditional itself.
+    """
+    labels, rows, factors, by_size = tables.labels, tables.rows, tables.factors, prior.by_size
+    alias, row_mass, occupied, n_tables = proposals.alias, proposals.row_mass, tables.occupied, tables.n_tables[0]
+    strength, diagonal, values, exact = prior.mean_strength, prior.diagonal, ratios.values, ratios.exact
+    own = labels[i]
+    highest = bound_ratios(own, tables, by_size, values)
+    exact[own] = stamp
+    for _ in range(MAX_TIGHTENINGS):
+        if exact[highest] == stamp:
+            break
+        values[highest] = log_merge_ratio(i, own, highest, points, rows, factors, by_size, strength, diagonal, solved)
+        exact[highest] = stamp
+        highest = slot_of_largest(values, occupied, n_tables)
+    top = values[highest]
+    for _ in range(MAX_PROPOSALS):
+        j = propose_link(rng, i, concentration, alias, row_mass)
+        k = labels[j]
+        if exact[k] != stamp:
+            values[k] = log_merge_ratio(i, own, k, points, rows, factors, by_size, strength, diagonal, solved)
+            exact[k] = stamp
+        if values[k] >= top or rng.random() < np.exp(values[k] - top):
+            return j
+    for position in range(n_tables):
+        k = occupied[position]
+        values[k] = log_merge_ratio(i, own, k, points, rows, factors, by_size, strength, diagonal, solved)
+    top = values[slot_of_largest(values, occupied, n_tables)]
+    for position in range(n_tables):
+        values[occupied[position]] = np.exp(values[occupied[position]] - top)
+    return draw_link_by_scan(rng, i, weights, concentration, labels, values)
+
+
+@jit
+def sweep_links(
+    rng: Generator,
+    order: IntArray,
+    points: FloatArray,
+    weights: FloatArray,
+    concentration: float,
+    proposals: Proposals,
+    links: IntArray,
+    tables: Tables,
+    prior: Prior,
+) -> None:
+    """Resample every link once, in the given order, by collapsed Gibbs (Algorithm 2). Writes into links and tables."""
+    n_items, n_dims = points.shape
+    labels = tables.labels
+    visited, part = np.full(n_items, NOBODY), np.empty(n_items, dtype=np.int64)
+    ratios, solved = Ratios(np.zeros(n_items), np.full(n_items, NOBODY)), np.empty(n_dims)
+    for stamp in range(n_items):
+        i = order[stamp]
+        splits = not lies_on_cycle(i, links, visited, stamp)
+        detach(i, links)
+        n_part = 0
+        if splits:
+            n_part = collect_part(i, links, part)
+            split_off(part, n_part, points, tables, prior)
+        j = draw_link(rng, i, stamp, points, weights, concentration, proposals, tables, prior, ratios, solved)
+        if labels[j] != labels[i]:
+            if n_part == 0:
+                n_part = collect_part(i, links, part)
+            merge(part, n_part, labels[j], tables, prior)
+        attach(i, j, links)

@@ -1,0 +1,96 @@
+"""What a chain of the similarity-dependent mixture is conditioned on, and its joint density."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.arrays import check_points, check_similarity, frozen
+from homothety.errors import InputError
+from homothety.models.ddcrp.prior import link_weights, log_link_prior
+
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray
+    from homothety.distributions import NIW, NormalGamma
+    from homothety.models.ddcrp._kernels import Prior, Proposals
+    from homothety.models.ddcrp.state import ChainState
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Points to cluster, how alike they are, and the prior of a cluster. Never changes.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_items, n_dims)
+        What the likelihood sees.
+    weights : ndarray of shape (n_items, n_items)
+        Weights of links between different items, with zero diagonal; they need not be symmetric.
+    base : NIW or NormalGamma
+        Prior of the mean and covariance of a cluster.
+    concentration_prior : tuple of two floats
+        Shape and rate of the gamma prior of the concentration, used only by the move that resamples it.
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    base: NIW | NormalGamma
+    concentration_prior: tuple[float, float] = (1.0, 1.0)
+
+    @classmethod
+    def from_similarity(cls, points: FloatArray, similarity: FloatArray, base: NIW | NormalGamma) -> Model:
+        """Build the model of `points` (n_items, n_dims) whose links follow `similarity` (n_items, n_items)."""
+        points = check_points(points)
+        similarity = check_similarity(similarity)
+        if len(points) != len(similarity):
+            raise InputError(
+                f"There are {len(points)} points but similarity is {len(similarity)} x {len(similarity)}. "
+                "Both must speak of the same items in the same order."
+            )
+        if base.n_dims != points.shape[1]:
+            raise InputError(f"The prior has {base.n_dims} dimensions, the points have {points.shape[1]}.")
+        return cls(frozen(points), frozen(link_weights(similarity)), base)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items to cluster."""
+        return len(self.points)
+
+    @cached_property
+    def centred_points(self) -> FloatArray:
+        """Points relative to the prior mean: sums of them can be subtracted without loss of digits."""
+        return frozen(self.points - self.base.mean)
+
+    @cached_property
+    def row_mass(self) -> FloatArray:
+        """Sum of the weights of each row."""
+        return frozen(self.weights.sum(axis=1))
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        """Tables to draw a link from its prior in constant time."""
+        from homothety.models.ddcrp._kernels import Proposals, build_proposals
+
+        return Proposals(*build_proposals(self.weights))
+
+    @cached_property
+    def compiled_prior(self) -> Prior:
+        """The base measure as the compiled loops want it."""
+        from homothety.models.ddcrp._kernels import Prior
+
+        by_size = np.column_stack(self.base.size_tables(self.n_items))
+        return Prior(by_size, float(self.base.mean_strength), np.array(self.base.scale), self.base.diagonal)
+
+
+def log_likelihood(model: Model, state: ChainState) -> float:
+    """Log density of the points given the partition, parameters integrated out (Eq. 19)."""
+    labels = state.labels
+    return float(sum(model.base.log_marginal(model.points[labels == k]) for k in np.unique(labels)))
+
+
+def log_joint(model: Model, state: ChainState) -> float:
+    """Log of link prior times likelihood (Eqs. 16-20), the reference of trace and tests."""
+    return log_link_prior(state.links, model.weights, state.concentration) + log_likelihood(model, state)

@@ -1,0 +1,43 @@
+"""What a chain leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from homothety.arrays import FloatArray
+
+
+@dataclass(eq=False)
+class Trace:
+    """Numbers of every sweep and states of the kept ones.
+
+    Parameters
+    ----------
+    scalars : dict of str to list of float
+        One number per sweep, by name.
+    kept : list
+        What was kept of each sweep after burn-in.
+    interrupted : bool
+        Whether the chain was stopped before its last sweep.
+    """
+
+    scalars: dict[str, list[float]] = field(default_factory=dict)
+    kept: list[Any] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def n_sweeps(self) -> int:
+        """Number of sweeps made."""
+        return max((len(values) for values in self.scalars.values()), default=0)
+
+    def add(self, scalars: dict[str, float]) -> None:
+        """Append the numbers of one sweep."""
+        for name, value in scalars.items():
+            self.scalars.setdefault(name, []).append(float(value))
+
+    def array(self, name: str) -> FloatArray:
+        """Return one of the traces as an array of shape (n_sweeps,)."""
+        return np.asarray(self.scalars[name])
