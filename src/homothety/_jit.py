@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numba
 
@@ -16,4 +16,4 @@ def jit(function: Kernel) -> Kernel:
     No fastmath: minus infinity is a value here. No parallel loops: chains already run one per core. The lock is
     released, so threads can run kernels side by side.
     """
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    return cast("Kernel", numba.njit(cache=True, nogil=True, error_model="numpy")(function))

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from time import perf_counter
 from typing import Any
@@ -62,10 +63,10 @@ def run_chain(
     rng, trace = np.random.default_rng(seed), Trace()
     try:
         started = perf_counter()
-        for state, infos in islice(iterate(rng, model, state, sweep), n_sweeps):
-            trace.add(recording.scalars(model, state, infos) | {"seconds": perf_counter() - started})
-            if state.step > n_burn:
-                trace.kept.append(recording.keep(state))
+        for visited, infos in islice(iterate(rng, model, state, sweep), n_sweeps):
+            trace.add(recording.scalars(model, visited, infos) | {"seconds": perf_counter() - started})
+            if visited.step > n_burn:
+                trace.kept.append(recording.keep(visited))
             if on_sweep is not None:
                 on_sweep()
             started = perf_counter()
@@ -96,10 +97,10 @@ def run_chains(
     seeds = seed.spawn(n_chains)
     with _progress_bar(progress, n_chains * n_sweeps) as bar:
         on_sweep = None if bar is None else _Ticker(bar)
-        schedule = {"n_sweeps": n_sweeps, "n_burn": n_burn, "on_sweep": on_sweep}
-        if n_jobs is None or n_jobs == 1 or n_chains == 1:
-            return list(_until_interrupted(run_chain(s, model, state, sweep, recording, **schedule) for s in seeds))
-        jobs = (delayed(run_chain)(s, model, state, sweep, recording, **schedule) for s in seeds)
+        chain = partial(run_chain, n_sweeps=n_sweeps, n_burn=n_burn, on_sweep=on_sweep)
+        if n_jobs in (None, 1) or n_chains == 1:
+            return list(_until_interrupted(chain(s, model, state, sweep, recording) for s in seeds))
+        jobs = (delayed(chain)(s, model, state, sweep, recording) for s in seeds)
         return list(Parallel(n_jobs=n_jobs, prefer="threads")(jobs))
 
 

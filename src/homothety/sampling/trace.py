@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.arrays import FloatArray
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray
 
 
 @dataclass(eq=False)
