@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class NIW:
     r"""Normal-inverse-Wishart distribution of a Gaussian's mean and covariance.
 
-    :math:`\Sigma \sim \mathcal{IW}(\Lambda_0, \nu_0)` and :math:`\mu \mid \Sigma \sim \mathcal N(\mu_0, \Sigma / \kappa_0)`.
+    :math:`\Sigma \sim \mathcal{IW}(\Lambda_0, \nu_0)` and, given it,
+    :math:`\mu \sim \mathcal N(\mu_0, \Sigma / \kappa_0)`.
 
     Parameters
     ----------

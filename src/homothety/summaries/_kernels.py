@@ -50,7 +50,7 @@ def mean_vi(partitions: IntArray, draws: IntArray) -> FloatArray:
 
 
 @jit
-def gain_of_joining(
+def rise_on_joining(
     i: int, cluster: int, sizes: IntArray, overlaps: IntArray, draws: IntArray, terms: FloatArray
 ) -> float:
     """How much the summed variation of information rises when item `i` joins a cluster it is not in."""
@@ -86,9 +86,9 @@ def polish(labels: IntArray, draws: IntArray) -> IntArray:
         for i in range(n_items):
             old = labels[i]
             shift(i, old, -1, sizes, overlaps, draws)
-            best, least = old, gain_of_joining(i, old, sizes, overlaps, draws, terms) - 1e-9
+            best, least = old, rise_on_joining(i, old, sizes, overlaps, draws, terms) - 1e-9
             for cluster in range(n_slots):
-                rise = gain_of_joining(i, cluster, sizes, overlaps, draws, terms)
+                rise = rise_on_joining(i, cluster, sizes, overlaps, draws, terms)
                 if rise < least:
                     best, least = cluster, rise
             shift(i, best, 1, sizes, overlaps, draws)

@@ -363,7 +363,7 @@ def build_links(targets: IntArray) -> IntArray:
 
 @jit
 def find_components(links: IntArray, labels: IntArray) -> int:
-    """Number the connected components of the links into `labels`; return how many there are."""
+    """Write the number of the connected component of each item into `labels`; return how many there are."""
     n_items = labels.shape[0]
     path, n_components = np.empty(n_items, dtype=np.int64), 0
     for i in range(n_items):

@@ -47,9 +47,7 @@ def sample_links(rng: Generator, weights: FloatArray, concentration: float) -> I
     rows = weights + concentration * np.eye(len(weights))
     cumulative = np.cumsum(rows, axis=1)
     targets = rng.random(len(weights)) * cumulative[:, -1]
-    return np.array(
-        [np.searchsorted(row, target, side="right") for row, target in zip(cumulative, targets, strict=True)]
-    )
+    return np.asarray((cumulative <= targets[:, None]).sum(axis=1))
 
 
 def labels_from_links(links: IntArray) -> IntArray:
