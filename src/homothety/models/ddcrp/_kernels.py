@@ -1,9 +1,7 @@
 """Compiled loops of the similarity-dependent CRP mixture: the link graph, its tables, and one Gibbs sweep.
 
 Layout. The links are one row per item, ``(target, first child, next sibling, previous sibling)``: a link and the list
-of those who link to me, in one cache line. A table is one row too: its size, the log determinant of its posterior
-scale, its log marginal likelihood, then its sums and the packed lower triangle of ``prior scale + scatter``, both about
-the prior mean. Such rows add over disjoint sets, less the row of the empty set, which holds the prior.
+of those who link to me, in one cache line. A table is one row of statistics too: see `distributions/_kernels.py`.
 
 Functions that run for every pair of an item and a table take plain arrays: handing over a named tuple would cost more
 than the arithmetic.
@@ -16,6 +14,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety._jit import jit
+from homothety.distributions._kernels import (
+    HALF_DOF,
+    LOG_CONSTANT,
+    LOG_DET,
+    LOG_MARGINAL,
+    SIZE,
+    SUMS,
+    add_point,
+    log_det_with_point,
+    refresh,
+    write_rest,
+    write_union,
+)
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -24,8 +35,6 @@ if TYPE_CHECKING:
 
 NOBODY = -1
 TARGET, FIRST_CHILD, NEXT, PREVIOUS = 0, 1, 2, 3  # columns of the links
-SIZE, LOG_DET, LOG_MARGINAL, SUMS = 0, 1, 2, 3  # columns of the tables; sums and scale follow
-LOG_CONSTANT, HALF_DOF = 0, 1  # columns of the prior's table over sizes
 
 # After this many rejected proposals one exact pass over the row is cheaper than going on.
 MAX_PROPOSALS = 64
@@ -136,97 +145,6 @@ def propose_link(rng: Generator, i: int, concentration: float, alias: IntArray, 
     if (scaled - j) * KEEP_UNITS < (entry >> INDEX_BITS):
         return j
     return entry & INDEX_MASK
-
-
-@jit
-def refresh(
-    k: int, rows: FloatArray, factors: FloatArray, by_size: FloatArray, strength: float, diagonal: bool
-) -> None:
-    """Recompute what derives from the statistics of table `k`: its factor (Eq. 34) and log marginal (Eq. 20).
-
-    The posterior scale is split into L D L' without square roots: L below the diagonal, 1 / D on it, D L' above it.
-    """
-    n_dims = factors.shape[1]
-    shrink = 1.0 / (strength + rows[k, SIZE])
-    log_det, product, packed = 0.0, 1.0, SUMS + n_dims
-    for p in range(n_dims):
-        shrunk = shrink * rows[k, SUMS + p]
-        pivot = rows[k, packed + p] - shrunk * rows[k, SUMS + p]
-        if not diagonal:
-            for q in range(p):
-                value = rows[k, packed + q] - shrunk * rows[k, SUMS + q]
-                for r in range(q):
-                    value -= factors[k, r, p] * factors[k, q, r]
-                factors[k, q, p] = value
-                factors[k, p, q] = value * factors[k, q, q]
-                pivot -= value * factors[k, p, q]
-        factors[k, p, p] = 1.0 / pivot
-        packed += p + 1
-        product *= pivot
-        # One logarithm for many pivots, taken before their product can leave the range of doubles.
-        if product < 1e-100 or product > 1e100:
-            log_det += np.log(product)
-            product = 1.0
-    log_det += np.log(product)
-    size = int(rows[k, SIZE])
-    rows[k, LOG_DET] = log_det
-    rows[k, LOG_MARGINAL] = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * log_det
-
-
-@jit
-def add_point(i: int, k: int, points: FloatArray, rows: FloatArray) -> None:
-    """Add point `i` to the statistics of table `k`."""
-    n_dims = points.shape[1]
-    packed = SUMS + n_dims
-    for p in range(n_dims):
-        rows[k, SUMS + p] += points[i, p]
-        for q in range(p + 1):
-            rows[k, packed + q] += points[i, p] * points[i, q]
-        packed += p + 1
-    rows[k, SIZE] += 1.0
-
-
-@jit
-def write_union(a: int, b: int, out: int, rows: FloatArray) -> None:
-    """Write the statistics of two disjoint tables together into row `out`, which may be one of them."""
-    empty = rows.shape[0] - 2
-    for c in range(rows.shape[1]):
-        rows[out, c] = rows[a, c] + (rows[b, c] - rows[empty, c])
-
-
-@jit
-def write_rest(whole: int, part: int, rows: FloatArray) -> None:
-    """Take the statistics of table `part` away from those of table `whole`."""
-    empty = rows.shape[0] - 2
-    for c in range(rows.shape[1]):
-        rows[whole, c] -= rows[part, c] - rows[empty, c]
-
-
-@jit
-def log_det_with_point(
-    i: int,
-    k: int,
-    points: FloatArray,
-    rows: FloatArray,
-    factors: FloatArray,
-    strength: float,
-    diagonal: bool,
-    solved: FloatArray,
-) -> float:
-    """Log determinant of the posterior scale of table `k` with point `i` added: a rank-one update."""
-    strength += rows[k, SIZE]
-    weight, share = strength / (strength + 1.0), 1.0 / strength
-    quadratic, growth = 0.0, 1.0
-    for p in range(points.shape[1]):
-        value = points[i, p] - rows[k, SUMS + p] * share
-        if not diagonal:
-            for q in range(p):
-                value -= factors[k, p, q] * solved[q]
-        solved[p] = value
-        term = value * value * factors[k, p, p]
-        quadratic += term
-        growth *= 1.0 + weight * term
-    return rows[k, LOG_DET] + np.log(growth if diagonal else 1.0 + weight * quadratic)
 
 
 @jit

@@ -1,0 +1,174 @@
+"""Compiled statistics of clusters under a conjugate prior: built, joined, taken apart, and asked for their density.
+
+A cluster is one row: its size, the log determinant of its posterior scale, its log marginal likelihood, then its sums
+and the packed lower triangle of ``prior scale + scatter``, both about the prior mean. Such rows add over disjoint sets,
+less the row of the empty set, which holds the prior and is the one before the last.
+
+Beside it lies a factor: the posterior scale as L D L' without square roots, L below the diagonal, 1 / D on it. What is
+above the diagonal is left over from `refresh` and serves nobody else.
+
+Functions that run for every pair of an item and a cluster take plain arrays: handing over a named tuple would cost more
+than the arithmetic. None of them calls another.
+
+Compiled code is cached by the file it is called from. After a change here, delete the caches of the models:
+``rm -r src/homothety/models/*/__pycache__``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety._jit import jit
+
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray
+
+SIZE, LOG_DET, LOG_MARGINAL, SUMS = 0, 1, 2, 3  # columns of the rows; sums and scale follow
+LOG_CONSTANT, HALF_DOF = 0, 1  # columns of the prior's table over sizes
+
+
+@jit
+def refresh(
+    k: int, rows: FloatArray, factors: FloatArray, by_size: FloatArray, strength: float, diagonal: bool
+) -> None:
+    """Recompute what derives from the statistics of table `k`: its factor (Eq. 34) and log marginal (Eq. 20).
+
+    The posterior scale is split into L D L' without square roots: L below the diagonal, 1 / D on it, D L' above it.
+    """
+    n_dims = factors.shape[1]
+    shrink = 1.0 / (strength + rows[k, SIZE])
+    log_det, product, packed = 0.0, 1.0, SUMS + n_dims
+    for p in range(n_dims):
+        shrunk = shrink * rows[k, SUMS + p]
+        pivot = rows[k, packed + p] - shrunk * rows[k, SUMS + p]
+        if not diagonal:
+            for q in range(p):
+                value = rows[k, packed + q] - shrunk * rows[k, SUMS + q]
+                for r in range(q):
+                    value -= factors[k, r, p] * factors[k, q, r]
+                factors[k, q, p] = value
+                factors[k, p, q] = value * factors[k, q, q]
+                pivot -= value * factors[k, p, q]
+        factors[k, p, p] = 1.0 / pivot
+        packed += p + 1
+        product *= pivot
+        # One logarithm for many pivots, taken before their product can leave the range of doubles.
+        if product < 1e-100 or product > 1e100:
+            log_det += np.log(product)
+            product = 1.0
+    log_det += np.log(product)
+    size = int(rows[k, SIZE])
+    rows[k, LOG_DET] = log_det
+    rows[k, LOG_MARGINAL] = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * log_det
+
+
+@jit
+def add_point(i: int, k: int, points: FloatArray, rows: FloatArray) -> None:
+    """Add point `i` to the statistics of table `k`."""
+    n_dims = points.shape[1]
+    packed = SUMS + n_dims
+    for p in range(n_dims):
+        rows[k, SUMS + p] += points[i, p]
+        for q in range(p + 1):
+            rows[k, packed + q] += points[i, p] * points[i, q]
+        packed += p + 1
+    rows[k, SIZE] += 1.0
+
+
+@jit
+def remove_point(i: int, k: int, points: FloatArray, rows: FloatArray) -> None:
+    """Take point `i` away from the statistics of table `k`."""
+    n_dims = points.shape[1]
+    packed = SUMS + n_dims
+    for p in range(n_dims):
+        rows[k, SUMS + p] -= points[i, p]
+        for q in range(p + 1):
+            rows[k, packed + q] -= points[i, p] * points[i, q]
+        packed += p + 1
+    rows[k, SIZE] -= 1.0
+
+
+@jit
+def write_union(a: int, b: int, out: int, rows: FloatArray) -> None:
+    """Write the statistics of two disjoint tables together into row `out`, which may be one of them."""
+    empty = rows.shape[0] - 2
+    for c in range(rows.shape[1]):
+        rows[out, c] = rows[a, c] + (rows[b, c] - rows[empty, c])
+
+
+@jit
+def write_rest(whole: int, part: int, rows: FloatArray) -> None:
+    """Take the statistics of table `part` away from those of table `whole`."""
+    empty = rows.shape[0] - 2
+    for c in range(rows.shape[1]):
+        rows[whole, c] -= rows[part, c] - rows[empty, c]
+
+
+@jit
+def log_det_with_point(
+    i: int,
+    k: int,
+    points: FloatArray,
+    rows: FloatArray,
+    factors: FloatArray,
+    strength: float,
+    diagonal: bool,
+    solved: FloatArray,
+) -> float:
+    """Log determinant of the posterior scale of table `k` with point `i` added: a rank-one update."""
+    strength += rows[k, SIZE]
+    weight, share = strength / (strength + 1.0), 1.0 / strength
+    quadratic, growth = 0.0, 1.0
+    for p in range(points.shape[1]):
+        value = points[i, p] - rows[k, SUMS + p] * share
+        if not diagonal:
+            for q in range(p):
+                value -= factors[k, p, q] * solved[q]
+        solved[p] = value
+        term = value * value * factors[k, p, p]
+        quadratic += term
+        growth *= 1.0 + weight * term
+    return rows[k, LOG_DET] + np.log(growth if diagonal else 1.0 + weight * quadratic)
+
+
+@jit
+def change_factor(
+    i: int,
+    k: int,
+    sign: float,
+    points: FloatArray,
+    rows: FloatArray,
+    factors: FloatArray,
+    strength: float,
+    diagonal: bool,
+    vector: FloatArray,
+) -> float:
+    """Bring point `i` into the factor of table `k` (`sign` 1) or take it out (`sign` -1): a rank-one change.
+
+    Row `k` must hold the statistics without the point, whichever way it goes. Returns by what the determinant was
+    multiplied. When a point is taken out this lies between 0 and 1, and with it digits are lost: the factor is only
+    good to about the rounding error divided by it.
+
+    Notes
+    -----
+    Method C1 of Gill, Golub, Murray and Saunders (1974).
+    """
+    n_dims = points.shape[1]
+    strength += rows[k, SIZE]
+    weight, growth = sign * strength / (strength + 1.0), 1.0
+    for p in range(n_dims):
+        vector[p] = points[i, p] - rows[k, SUMS + p] / strength
+    for p in range(n_dims):
+        value, precision = vector[p], factors[k, p, p]
+        ratio = 1.0 + weight * value * value * precision
+        factors[k, p, p] = precision / ratio
+        growth *= ratio
+        if not diagonal:
+            weight /= ratio
+            step = weight * value * precision
+            for q in range(p + 1, n_dims):
+                vector[q] -= value * factors[k, q, p]
+                factors[k, q, p] += step * vector[q]
+    return growth
