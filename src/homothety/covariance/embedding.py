@@ -7,8 +7,9 @@ treat every column before it alike:
 - ``"paper"``: Algorithm 1 as printed, by softmax weights;
 - ``"published"``: the rule behind the published tables, which moves that threshold when eigenvalues lie close to it.
 
-The default, ``"damped"``, does not depend on getting one number right: each column is scaled by a low power of its
-eigenvalue, so that it counts in proportion to the structure it carries, and columns are kept generously.
+The default, ``"damped"``, does not depend on getting one number right: columns are kept generously, and scaled by a
+power of the structure they carry, such that the last one counts half as much as the first. The power follows from that,
+so raising all strengths to a power (letting the diffusion on the graph run longer) changes nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 DimensionRule = Literal["damped", "paper", "published"]
 
-DAMPING = 0.25  # power of the eigenvalue that scales a column under the default rule
+DAMPING = 0.5  # scale of the last column under the default rule, that of the first non-trivial one being 1
 MAX_COMPONENTS = 8  # under the default rule
 LEAST_SHARE = 0.01  # of the leading non-trivial eigenvalue, below which a column is noise
 NEAR_THRESHOLD = 0.2  # the published rule looks again at weights this close to its threshold
@@ -98,8 +99,9 @@ def spectral_embedding(
     n_components : int or {"damped", "paper", "published"}, default="damped"
         How many columns to keep, or the rule that decides it.
     damping : float, optional
-        Each column is multiplied by ``(1 - eigenvalue) ** damping`` before rows are brought to unit length. Default:
-        0.25 under the rule "damped", otherwise 0, which is Algorithm 1.
+        Scale of the last column, in (0, 1], before rows are brought to unit length; that of the trivial and the first
+        non-trivial one is 1, and those between fall as a power of their strength, one less the eigenvalue. Default: 0.5
+        under the rule "damped", otherwise 1, which is Algorithm 1.
 
     Returns
     -------
@@ -130,8 +132,8 @@ def spectral_embedding(
         )
         warnings.warn(f"{message}: the embedding carries almost nothing. Check scale and measure.", EmbeddingWarning, 2)
     n_columns = count_columns(eigenvalues, n_components)
-    power = damping if damping is not None else (DAMPING if n_components == "damped" else 0.0)
-    scales = np.maximum(1 - eigenvalues[:n_columns], 0.0) ** power
+    last = damping if damping is not None else (DAMPING if n_components == "damped" else 1.0)
+    scales = damped_scales(1 - eigenvalues[:n_columns], last)
     vectors = fix_signs(vectors[:, :n_columns])
     return Embedding(unit_rows(vectors * scales), eigenvalues, vectors, scales, degrees)
 
@@ -200,6 +202,21 @@ def count_structured(eigenvalues: FloatArray) -> int:
     strengths = np.sort(1 - eigenvalues[1:])[::-1]
     n_structured = 1 + int((strengths >= LEAST_SHARE * strengths[0]).sum()) if len(strengths) else 1
     return min(n_structured, MAX_COMPONENTS, int(np.sqrt(len(eigenvalues))))
+
+
+def damped_scales(strengths: FloatArray, last: float) -> FloatArray:
+    """Return scales of columns that fall from one to `last` as a power of their strengths (n_columns,).
+
+    Columns of no strength get the scale `last` too: there is no power of zero to follow.
+    """
+    if not 0 < last <= 1:
+        raise InputError(f"damping is {last}, needed more than 0 and at most 1.")
+    scales = np.ones(len(strengths))
+    if len(strengths) > 2 and last < 1:
+        relative = np.clip(strengths[1:] / strengths[1], np.finfo(float).tiny, 1.0)
+        decay = np.log(relative) / np.log(relative[-1]) if relative[-1] < 1 else np.linspace(0, 1, len(relative))
+        scales[1:] = last**decay
+    return scales
 
 
 def fix_signs(vectors: FloatArray) -> FloatArray:

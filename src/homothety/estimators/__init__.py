@@ -1,0 +1,1 @@
+"""Estimators with scikit-learn's conventions, thin over the functions of the other folders."""

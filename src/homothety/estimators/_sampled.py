@@ -1,0 +1,146 @@
+"""What all estimators share that sample partitions: chains, trace, point estimate, co-clustering."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from homothety.distributions import NIW, NormalGamma
+from homothety.errors import InputError, ShortChainWarning
+from homothety.persistence import Saveable
+from homothety.sampling.driver import Recording, Sweep, run_chains
+from homothety.summaries.partitions import coclustering, minimise_expected_vi, relabel_by_size
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.sampling.trace import Trace
+
+PointEstimate = Literal["vi", "map"]
+RandomState = int | Generator | SeedSequence | np.random.RandomState | None
+
+
+class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
+    """Base of the estimators whose answer is a posterior over partitions.
+
+    Subclasses store, as constructor parameters, `n_chains`, `n_sweeps`, `n_burn`, `point_estimate`, `random_state`,
+    `n_jobs` and `progress`.
+    """
+
+    n_chains: int
+    n_sweeps: int
+    n_burn: int | None
+    point_estimate: PointEstimate
+    random_state: RandomState
+    n_jobs: int | None
+    progress: bool
+
+    draws_: IntArray
+    labels_: IntArray
+
+    def _sample(self, model: Any, state: Any, sweep: Sweep, recording: Recording) -> None:
+        """Run the chains and set everything that follows from their traces."""
+        if self.point_estimate not in ("vi", "map"):
+            raise InputError(f"point_estimate is {self.point_estimate!r}, needed 'vi' or 'map'.")
+        n_burn = self.n_sweeps // 2 if self.n_burn is None else self.n_burn
+        run = partial(run_chains, n_chains=self.n_chains, n_sweeps=self.n_sweeps, n_burn=n_burn)
+        traces = run(
+            model,
+            state,
+            sweep,
+            recording,
+            seed=seed_sequence(self.random_state),
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+        )
+        self._summarise([trace for trace in traces if trace.kept or trace.n_sweeps], n_burn)
+
+    def _summarise(self, traces: list[Trace], n_burn: int) -> None:
+        """Set trace, draws and labels from the traces of all chains."""
+        self.interrupted_ = any(trace.interrupted for trace in traces)
+        if not any(trace.kept for trace in traces):
+            raise KeyboardInterrupt("Interrupted before any sweep after burn-in: there is nothing to report.")
+        if self.interrupted_:
+            n_kept = sum(len(trace.kept) for trace in traces)
+            message = f"Interrupted: the answer rests on the {n_kept} sweeps kept until then."
+            warnings.warn(message, ShortChainWarning, stacklevel=4)
+        self.n_burn_ = n_burn
+        self.trace_ = stack_traces(traces)
+        self.draws_ = np.concatenate([np.stack(trace.kept) for trace in traces if trace.kept])
+        self.map_labels_ = relabel_by_size(self.draws_[most_probable(traces, n_burn)])
+        self.labels_ = minimise_expected_vi(self.draws_) if self.point_estimate == "vi" else self.map_labels_
+        self.n_clusters_ = int(self.labels_.max()) + 1
+
+    @property
+    def coclustering_(self) -> FloatArray:
+        """Share of the kept sweeps in which two items are in one cluster, (n_items, n_items)."""
+        check_is_fitted(self)
+        if not hasattr(self, "_coclustering"):
+            self._coclustering = coclustering(self.draws_)
+        return self._coclustering
+
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> IntArray:
+        """Fit, and return the cluster of each item, (n_items,)."""
+        fitted: Self = self.fit(X, y, **options)
+        return fitted.labels_
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file without pickle; `homothety.load` reads it."""
+        check_is_fitted(self)
+        super().save(path)
+
+
+def seed_sequence(random_state: RandomState) -> SeedSequence:
+    """Return a seed sequence from whatever scikit-learn accepts as `random_state`."""
+    if isinstance(random_state, SeedSequence):
+        return random_state
+    if isinstance(random_state, Generator):
+        return SeedSequence(int(random_state.integers(2**63)))
+    if isinstance(random_state, np.random.RandomState):
+        return SeedSequence(int(random_state.randint(2**31)))
+    return SeedSequence(None if random_state is None else int(random_state))
+
+
+def stack_traces(traces: list[Trace]) -> dict[str, FloatArray]:
+    """Return each traced quantity as an array (n_chains, n_sweeps); sweeps an interrupt left out are NaN."""
+    n_sweeps = max(trace.n_sweeps for trace in traces)
+    names = traces[0].scalars
+    return {
+        name: np.stack(
+            [np.pad(t.array(name), (0, n_sweeps - t.n_sweeps), constant_values=np.nan) for t in traces],
+        )
+        for name in names
+    }
+
+
+def most_probable(traces: list[Trace], n_burn: int) -> int:
+    """Return which of all kept draws, chain after chain, has the largest joint density."""
+    return int(np.argmax(np.concatenate([trace.array("log_joint")[n_burn:] for trace in traces])))
+
+
+def base_measure(
+    points: FloatArray, *, mean_strength: float, dof: float | None, scale: float | None, share: float, diagonal: bool
+) -> NIW | NormalGamma:
+    """Return the data-driven prior of a cluster.
+
+    Centred at the mean of the points; its expected covariance is isotropic with the mean variance of the points, and it
+    counts as much as `share` times the number of points. `dof` and `scale`, if given, replace that: the scale matrix is
+    then `scale` times the mean variance times the identity.
+    """
+    n_points, n_dims = points.shape
+    # A constant set of points has no spread of its own; any positive number makes the prior proper.
+    variance = float(points.var(axis=0).mean()) + 1e-8
+    if diagonal:
+        shape = n_dims if dof is None else dof / 2
+        rate = variance if scale is None else scale * variance / 2
+        return NormalGamma(points.mean(axis=0), mean_strength, shape, np.full(n_dims, rate))
+    dof = n_dims + 2 + share * n_points if dof is None else dof
+    factor = max(dof - n_dims - 1, 1.0) if scale is None else scale
+    return NIW(points.mean(axis=0), mean_strength, factor * variance * np.eye(n_dims), dof)

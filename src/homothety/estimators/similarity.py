@@ -1,0 +1,233 @@
+"""The similarity-dependent mixture for any points and any similarity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from homothety.covariance.similarity import gaussian_similarity
+from homothety.errors import InputError
+from homothety.estimators._sampled import PointEstimate, RandomState, SampledPartition, base_measure
+from homothety.models import ddcrp
+from homothety.models.ddcrp.recording import RECORDING
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.distributions import NIW, NormalGamma
+
+
+class LinkMixture(SampledPartition):
+    """Base of the estimators that cluster points under a similarity-dependent prior.
+
+    Subclasses store, besides the parameters of `SampledPartition`, `concentration`, `sample_concentration`,
+    `mean_strength`, `dof`, `scale`, `prior_share` and `diagonal`.
+    """
+
+    concentration: float
+    sample_concentration: bool
+    mean_strength: float
+    dof: float | None
+    scale: float | None
+    prior_share: float
+    diagonal: bool
+
+    embedding_: FloatArray
+    base_: NIW | NormalGamma
+
+    def _fit_points(self, points: FloatArray, similarity: FloatArray) -> Self:
+        """Sample partitions of `points` whose links follow `similarity`."""
+        self.embedding_, self.similarity_ = points, similarity
+        self.base_ = base_measure(
+            points,
+            mean_strength=self.mean_strength,
+            dof=self.dof,
+            scale=self.scale,
+            share=self.prior_share,
+            diagonal=self.diagonal,
+        )
+        model = ddcrp.Model.from_similarity(points, similarity, self.base_)
+        sweep = ddcrp.default_sweep(sample_concentration=self.sample_concentration)
+        self._sample(model, ddcrp.init_state(model, self.concentration), sweep, RECORDING)
+        return self
+
+    def _membership(self, points: FloatArray, similarity: FloatArray) -> FloatArray:
+        """Return the probability of each cluster for new points, given their similarity to the fitted items.
+
+        What the chain itself would use for a new item that nobody links to: the similarity to the members of a cluster
+        times the predictive density of the cluster.
+        """
+        log_weights = np.empty((len(points), self.n_clusters_))
+        with np.errstate(divide="ignore"):
+            for k in range(self.n_clusters_):
+                members = self.labels_ == k
+                predictive = self.base_.posterior(self.embedding_[members]).log_predictive(points)
+                log_weights[:, k] = np.log(similarity[:, members].sum(axis=1)) + predictive
+        # An item similar to nothing at all is left to the predictive densities' prior: every cluster alike.
+        log_weights[~np.isfinite(log_weights).any(axis=1)] = 0.0
+        log_weights -= log_weights.max(axis=1, keepdims=True)
+        weights = np.exp(log_weights)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+class SimilarityMixture(LinkMixture):
+    """Cluster points under a similarity-dependent Chinese restaurant process prior, number of clusters inferred.
+
+    The mixture behind `SPCMMixture`, for any points and any similarity between them: the two may speak of different
+    things, such as positions of voxels for the links and features for the points.
+
+    Parameters
+    ----------
+    concentration : float, default=1.0
+        Weight of linking to oneself: larger values favour more clusters.
+    sample_concentration : bool, default=False
+        Whether to sample the concentration under a Gamma(1, 1) prior; `concentration` is then the start.
+    mean_strength : float, default=1.0
+        How many points the prior mean of a cluster is worth.
+    dof : float, optional
+        Degrees of freedom of the prior covariance, more than ``n_dims - 1``. Default: ``n_dims + 2`` plus
+        `prior_share` times the number of points.
+    scale : float, optional
+        Prior scale matrix, as a multiple of the mean variance of the points. Default: such that the prior expects a
+        cluster as wide as all points together.
+    prior_share : float, default=0.003
+        How much the default prior of a covariance counts, as a share of the number of points.
+    diagonal : bool, default=False
+        Whether clusters have diagonal covariances: fewer parameters, but not invariant to rotation.
+    n_chains : int, default=4
+        Independent chains; their kept sweeps are pooled.
+    n_sweeps : int, default=200
+        Sweeps per chain.
+    n_burn : int, optional
+        Sweeps thrown away at the start of each chain. Default: half of them.
+    point_estimate : {"vi", "map"}, default="vi"
+        Which partition to report: the one of least expected variation of information to all kept sweeps, or the most
+        probable visited one.
+    random_state : int, Generator or None, default=None
+        Seed. Equal seeds give equal results, whatever `n_jobs`.
+    n_jobs : int, optional
+        Chains run side by side.
+    progress : bool, default=False
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_items,)
+        Cluster of each item, numbered by decreasing size.
+    n_clusters_ : int
+    coclustering_ : ndarray of shape (n_items, n_items)
+        Share of the kept sweeps in which two items are in one cluster.
+    trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
+        "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep.
+    draws_ : ndarray of shape (n_kept, n_items)
+        Kept partitions of all chains.
+    map_labels_ : ndarray of shape (n_items,)
+        Most probable visited partition.
+    similarity_, embedding_ : ndarray
+        What was clustered.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> points = np.concatenate([rng.normal(0, 0.1, (20, 2)), rng.normal(3, 0.1, (20, 2))])
+    >>> SimilarityMixture(random_state=0).fit(points).n_clusters_
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        concentration: float = 1.0,
+        sample_concentration: bool = False,
+        mean_strength: float = 1.0,
+        dof: float | None = None,
+        scale: float | None = None,
+        prior_share: float = 0.003,
+        diagonal: bool = False,
+        n_chains: int = 4,
+        n_sweeps: int = 200,
+        n_burn: int | None = None,
+        point_estimate: PointEstimate = "vi",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.concentration = concentration
+        self.sample_concentration = sample_concentration
+        self.mean_strength = mean_strength
+        self.dof = dof
+        self.scale = scale
+        self.prior_share = prior_share
+        self.diagonal = diagonal
+        self.n_chains = n_chains
+        self.n_sweeps = n_sweeps
+        self.n_burn = n_burn
+        self.point_estimate = point_estimate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: ArrayLike, y: Any = None, *, similarity: ArrayLike | None = None) -> Self:  # noqa: ARG002
+        """Cluster points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_dims)
+            Points.
+        y : ignored
+        similarity : array-like of shape (n_items, n_items), optional
+            Symmetric, in [0, 1]. Default: a Gaussian of the distance between points, its width the median distance.
+
+        Returns
+        -------
+        self
+        """
+        points = validate_data(self, X, dtype=np.float64)
+        self.bandwidth_: float | None = None
+        if similarity is None:
+            self.bandwidth_ = median_distance(points)
+            similarity = gaussian_similarity(cdist(points, points), self.bandwidth_)
+        return self._fit_points(points, np.asarray(similarity, dtype=np.float64))
+
+    def predict_proba(self, X: ArrayLike, *, similarity: ArrayLike | None = None) -> FloatArray:
+        """Return the probability of each cluster for new points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_dims)
+        similarity : array-like of shape (n_new, n_items), optional
+            Similarity of the new points to the fitted ones; needed if it was given at fit.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_new, n_clusters_)
+        """
+        check_is_fitted(self)
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        if similarity is None:
+            if self.bandwidth_ is None:
+                raise InputError(
+                    "The model was fitted with a similarity: give similarity= of the new points to the fitted."
+                )
+            similarity = gaussian_similarity(cdist(points, self.embedding_), self.bandwidth_)
+        similarity = np.asarray(similarity, dtype=np.float64)
+        if similarity.shape != (len(points), len(self.labels_)):
+            raise InputError(f"similarity has shape {similarity.shape}, needed {(len(points), len(self.labels_))}.")
+        return self._membership(points, similarity)
+
+    def predict(self, X: ArrayLike, *, similarity: ArrayLike | None = None) -> IntArray:
+        """Return the most probable cluster of new points, (n_new,)."""
+        return np.asarray(self.predict_proba(X, similarity=similarity).argmax(axis=1))
+
+
+def median_distance(points: FloatArray) -> float:
+    """Return the median distance between different points, or one if they all coincide."""
+    if len(points) < 2:
+        return 1.0
+    distances = cdist(points, points)[np.triu_indices(len(points), 1)]
+    median = float(np.median(distances))
+    return median or float(np.median(distances[distances > 0])) if distances.any() else 1.0

@@ -1,0 +1,150 @@
+"""Saving and loading fitted models: a zip of one JSON text and plain arrays. Reading one executes nothing.
+
+The file holds the class name, the constructor parameters, the fitted attributes and the version that wrote it. Arrays
+are stored in NumPy's own format and read with ``allow_pickle=False``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import zipfile
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from homothety._version import __version__
+from homothety.errors import InputError
+
+FORMAT = 1
+HEADER = "model.json"
+
+# Only these can be in a file; a name in a file is looked up here and nowhere else.
+SAVEABLE = {
+    "SPCMMixture": "homothety.estimators.spcm",
+    "SimilarityMixture": "homothety.estimators.similarity",
+    "CRPMixture": "homothety.estimators.baselines",
+    "GMMSelection": "homothety.estimators.baselines",
+    "SpectralEmbedding": "homothety.estimators.embedding",
+    "Embedding": "homothety.covariance.embedding",
+    "SPCMVariant": "homothety.covariance.variants",
+    "NIW": "homothety.distributions.niw",
+    "NormalGamma": "homothety.distributions.normal_gamma",
+}
+
+
+class Saveable:
+    """Estimators that can be written to disk and read back by `load`."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file without pickle; `homothety.load` reads it."""
+        write_model(self, Path(path))
+
+
+def write_model(model: Any, path: Path) -> None:
+    """Write a fitted estimator, first aside and then renamed, so that a full disk never leaves half a file."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    fitted = {name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")}
+    header = {
+        "format": FORMAT,
+        "version": __version__,
+        "class": type(model).__name__,
+        "parameters": _encode(model.get_params(deep=False), arrays),
+        "fitted": _encode(fitted, arrays),
+    }
+    aside = path.with_name(path.name + ".part")
+    try:
+        with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(HEADER, json.dumps(header, indent=1))
+            for name, array in arrays.items():
+                buffer = io.BytesIO()
+                np.save(buffer, array, allow_pickle=False)
+                archive.writestr(name, buffer.getvalue())
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def load(path: str | Path) -> Any:
+    """Return the fitted model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged, or not written by this library.
+    """
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = json.loads(archive.read(HEADER))
+            if header["format"] != FORMAT:
+                raise InputError(
+                    f"{path} has format {header['format']}, this version of homothety reads {FORMAT}. "
+                    f"It was written by homothety {header['version']}: use that version or newer."
+                )
+            decode = _Decoder(archive).decode
+            model = _saveable(header["class"])(**decode(header["parameters"]))
+            vars(model).update(decode(header["fitted"]))
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist. Give the path that was passed to save().") from error
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} is not a model saved by homothety, or is damaged: {error}.") from error
+    return model
+
+
+def _saveable(name: str) -> Any:
+    """Return a class by its name, if it is one of those that can be in a file."""
+    if name not in SAVEABLE:
+        raise InputError(f"The file holds a {name!r}; known are {', '.join(sorted(SAVEABLE))}.")
+    return getattr(importlib.import_module(SAVEABLE[name]), name)
+
+
+def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+    """Return `value` as what JSON can hold; arrays go into `arrays` and are referred to by name."""
+    if isinstance(value, np.ndarray):
+        name = f"array-{len(arrays)}.npy"
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {"dict": {str(key): _encode(item, arrays) for key, item in value.items()}}
+    if isinstance(value, list | tuple):
+        return {"list": [_encode(item, arrays) for item in value], "tuple": isinstance(value, tuple)}
+    if is_dataclass(value) and type(value).__name__ in SAVEABLE:
+        fields = {name: _encode(getattr(value, name), arrays) for name in asdict(value)}  # type: ignore[arg-type]
+        return {"object": type(value).__name__, "fields": fields}
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise InputError(
+        f"Cannot save a {type(value).__name__} ({value!r}): only numbers, texts, arrays and their containers."
+    )
+
+
+class _Decoder:
+    """Undo `_encode`, reading arrays from an open archive."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+
+    def decode(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        if "array" in value:
+            return np.load(io.BytesIO(self._archive.read(value["array"])), allow_pickle=False)
+        if "dict" in value:
+            return {key: self.decode(item) for key, item in value["dict"].items()}
+        if "list" in value:
+            items = [self.decode(item) for item in value["list"]]
+            return tuple(items) if value["tuple"] else items
+        return _saveable(value["object"])(**{name: self.decode(item) for name, item in value["fields"].items()})
