@@ -369,6 +369,16 @@ def slot_of_largest(values: FloatArray, occupied: IntArray, n_tables: int) -> in
 
 
 @jit
+def largest_within_reach(i: int, weights: FloatArray, labels: IntArray, values: FloatArray) -> float:
+    """Return the largest value of a table that item `i` is in or may link to."""
+    largest = values[labels[i]]
+    for j in range(weights.shape[1]):
+        if weights[i, j] > 0.0 and values[labels[j]] > largest:
+            largest = values[labels[j]]
+    return largest
+
+
+@jit
 def draw_link_by_scan(
     rng: Generator, i: int, weights: FloatArray, concentration: float, labels: IntArray, factors: FloatArray
 ) -> int:
@@ -381,7 +391,8 @@ def draw_link_by_scan(
     for j in range(n_items):
         running += (concentration if j == i else weights[i, j]) * factors[labels[j]]
         cumulative[j] = running
-    return int(np.searchsorted(cumulative, rng.random() * running, side="right"))
+    # Were all weights denormal, rounding could put the draw on the last sum itself and the search past the end.
+    return min(int(np.searchsorted(cumulative, rng.random() * running, side="right")), n_items - 1)
 
 
 @jit
@@ -427,9 +438,11 @@ def draw_link(
     for position in range(n_tables):
         k = occupied[position]
         values[k] = log_merge_ratio(i, own, k, points, rows, factors, by_size, strength, diagonal, solved)
-    top = values[slot_of_largest(values, occupied, n_tables)]
+    # A table out of reach, of weight zero, must not set the scale: all that is within reach might underflow.
+    top = largest_within_reach(i, weights, labels, values)
     for position in range(n_tables):
-        values[occupied[position]] = np.exp(values[occupied[position]] - top)
+        k = occupied[position]
+        values[k] = np.exp(min(values[k] - top, 0.0))
     return draw_link_by_scan(rng, i, weights, concentration, labels, values)
 
 
