@@ -78,19 +78,6 @@ def add_point(i: int, k: int, points: FloatArray, rows: FloatArray) -> None:
 
 
 @jit
-def remove_point(i: int, k: int, points: FloatArray, rows: FloatArray) -> None:
-    """Take point `i` away from the statistics of table `k`."""
-    n_dims = points.shape[1]
-    packed = SUMS + n_dims
-    for p in range(n_dims):
-        rows[k, SUMS + p] -= points[i, p]
-        for q in range(p + 1):
-            rows[k, packed + q] -= points[i, p] * points[i, q]
-        packed += p + 1
-    rows[k, SIZE] -= 1.0
-
-
-@jit
 def write_union(a: int, b: int, out: int, rows: FloatArray) -> None:
     """Write the statistics of two disjoint tables together into row `out`, which may be one of them."""
     empty = rows.shape[0] - 2
@@ -120,7 +107,7 @@ def log_det_with_point(
     """Log determinant of the posterior scale of table `k` with point `i` added: a rank-one update."""
     strength += rows[k, SIZE]
     weight, share = strength / (strength + 1.0), 1.0 / strength
-    quadratic, growth = 0.0, 1.0
+    quadratic, growth, log_growth = 0.0, 1.0, 0.0
     for p in range(points.shape[1]):
         value = points[i, p] - rows[k, SUMS + p] * share
         if not diagonal:
@@ -130,26 +117,30 @@ def log_det_with_point(
         term = value * value * factors[k, p, p]
         quadratic += term
         growth *= 1.0 + weight * term
-    return rows[k, LOG_DET] + np.log(growth if diagonal else 1.0 + weight * quadratic)
+        if growth > 1e100:
+            log_growth += np.log(growth)
+            growth = 1.0
+    return rows[k, LOG_DET] + (log_growth + np.log(growth) if diagonal else np.log(1.0 + weight * quadratic))
 
 
 @jit
-def change_factor(
+def shift_point(
     i: int,
     k: int,
     sign: float,
     points: FloatArray,
     rows: FloatArray,
     factors: FloatArray,
+    by_size: FloatArray,
     strength: float,
     diagonal: bool,
     vector: FloatArray,
 ) -> float:
-    """Bring point `i` into the factor of table `k` (`sign` 1) or take it out (`sign` -1): a rank-one change.
+    """Bring point `i` into table `k` (`sign` 1) or take it out (`sign` -1) by a rank-one change of its factor.
 
-    Row `k` must hold the statistics without the point, whichever way it goes. Returns by what the determinant was
-    multiplied. When a point is taken out this lies between 0 and 1, and with it digits are lost: the factor is only
-    good to about the rounding error divided by it.
+    All of the row is kept up to date but the packed scale, which is neither read nor written. Returns by what the
+    determinant was multiplied. When a point is taken out this lies between 0 and 1, and with it digits are lost: the
+    factor is then only as good as the rounding error divided by it.
 
     Notes
     -----
@@ -157,9 +148,10 @@ def change_factor(
     """
     n_dims = points.shape[1]
     strength += rows[k, SIZE]
-    weight, growth = sign * strength / (strength + 1.0), 1.0
+    weight, growth = sign * strength / (strength + sign), 1.0
     for p in range(n_dims):
         vector[p] = points[i, p] - rows[k, SUMS + p] / strength
+        rows[k, SUMS + p] += sign * points[i, p]
     for p in range(n_dims):
         value, precision = vector[p], factors[k, p, p]
         ratio = 1.0 + weight * value * value * precision
@@ -167,8 +159,11 @@ def change_factor(
         growth *= ratio
         if not diagonal:
             weight /= ratio
-            step = weight * value * precision
             for q in range(p + 1, n_dims):
                 vector[q] -= value * factors[k, q, p]
-                factors[k, q, p] += step * vector[q]
+                factors[k, q, p] += weight * value * precision * vector[q]
+    rows[k, SIZE] += sign
+    rows[k, LOG_DET] += np.log(growth)
+    size = int(rows[k, SIZE])
+    rows[k, LOG_MARGINAL] = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * rows[k, LOG_DET]
     return growth
