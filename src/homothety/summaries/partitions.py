@@ -68,7 +68,12 @@ def expected_vi(partitions: ArrayLike, draws: ArrayLike) -> FloatArray:
     """
     from homothety.summaries._kernels import mean_vi
 
-    return mean_vi(check_draws(partitions), check_draws(draws))
+    labels, draws = check_draws(partitions), check_draws(draws)
+    if labels.shape[1] != draws.shape[1]:
+        raise InputError(
+            f"partitions are of {labels.shape[1]} items, draws of {draws.shape[1]}: needed the same items."
+        )
+    return mean_vi(labels, draws)
 
 
 def minimise_expected_vi(draws: ArrayLike, *, max_candidates: int = MAX_CANDIDATES) -> IntArray:
@@ -76,7 +81,7 @@ def minimise_expected_vi(draws: ArrayLike, *, max_candidates: int = MAX_CANDIDAT
 
     The best of the visited partitions (an even selection of `max_candidates` of them) is polished: items are moved
     between clusters, or to one of their own, as long as that brings it nearer to the draws on average. The result is a
-    local minimum, not more than the best visited partition; finding the global one is not feasible.
+    local minimum, never farther from the draws than the best of those compared; finding the global one is not feasible.
 
     Parameters
     ----------
@@ -95,14 +100,24 @@ def minimise_expected_vi(draws: ArrayLike, *, max_candidates: int = MAX_CANDIDAT
     >>> minimise_expected_vi([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     array([0, 0, 1, 1])
     """
-    from homothety.summaries._kernels import mean_vi, polish
+    from homothety.summaries._kernels import mean_vi
 
     labels = check_draws(draws)
     candidates = np.unique(labels, axis=0)
     if len(candidates) > max_candidates:
         candidates = labels[np.linspace(0, len(labels) - 1, max_candidates).astype(int)]
     best = candidates[np.argmin(mean_vi(candidates, labels))]
-    return relabel_by_size(polish(best, labels))
+    return _descend(best, labels)
+
+
+def _descend(labels: IntArray, draws: IntArray) -> IntArray:
+    """Polish a partition until nothing moves: one round offers a single empty cluster, and another may be wanted."""
+    from homothety.summaries._kernels import polish
+
+    labels, polished = relabel_by_size(labels), relabel_by_size(polish(labels, draws))
+    while not np.array_equal(labels, polished):
+        labels, polished = polished, relabel_by_size(polish(polished, draws))
+    return polished
 
 
 def relabel_by_size(labels: ArrayLike) -> IntArray:
