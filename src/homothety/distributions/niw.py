@@ -11,7 +11,7 @@ from scipy.special import gammaln, multigammaln
 from scipy.stats import invwishart
 
 from homothety.arrays import frozen
-from homothety.errors import InputError
+from homothety.errors import InputError, NotSPDError
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -54,10 +54,12 @@ class NIW:
     diagonal = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", frozen(np.asarray(self.mean, dtype=np.float64)))
-        object.__setattr__(self, "scale", frozen(np.asarray(self.scale, dtype=np.float64)))
+        object.__setattr__(self, "mean", frozen(np.array(self.mean, dtype=np.float64)))
+        object.__setattr__(self, "scale", frozen(np.array(self.scale, dtype=np.float64)))
         if self.scale.shape != (self.n_dims, self.n_dims):
             raise InputError(f"scale has shape {self.scale.shape}, needed {(self.n_dims, self.n_dims)} to match mean.")
+        if not is_spd(self.scale):
+            raise NotSPDError("scale is not symmetric positive definite. Use (scale + scale.T) / 2, add a ridge.")
         if not self.mean_strength > 0:
             raise InputError(f"mean_strength is {self.mean_strength}, needed a positive number.")
         if not self.dof > self.n_dims - 1:
@@ -114,6 +116,11 @@ class NIW:
         covariance = np.atleast_2d(invwishart.rvs(self.dof, self.scale, random_state=rng))
         factor = np.linalg.cholesky(covariance / self.mean_strength)
         return self.mean + factor @ rng.standard_normal(self.n_dims), covariance
+
+
+def is_spd(matrix: FloatArray) -> bool:
+    """Whether a square matrix is finite, symmetric up to rounding and positive definite."""
+    return bool(np.isfinite(matrix).all() and np.allclose(matrix, matrix.T) and np.linalg.eigvalsh(matrix)[0] > 0)
 
 
 def multigammaln_of(values: FloatArray, n_dims: int) -> FloatArray:

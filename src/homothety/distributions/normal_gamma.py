@@ -44,8 +44,8 @@ class NormalGamma:
     diagonal = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", frozen(np.asarray(self.mean, dtype=np.float64)))
-        object.__setattr__(self, "rate", frozen(np.asarray(self.rate, dtype=np.float64)))
+        object.__setattr__(self, "mean", frozen(np.array(self.mean, dtype=np.float64)))
+        object.__setattr__(self, "rate", frozen(np.array(self.rate, dtype=np.float64)))
         if self.rate.shape != self.mean.shape or not (self.rate > 0).all():
             raise InputError(f"rate must hold {self.n_dims} positive numbers, found {self.rate}.")
         if not (self.mean_strength > 0 and self.shape > 0):

@@ -52,7 +52,8 @@ class Model:
             )
         if base.n_dims != points.shape[1]:
             raise InputError(f"The prior has {base.n_dims} dimensions, the points have {points.shape[1]}.")
-        return cls(frozen(points), frozen(link_weights(similarity)), base)
+        # A copy: the caller's own array stays writable.
+        return cls(frozen(points.copy()), frozen(link_weights(similarity)), base)
 
     @property
     def n_items(self) -> int:
