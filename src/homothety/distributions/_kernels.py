@@ -5,7 +5,8 @@ and the packed lower triangle of ``prior scale + scatter``, both about the prior
 less the row of the empty set, which holds the prior and is the one before the last.
 
 Beside it lies a factor: the posterior scale as L D L' without square roots, L below the diagonal, 1 / D on it. What is
-above the diagonal is left over from `refresh` and serves nobody else.
+above the diagonal is left over from `refresh` and serves nobody else. A model whose clusters change by single points
+needs no packed scale: `shift_point` brings the factor itself up to date.
 
 Functions that run for every pair of an item and a cluster take plain arrays: handing over a named tuple would cost more
 than the arithmetic. None of them calls another.
@@ -138,9 +139,9 @@ def shift_point(
 ) -> float:
     """Bring point `i` into table `k` (`sign` 1) or take it out (`sign` -1) by a rank-one change of its factor.
 
-    All of the row is kept up to date but the packed scale, which is neither read nor written. Returns by what the
-    determinant was multiplied. When a point is taken out this lies between 0 and 1, and with it digits are lost: the
-    factor is then only as good as the rounding error divided by it.
+    All of the row is kept up to date but the packed scale, which is neither read nor written. Returns the log of what
+    the determinant was multiplied by. When a point is taken out that is a number between 0 and 1, and the rounding
+    error of the factor is divided by it; where no digit is left, it may come out negative and its log not a number.
 
     Notes
     -----
@@ -148,7 +149,7 @@ def shift_point(
     """
     n_dims = points.shape[1]
     strength += rows[k, SIZE]
-    weight, growth = sign * strength / (strength + sign), 1.0
+    weight, growth, log_growth = sign * strength / (strength + sign), 1.0, 0.0
     for p in range(n_dims):
         vector[p] = points[i, p] - rows[k, SUMS + p] / strength
         rows[k, SUMS + p] += sign * points[i, p]
@@ -157,13 +158,17 @@ def shift_point(
         ratio = 1.0 + weight * value * value * precision
         factors[k, p, p] = precision / ratio
         growth *= ratio
+        if growth < 1e-100 or growth > 1e100:
+            log_growth += np.log(growth)
+            growth = 1.0
         if not diagonal:
             weight /= ratio
             for q in range(p + 1, n_dims):
                 vector[q] -= value * factors[k, q, p]
                 factors[k, q, p] += weight * value * precision * vector[q]
+    log_growth += np.log(growth)
     rows[k, SIZE] += sign
-    rows[k, LOG_DET] += np.log(growth)
+    rows[k, LOG_DET] += log_growth
     size = int(rows[k, SIZE])
     rows[k, LOG_MARGINAL] = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * rows[k, LOG_DET]
-    return growth
+    return log_growth

@@ -1,0 +1,77 @@
+"""What a chain of the Chinese restaurant process mixture is conditioned on, and its joint density."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.arrays import check_points, frozen
+from homothety.errors import InputError
+from homothety.models.crp.prior import log_partition_prior
+
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray
+    from homothety.distributions import NIW, NormalGamma
+    from homothety.models.crp._kernels import Prior
+    from homothety.models.crp.state import ChainState
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Points to cluster and the prior of a cluster. Never changes.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_items, n_dims)
+        Finite; kept as a read-only array.
+    base : NIW or NormalGamma
+        Prior of the mean and covariance of a cluster.
+    concentration_prior : tuple of two floats
+        Shape and rate of the gamma prior of the concentration, used only by the move that resamples it.
+    """
+
+    points: FloatArray
+    base: NIW | NormalGamma
+    concentration_prior: tuple[float, float] = (1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", frozen(np.array(check_points(self.points))))
+        if self.base.n_dims != self.points.shape[1]:
+            raise InputError(f"The prior has {self.base.n_dims} dimensions, the points have {self.points.shape[1]}.")
+        if not all(np.isfinite(value) and value > 0 for value in self.concentration_prior):
+            raise InputError(f"concentration_prior is {self.concentration_prior}, needed a positive shape and rate.")
+
+    @property
+    def n_items(self) -> int:
+        """Number of items to cluster."""
+        return len(self.points)
+
+    @cached_property
+    def centred_points(self) -> FloatArray:
+        """Points relative to the prior mean: sums of them can be subtracted without loss of digits."""
+        return frozen(self.points - self.base.mean)
+
+    @cached_property
+    def compiled_prior(self) -> Prior:
+        """The base measure as the compiled loops want it."""
+        from homothety.models.crp._kernels import Prior
+
+        by_size = np.column_stack(self.base.size_tables(self.n_items))
+        root = np.linalg.cholesky(self.base.scale)
+        pivots = np.diagonal(root)
+        factor = np.tril(root / pivots, -1) + np.diag(1 / pivots**2)
+        return Prior(by_size, float(self.base.mean_strength), factor, self.base.diagonal)
+
+
+def log_likelihood(model: Model, state: ChainState) -> float:
+    """Log density of the points given the partition, parameters integrated out (Eq. 19)."""
+    labels = state.labels
+    return float(sum(model.base.log_marginal(model.points[labels == k]) for k in np.unique(labels)))
+
+
+def log_joint(model: Model, state: ChainState) -> float:
+    """Log of partition prior times likelihood given the concentration, the reference of trace and tests."""
+    return log_partition_prior(state.labels, state.concentration) + log_likelihood(model, state)
