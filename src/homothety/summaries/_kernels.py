@@ -36,17 +36,32 @@ def entropy_terms(n_items: int) -> FloatArray:
 
 
 @jit
-def mean_vi(partitions: IntArray, draws: IntArray) -> FloatArray:
-    """Mean variation of information, in bits, of each partition to all draws; labels are 0, 1, ... in each row."""
-    n_items = draws.shape[1]
+def summed_terms(counts: IntArray, n_counts: int, terms: FloatArray) -> float:
+    """Sum of x log2(x) over the first counts, which are set back to zero for the next use."""
+    total = 0.0
+    for k in range(n_counts):
+        total += terms[counts[k]]
+        counts[k] = 0
+    return total
+
+
+@jit
+def mean_vi(partitions: IntArray, draws: IntArray, n_clusters: int) -> FloatArray:
+    """Mean variation of information, in bits, of each partition to all draws; labels are below `n_clusters`."""
+    n_draws, n_items = draws.shape
     terms, expected = entropy_terms(n_items), np.zeros(partitions.shape[0])
+    sizes, drawn_sizes = np.zeros(n_clusters, dtype=np.int64), np.zeros(n_clusters, dtype=np.int64)
+    overlaps = np.zeros(n_clusters * n_clusters, dtype=np.int64)
     for c in range(partitions.shape[0]):
-        sizes = np.bincount(partitions[c])
-        for d in range(draws.shape[0]):
-            other_sizes = np.bincount(draws[d])
-            overlaps = np.bincount(partitions[c] * other_sizes.shape[0] + draws[d])
-            expected[c] += terms[sizes].sum() + terms[other_sizes].sum() - 2.0 * terms[overlaps].sum()
-    return expected / (n_items * draws.shape[0])
+        for d in range(n_draws):
+            for i in range(n_items):
+                sizes[partitions[c, i]] += 1
+                drawn_sizes[draws[d, i]] += 1
+                overlaps[partitions[c, i] * n_clusters + draws[d, i]] += 1
+            expected[c] += summed_terms(sizes, n_clusters, terms) + summed_terms(drawn_sizes, n_clusters, terms)
+            expected[c] -= 2.0 * summed_terms(overlaps, n_clusters * n_clusters, terms)
+        expected[c] /= n_items * n_draws
+    return expected
 
 
 @jit
@@ -71,14 +86,14 @@ def shift(i: int, cluster: int, step: int, sizes: IntArray, overlaps: IntArray, 
 
 
 @jit
-def polish(labels: IntArray, draws: IntArray) -> IntArray:
-    """Move single items to the cluster that lowers the mean variation of information most, until none does."""
-    n_draws, n_items = draws.shape
-    labels, terms = labels.copy(), entropy_terms(n_items)
-    # One slot more than clusters: an empty one, for an item that is better off alone.
-    n_slots = labels.max() + 2
-    sizes = np.zeros(n_slots, dtype=np.int64)
-    overlaps = np.zeros((n_slots, n_draws, draws.max() + 1), dtype=np.int32)
+def polish(labels: IntArray, draws: IntArray, sizes: IntArray, overlaps: IntArray) -> None:
+    """Move single items to the cluster that lowers the mean variation of information most, until none does.
+
+    Changes `labels` in place. `sizes` (n_slots,) and `overlaps` (n_slots, n_draws, n_drawn_clusters) come as zeros;
+    slots beyond the clusters there are serve items that are better off alone.
+    """
+    n_items = labels.shape[0]
+    terms = entropy_terms(n_items)
     for i in range(n_items):
         shift(i, labels[i], 1, sizes, overlaps, draws)
     for _ in range(MAX_POLISHING_SWEEPS):
@@ -87,7 +102,7 @@ def polish(labels: IntArray, draws: IntArray) -> IntArray:
             old = labels[i]
             shift(i, old, -1, sizes, overlaps, draws)
             best, least = old, rise_on_joining(i, old, sizes, overlaps, draws, terms) - 1e-9
-            for cluster in range(n_slots):
+            for cluster in range(sizes.shape[0]):
                 rise = rise_on_joining(i, cluster, sizes, overlaps, draws, terms)
                 if rise < least:
                     best, least = cluster, rise
@@ -96,4 +111,3 @@ def polish(labels: IntArray, draws: IntArray) -> IntArray:
             n_moved += best != old
         if n_moved == 0:
             break
-    return labels

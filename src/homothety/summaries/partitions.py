@@ -66,14 +66,12 @@ def expected_vi(partitions: ArrayLike, draws: ArrayLike) -> FloatArray:
     -------
     expected : ndarray of shape (n_partitions,)
     """
-    from homothety.summaries._kernels import mean_vi
-
     labels, draws = check_draws(partitions), check_draws(draws)
     if labels.shape[1] != draws.shape[1]:
         raise InputError(
             f"partitions are of {labels.shape[1]} items, draws of {draws.shape[1]}: needed the same items."
         )
-    return mean_vi(labels, draws)
+    return _expected_vi(labels, draws)
 
 
 def minimise_expected_vi(draws: ArrayLike, *, max_candidates: int = MAX_CANDIDATES) -> IntArray:
@@ -100,24 +98,37 @@ def minimise_expected_vi(draws: ArrayLike, *, max_candidates: int = MAX_CANDIDAT
     >>> minimise_expected_vi([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     array([0, 0, 1, 1])
     """
-    from homothety.summaries._kernels import mean_vi
-
     labels = check_draws(draws)
     candidates = np.unique(labels, axis=0)
     if len(candidates) > max_candidates:
         candidates = labels[np.linspace(0, len(labels) - 1, max_candidates).astype(int)]
-    best = candidates[np.argmin(mean_vi(candidates, labels))]
+    best = candidates[np.argmin(_expected_vi(candidates, labels))]
     return _descend(best, labels)
 
 
 def _descend(labels: IntArray, draws: IntArray) -> IntArray:
     """Polish a partition until nothing moves: one round offers a single empty cluster, and another may be wanted."""
+    labels, polished = relabel_by_size(labels), relabel_by_size(_polished(labels, draws))
+    while not np.array_equal(labels, polished):
+        labels, polished = polished, relabel_by_size(_polished(polished, draws))
+    return polished
+
+
+def _polished(partition: IntArray, draws: IntArray) -> IntArray:
+    """Return a partition that moving single items cannot bring nearer to the draws, with one cluster more at most."""
     from homothety.summaries._kernels import polish
 
-    labels, polished = relabel_by_size(labels), relabel_by_size(polish(labels, draws))
-    while not np.array_equal(labels, polished):
-        labels, polished = polished, relabel_by_size(polish(polished, draws))
-    return polished
+    labels, n_slots = partition.copy(), int(partition.max()) + 2
+    overlaps = np.zeros((n_slots, len(draws), int(draws.max()) + 1), dtype=np.int32)
+    polish(labels, draws, np.zeros(n_slots, dtype=np.int64), overlaps)
+    return labels
+
+
+def _expected_vi(partitions: IntArray, draws: IntArray) -> FloatArray:
+    """Return the mean variation of information of each partition to the draws, both numbered without gaps."""
+    from homothety.summaries._kernels import mean_vi
+
+    return mean_vi(partitions, draws, int(max(partitions.max(), draws.max())) + 1)
 
 
 def relabel_by_size(labels: ArrayLike) -> IntArray:

@@ -93,7 +93,11 @@ class Ratios(NamedTuple):
 def fill_alias(weights: FloatArray, keep: FloatArray, other: IntArray, small: IntArray, large: IntArray) -> float:
     """Fill the alias table of one row of weights; return the sum of the row."""
     n_items = weights.shape[0]
-    mass, heaviest = weights.sum(), np.argmax(weights)
+    mass, heaviest = 0.0, 0
+    for j in range(n_items):
+        mass += weights[j]
+        if weights[j] > weights[heaviest]:
+            heaviest = j
     n_small, n_large = 0, 0
     for j in range(n_items):
         keep[j] = weights[j] * n_items / mass if mass > 0.0 else 0.0
@@ -273,7 +277,9 @@ def collect_part(i: int, links: IntArray, part: IntArray) -> int:
 @jit
 def build_links(targets: IntArray) -> IntArray:
     """Links and children lists, (n_items, 4), of the given targets."""
-    links = np.full((targets.shape[0], 4), NOBODY)
+    links = np.empty((targets.shape[0], 4), dtype=np.int64)
+    for i in range(targets.shape[0]):
+        links[i, FIRST_CHILD] = NOBODY
     for i in range(targets.shape[0]):
         attach(i, targets[i], links)
     return links
@@ -313,12 +319,15 @@ def build_tables(links: IntArray, points: FloatArray, prior: Prior) -> Tables:
                 rows[k, packed + q] = prior.scale[p, q]
         packed += p + 1
     labels, factors = np.empty(n_items, dtype=np.int64), np.zeros((n_items + 2, n_dims, n_dims))
-    n_tables = np.full(1, find_components(links, labels))
+    occupied, position = np.empty(n_items, dtype=np.int64), np.empty(n_items, dtype=np.int64)
+    n_tables = np.empty(1, dtype=np.int64)
+    n_tables[0] = find_components(links, labels)
     for i in range(n_items):
+        occupied[i] = position[i] = i
         add_point(i, labels[i], points, rows)
     for k in range(n_tables[0]):
         refresh(k, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
-    return Tables(labels, rows, factors, np.arange(n_items), np.arange(n_items), n_tables)
+    return Tables(labels, rows, factors, occupied, position, n_tables)
 
 
 @jit
@@ -382,17 +391,23 @@ def largest_within_reach(i: int, weights: FloatArray, labels: IntArray, values: 
 def draw_link_by_scan(
     rng: Generator, i: int, weights: FloatArray, concentration: float, labels: IntArray, factors: FloatArray
 ) -> int:
-    """Draw the link of item `i` from its exact conditional in one pass over its row (Eq. 22).
+    """Draw the link of item `i` from its exact conditional by passing over its row (Eq. 22).
 
     `factors` holds, by slot, the merge ratios up to a common factor.
     """
     n_items = weights.shape[1]
-    cumulative, running = np.empty(n_items), 0.0
+    total = 0.0
     for j in range(n_items):
-        running += (concentration if j == i else weights[i, j]) * factors[labels[j]]
-        cumulative[j] = running
-    # Were all weights denormal, rounding could put the draw on the last sum itself and the search past the end.
-    return min(int(np.searchsorted(cumulative, rng.random() * running, side="right")), n_items - 1)
+        total += (concentration if j == i else weights[i, j]) * factors[labels[j]]
+    target, running, chosen = rng.random() * total, 0.0, i
+    for j in range(n_items):
+        weight = (concentration if j == i else weights[i, j]) * factors[labels[j]]
+        if weight > 0.0:
+            chosen = j  # so that rounding never runs past the last item that can be drawn
+            running += weight
+            if target < running:
+                break
+    return chosen
 
 
 @jit
@@ -461,8 +476,10 @@ def sweep_links(
     """Resample every link once, in the given order, by collapsed Gibbs (Algorithm 2). Writes into links and tables."""
     n_items, n_dims = points.shape
     labels = tables.labels
-    visited, part = np.full(n_items, NOBODY), np.empty(n_items, dtype=np.int64)
-    ratios, solved = Ratios(np.zeros(n_items), np.full(n_items, NOBODY)), np.empty(n_dims)
+    visited, part = np.empty(n_items, dtype=np.int64), np.empty(n_items, dtype=np.int64)
+    ratios, solved = Ratios(np.empty(n_items), np.empty(n_items, dtype=np.int64)), np.empty(n_dims)
+    for i in range(n_items):
+        visited[i] = ratios.exact[i] = NOBODY
     for stamp in range(n_items):
         i = order[stamp]
         splits = not lies_on_cycle(i, links, visited, stamp)
