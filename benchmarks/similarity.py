@@ -6,25 +6,15 @@
 from __future__ import annotations
 
 import importlib
-import time
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.timing import Row, best_of, print_rows, row
 from homothety.covariance import eigenvalues, pairwise_similarity, tolerance_factor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class Row(TypedDict):
-    """One comparison; the ratio has to stay above the floor."""
-
-    name: str
-    ours: float
-    reference: float
-    ratio: float
-    floor: float
 
 
 def run() -> list[Row]:
@@ -85,30 +75,5 @@ def random_covariances(n_matrices: int, n_dims: int) -> np.ndarray:
     return samples @ samples.swapaxes(1, 2) / (3 * n_dims)
 
 
-def best_of(function: Callable[[], object], repeats: int) -> float:
-    """Return the shortest of several timings, after one call that is not timed because it may compile."""
-    function()
-    return min(timed(function) for _ in range(repeats))
-
-
-def timed(function: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
-
-
-def row(name: str, ours: float, reference: float, floor: float) -> Row:
-    return Row(name=name, ours=ours, reference=reference, ratio=reference / ours, floor=floor)
-
-
-def main() -> None:
-    print(f"{'ours':>10} {'reference':>10} {'ratio':>7} {'floor':>6}  what")
-    for line in run():
-        print(
-            f"{line['ours'] * 1e3:8.1f} ms {line['reference'] * 1e3:7.0f} ms {line['ratio']:6.0f}x "
-            f"{line['floor']:5.0f}x  {line['name']}"
-        )
-
-
 if __name__ == "__main__":
-    main()
+    print_rows(run())

@@ -119,7 +119,7 @@ def _polished(partition: IntArray, draws: IntArray) -> IntArray:
     from homothety.summaries._kernels import polish
 
     labels, n_slots = partition.copy(), int(partition.max()) + 2
-    overlaps = np.zeros((n_slots, len(draws), int(draws.max()) + 1), dtype=np.int32)
+    overlaps = np.zeros((n_slots, len(draws), int(draws.max()) + 1), dtype=np.int64)
     polish(labels, draws, np.zeros(n_slots, dtype=np.int64), overlaps)
     return labels
 

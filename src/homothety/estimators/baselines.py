@@ -1,0 +1,173 @@
+"""What the paper compares with: mixtures on points that see no similarity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from homothety.estimators._sampled import SampledPartition, base_measure, seed_sequence
+from homothety.models import crp
+from homothety.models.crp.recording import RECORDING
+from homothety.models.gmm import select_gmm
+from homothety.persistence import Saveable
+from homothety.summaries.partitions import relabel_by_size
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.distributions import NIW, NormalGamma
+    from homothety.estimators._sampled import PointEstimate, RandomState
+    from homothety.models.gmm import Criterion
+
+
+class CRPMixture(SampledPartition):
+    """Chinese restaurant process mixture of Gaussians, number of clusters inferred (Neal 2000, algorithm 3).
+
+    Parameters
+    ----------
+    concentration : float, default=1.0
+        Weight of a new cluster: larger values favour more clusters.
+    sample_concentration : bool, default=False
+        Whether to sample the concentration under a Gamma(1, 1) prior; `concentration` is then the start.
+    mean_strength, dof, scale, prior_share, diagonal
+        Prior of a cluster, as in `SimilarityMixture`.
+    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress
+        How to sample and what to report, as in `SimilarityMixture`.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_items,)
+        Cluster of each item, numbered by decreasing size.
+    n_clusters_ : int
+    coclustering_ : ndarray of shape (n_items, n_items)
+    trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> points = np.concatenate([rng.normal(0, 0.1, (20, 2)), rng.normal(3, 0.1, (20, 2))])
+    >>> CRPMixture(random_state=0).fit(points).n_clusters_
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        concentration: float = 1.0,
+        sample_concentration: bool = False,
+        mean_strength: float = 1.0,
+        dof: float | None = None,
+        scale: float | None = None,
+        prior_share: float = 0.003,
+        diagonal: bool = False,
+        n_chains: int = 4,
+        n_sweeps: int = 200,
+        n_burn: int | None = None,
+        point_estimate: PointEstimate = "vi",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.concentration = concentration
+        self.sample_concentration = sample_concentration
+        self.mean_strength = mean_strength
+        self.dof = dof
+        self.scale = scale
+        self.prior_share = prior_share
+        self.diagonal = diagonal
+        self.n_chains = n_chains
+        self.n_sweeps = n_sweeps
+        self.n_burn = n_burn
+        self.point_estimate = point_estimate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
+        """Cluster points `X` of shape (n_items, n_dims)."""
+        self.embedding_ = validate_data(self, X, dtype=np.float64)
+        self.base_: NIW | NormalGamma = base_measure(
+            self.embedding_,
+            mean_strength=self.mean_strength,
+            dof=self.dof,
+            scale=self.scale,
+            share=self.prior_share,
+            diagonal=self.diagonal,
+        )
+        model = crp.Model(self.embedding_, self.base_)
+        sweep = crp.default_sweep(sample_concentration=self.sample_concentration)
+        self._sample(model, crp.init_state(model, self.concentration), sweep, RECORDING)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each cluster for new points (n_new, n_dims): its size times its predictive."""
+        check_is_fitted(self)
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        log_weights = np.column_stack(
+            [np.log(len(members)) + self.base_.posterior(members).log_predictive(points) for members in self._members()]
+        )
+        weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """Return the most probable cluster of new points, (n_new,)."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1))
+
+    def _members(self) -> list[FloatArray]:
+        """Return the points of each cluster."""
+        return [self.embedding_[self.labels_ == k] for k in range(self.n_clusters_)]
+
+
+class GMMSelection(ClusterMixin, Saveable, BaseEstimator):
+    """Mixture of Gaussians by EM, number of clusters by an information criterion.
+
+    Parameters
+    ----------
+    max_components : int, default=10
+        Largest number of clusters tried.
+    criterion : {"bic", "aic"}, default="bic"
+        What is minimised.
+    n_init : int, default=5
+        EM starts for each number of clusters.
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_items,)
+    n_clusters_ : int
+        Number of clusters that hold at least one point.
+    criteria_ : ndarray of shape (max_components,)
+        The criterion for 1, 2, ... clusters; infinite where EM failed.
+    weights_, means_, covariances_ : ndarray
+        Parameters of the chosen mixture.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_components: int = 10,
+        criterion: Criterion = "bic",
+        n_init: int = 5,
+        random_state: RandomState = None,
+    ) -> None:
+        self.max_components = max_components
+        self.criterion = criterion
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
+        """Fit mixtures to points `X` of shape (n_items, n_dims) and keep the best."""
+        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        rng = np.random.default_rng(seed_sequence(self.random_state))
+        fitted = select_gmm(
+            rng, points, max_components=self.max_components, criterion=self.criterion, n_init=self.n_init
+        )
+        self.weights_, self.means_, self.covariances_ = fitted.weights, fitted.means, fitted.covariances
+        self.criteria_ = fitted.criteria
+        self.labels_ = relabel_by_size(fitted.labels)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        return self
