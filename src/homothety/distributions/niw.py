@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, multigammaln
-from scipy.stats import invwishart
 
 from homothety.arrays import frozen
 from homothety.errors import InputError, NotSPDError
@@ -113,9 +112,12 @@ class NIW:
 
     def sample(self, rng: Generator) -> tuple[FloatArray, FloatArray]:
         """Draw a mean (n_dims,) and a covariance (n_dims, n_dims)."""
-        covariance = np.atleast_2d(invwishart.rvs(self.dof, self.scale, random_state=rng))
-        factor = np.linalg.cholesky(covariance / self.mean_strength)
-        return self.mean + factor @ rng.standard_normal(self.n_dims), covariance
+        # Bartlett's triangle gives a root of the covariance as well: with few degrees of freedom the covariance itself
+        # is often too close to singular to be factorised.
+        triangle = np.tril(rng.standard_normal((self.n_dims, self.n_dims)), -1)
+        triangle += np.diag(np.sqrt(rng.chisquare(self.dof - np.arange(self.n_dims))))
+        root = solve_triangular(triangle, np.linalg.cholesky(self.scale).T, lower=True).T
+        return self.mean + root @ rng.standard_normal(self.n_dims) / np.sqrt(self.mean_strength), root @ root.T
 
 
 def is_spd(matrix: FloatArray) -> bool:
