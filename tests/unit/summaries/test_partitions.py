@@ -1,0 +1,188 @@
+"""Summaries of sampled partitions against brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import naive
+from homothety.errors import InputError
+from homothety.metrics import vi
+from homothety.summaries import _kernels, coclustering, expected_vi, minimise_expected_vi, relabel_by_size
+
+
+@pytest.fixture(params=["compiled", "interpreted"])
+def kernels(request, monkeypatch):
+    if request.param == "interpreted":
+        for name, kernel in list(vars(_kernels).items()):
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(_kernels, name, kernel.py_func)
+    return _kernels
+
+
+def random_draws(rng, n_draws=15, n_items=8, n_labels=4):
+    return rng.integers(n_labels, size=(n_draws, n_items))
+
+
+def noisy_draws(rng, n_draws, n_items, n_clusters, share_of_noise):
+    """Partitions that scatter about one: what a posterior looks like."""
+    centre = rng.integers(n_clusters, size=n_items)
+    noise = rng.random((n_draws, n_items)) < share_of_noise
+    return np.where(noise, rng.integers(n_clusters, size=noise.shape), centre)
+
+
+def same_partition(a, b):
+    return len({*zip(a, b, strict=True)}) == len(set(a)) == len(set(b))
+
+
+# --- kernels and their twins -----------------------------------------------------------------------------------------
+
+
+def test_pairs_are_counted(kernels, rng):
+    draws = random_draws(rng)
+    np.testing.assert_allclose(kernels.count_pairs(draws) / len(draws), naive.coclustering(draws), atol=1e-15)
+
+
+def test_entropy_terms(kernels):
+    np.testing.assert_allclose(kernels.entropy_terms(4), [0.0, 0.0, 2.0, 3 * np.log2(3), 8.0])
+
+
+def test_mean_vi_equals_its_twin(kernels, rng):
+    draws, partitions = random_draws(rng), random_draws(rng, n_draws=6)
+    partitions[0], partitions[1] = 0, np.arange(8)
+    expected = [naive.expected_vi(row, draws) for row in partitions]
+    np.testing.assert_allclose(kernels.mean_vi(partitions, draws, 8), expected, atol=1e-12)
+
+
+def test_terms_are_summed_and_counts_set_back(kernels):
+    counts = np.array([3, 0, 2, 4])
+    assert kernels.summed_terms(counts, 3, _kernels.entropy_terms(4)) == pytest.approx(3 * np.log2(3) + 2)
+    assert counts.tolist() == [0, 0, 0, 4]
+
+
+def test_rise_on_joining_is_the_change_of_the_sum(kernels, rng):
+    draws, labels, terms = random_draws(rng), np.array([0, 0, 1, 1, 1, 2, 2, 0]), _kernels.entropy_terms(8)
+    sizes, overlaps = np.zeros(4, dtype=np.int64), np.zeros((4, len(draws), 4), dtype=np.int64)
+    for i in range(8):
+        kernels.shift(i, labels[i], 1, sizes, overlaps, draws)
+    assert sizes.tolist() == [3, 3, 2, 0]
+    for i in (0, 3, 6):
+        kernels.shift(i, labels[i], -1, sizes, overlaps, draws)
+        rises = [kernels.rise_on_joining(i, k, sizes, overlaps, draws, terms) for k in range(4)]
+        totals = [8 * len(draws) * naive.expected_vi(naive.replaced(labels, i, k), draws) for k in range(4)]
+        np.testing.assert_allclose(np.diff(rises), np.diff(totals), atol=1e-9)
+        kernels.shift(i, labels[i], 1, sizes, overlaps, draws)
+
+
+def test_polishing_ends_where_its_twin_does(kernels, rng):
+    for _ in range(10):
+        draws = noisy_draws(rng, 12, 9, 3, 0.3)
+        start, found = draws[0], draws[0].copy()
+        kernels.polish(found, draws, np.zeros(4, dtype=np.int64), np.zeros((4, 12, 3), dtype=np.int64))
+        twin = naive.polish(start.tolist(), draws)
+        assert naive.expected_vi(found, draws) == pytest.approx(naive.expected_vi(twin, draws), abs=1e-9)
+        assert naive.expected_vi(found, draws) <= naive.expected_vi(start, draws) + 1e-12
+
+
+# --- public functions ------------------------------------------------------------------------------------------------
+
+
+def test_coclustering_is_the_share_of_draws_that_agree(rng):
+    draws = random_draws(rng)
+    shares = coclustering(draws)
+    np.testing.assert_allclose(shares, naive.coclustering(draws), atol=1e-15)
+    assert (np.diagonal(shares) == 1).all()
+    np.testing.assert_array_equal(shares, shares.T)
+
+
+def test_expected_vi_is_the_mean_of_the_metric(rng):
+    draws, partitions = random_draws(rng), random_draws(rng, n_draws=7)
+    expected = [np.mean([vi(row, draw) for draw in draws]) for row in partitions]
+    np.testing.assert_allclose(expected_vi(partitions, draws), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", [coclustering, minimise_expected_vi, lambda draws: expected_vi(draws, draws)])
+def test_labels_may_be_anything(rng, function):
+    draws = random_draws(rng)
+    names = np.array([["red", "blue", "green", "grey"][label] for label in draws.ravel()]).reshape(draws.shape)
+    np.testing.assert_allclose(function(names), function(draws), atol=1e-12)
+    np.testing.assert_allclose(function(10 * draws - 7), function(draws), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_point_estimate_is_a_local_minimum_no_worse_than_any_draw(seed):
+    rng = np.random.default_rng(seed)
+    draws = random_draws(rng, n_draws=int(rng.integers(1, 30)), n_labels=int(rng.integers(2, 8)))
+    found = minimise_expected_vi(draws)
+    value = naive.expected_vi(found, draws)
+    assert value <= min(naive.expected_vi(draw, draws) for draw in draws) + 1e-9
+    assert value <= min(naive.expected_vi(labels, draws) for labels in naive.neighbours(found.tolist())) + 1e-9
+
+
+def test_several_new_clusters_can_be_opened():
+    # Every draw pairs items 0-3 in its own way; nearest to all on average is each of them alone.
+    draws = np.array([[0, 0, 1, 1, 2, 2, 2], [0, 1, 0, 1, 2, 2, 2], [0, 1, 1, 0, 2, 2, 2]])
+    found = minimise_expected_vi(draws)
+    best = min(naive.all_partitions(7), key=lambda labels: naive.expected_vi(labels, draws))
+    assert naive.expected_vi(found, draws) == pytest.approx(naive.expected_vi(best, draws), abs=1e-9)
+
+
+def test_point_estimate_is_mostly_the_global_minimum():
+    """A promise of experience, not of theory: on six items at least 19 of 20 posteriors are solved."""
+    partitions, n_solved = np.array(naive.all_partitions(6)), 0
+    for seed in range(40):
+        draws = noisy_draws(np.random.default_rng(seed), 30, 6, 3, 0.35)
+        best = expected_vi(partitions, draws).min()
+        n_solved += expected_vi([minimise_expected_vi(draws)], draws)[0] < best + 1e-9
+    assert n_solved >= 38
+
+
+@pytest.mark.parametrize("max_candidates", [1, 5])
+def test_few_candidates_are_still_polished(rng, max_candidates):
+    draws = noisy_draws(rng, 60, 12, 3, 0.25)
+    found = minimise_expected_vi(draws, max_candidates=max_candidates)
+    compared = draws[np.linspace(0, 59, max_candidates).astype(int)]
+    assert expected_vi([found], draws)[0] <= expected_vi(compared, draws).min() + 1e-12
+
+
+def test_equal_draws_are_their_own_summary():
+    assert minimise_expected_vi(np.tile([5, 5, 2, 2, 2, 9], (4, 1))).tolist() == [1, 1, 0, 0, 0, 2]
+
+
+def test_single_item_and_single_draw():
+    assert minimise_expected_vi([[3]]).tolist() == [0]
+    assert minimise_expected_vi([[3, 1, 1]]).tolist() == [1, 0, 0]
+    assert coclustering([[3]]).tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([4, 4, 4, 0], [0, 0, 0, 1]),
+        ([0, 1, 1, 2, 2], [2, 0, 0, 1, 1]),
+        (["b", "a", "b", "a"], [0, 1, 0, 1]),
+        ([7], [0]),
+    ],
+)
+def test_clusters_are_numbered_by_size_then_first_appearance(labels, expected):
+    assert relabel_by_size(labels).tolist() == expected
+
+
+def test_relabelling_keeps_the_partition(rng):
+    for labels in random_draws(rng, n_draws=30):
+        relabelled = relabel_by_size(labels)
+        assert same_partition(labels.tolist(), relabelled.tolist())
+        counts = np.bincount(relabelled)
+        assert (np.diff(counts) <= 0).all()
+        np.testing.assert_array_equal(relabel_by_size(relabelled), relabelled)
+
+
+@pytest.mark.parametrize("draws", [[0, 1, 1], np.empty((0, 4)), np.empty((3, 0)), np.zeros((2, 2, 2))])
+def test_draws_must_be_a_table(draws):
+    with pytest.raises(InputError, match=r"draws has shape .*, needed \(n_draws, n_items\)"):
+        coclustering(draws)
+
+
+def test_partitions_of_other_items_are_refused():
+    with pytest.raises(InputError, match="partitions are of 1 items, draws of 3"):
+        expected_vi([[0]], [[0, 1, 1]])
