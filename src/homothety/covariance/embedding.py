@@ -207,15 +207,16 @@ def count_structured(eigenvalues: FloatArray) -> int:
 def damped_scales(strengths: FloatArray, last: float) -> FloatArray:
     """Return scales of columns that fall from one to `last` as a power of their strengths (n_columns,).
 
-    Columns of no strength get the scale `last` too: there is no power of zero to follow.
+    A column of no strength is an arbitrary direction, nothing but rounding: its scale is zero.
     """
     if not 0 < last <= 1:
         raise InputError(f"damping is {last}, needed more than 0 and at most 1.")
     scales = np.ones(len(strengths))
-    if len(strengths) > 2 and last < 1:
+    if len(strengths) > 2 and last < 1 and strengths[1] > NO_SPREAD:
         relative = np.clip(strengths[1:] / strengths[1], np.finfo(float).tiny, 1.0)
         decay = np.log(relative) / np.log(relative[-1]) if relative[-1] < 1 else np.linspace(0, 1, len(relative))
         scales[1:] = last**decay
+    scales[1:][strengths[1:] < NO_SPREAD] = 0.0
     return scales
 
 

@@ -1,0 +1,132 @@
+"""What every estimator keeps to: scikit-learn's conventions, saving, and clear refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import homothety
+from homothety import CRPMixture, GMMSelection, SimilarityMixture, SPCMMixture, SpectralEmbedding
+from homothety.datasets import make_toy_6d
+from homothety.errors import InputError
+
+SHORT = {"n_sweeps": 20, "n_chains": 2, "random_state": 0}
+ON_POINTS = [SimilarityMixture(**SHORT), CRPMixture(**SHORT), GMMSelection(n_init=1, max_components=4, random_state=0)]
+ON_MATRICES = [SPCMMixture(**SHORT), SpectralEmbedding()]
+SAMPLED = [SPCMMixture(**SHORT), SimilarityMixture(**SHORT), CRPMixture(**SHORT)]
+
+
+def names(estimator):
+    return type(estimator).__name__
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return make_toy_6d(random_state=1, n_per_class=6)
+
+
+@pytest.fixture(scope="module")
+def points(toy):
+    return SpectralEmbedding(n_components=3).fit_transform(toy.matrices)
+
+
+def data_for(estimator, toy, points):
+    return toy.matrices if isinstance(estimator, SPCMMixture | SpectralEmbedding) else points
+
+
+@parametrize_with_checks([type(e)(**e.get_params()) for e in ON_POINTS])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ON_POINTS + ON_MATRICES, ids=names)
+def test_clone_keeps_parameters_and_nothing_fitted(estimator, toy, points):
+    fitted = clone(estimator).fit(data_for(estimator, toy, points))
+    fresh = clone(fitted)
+    assert fresh.get_params() == estimator.get_params()
+    assert not any(name.endswith("_") for name in vars(fresh))
+
+
+@pytest.mark.parametrize("estimator", ON_POINTS + ON_MATRICES, ids=names)
+def test_fit_returns_self_and_does_not_change_parameters(estimator, toy, points):
+    model = clone(estimator)
+    assert model.fit(data_for(estimator, toy, points)) is model
+    assert model.get_params() == estimator.get_params()
+
+
+@pytest.mark.parametrize("estimator", ON_POINTS + ON_MATRICES, ids=names)
+def test_saved_model_comes_back_equal(estimator, toy, points, tmp_path):
+    model = clone(estimator).fit(data_for(estimator, toy, points))
+    model.save(tmp_path / "model.homothety")
+    loaded = homothety.load(tmp_path / "model.homothety")
+    assert type(loaded) is type(model)
+    assert loaded.get_params() == model.get_params()
+    for name in ("labels_", "draws_", "similarity_", "embedding_", "criteria_"):
+        if hasattr(model, name):
+            np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+
+
+@pytest.mark.parametrize("estimator", SAMPLED, ids=names)
+def test_equal_seeds_give_equal_results_whatever_the_number_of_jobs(estimator, toy, points):
+    data = data_for(estimator, toy, points)
+    one = clone(estimator).fit(data)
+    two = clone(estimator).set_params(n_jobs=2).fit(data)
+    np.testing.assert_array_equal(one.draws_, two.draws_)
+    np.testing.assert_array_equal(one.trace_["log_joint"], two.trace_["log_joint"])
+
+
+@pytest.mark.parametrize("estimator", SAMPLED, ids=names)
+def test_shapes_of_what_is_reported(estimator, toy, points):
+    model = clone(estimator).fit(data_for(estimator, toy, points))
+    n_items = len(toy.matrices)
+    assert model.labels_.shape == model.map_labels_.shape == (n_items,)
+    assert model.draws_.shape == (20, n_items)  # half of 20 sweeps, 2 chains
+    assert model.coclustering_.shape == (n_items, n_items)
+    assert model.trace_["log_joint"].shape == (2, 20)
+    assert model.n_clusters_ == len(np.unique(model.labels_))
+    sizes = np.bincount(model.labels_)
+    assert (np.diff(sizes) <= 0).all()
+
+
+@pytest.mark.parametrize("estimator", SAMPLED, ids=names)
+def test_prediction_for_fitted_items_is_their_own_cluster(estimator, toy, points):
+    data = data_for(estimator, toy, points)
+    model = clone(estimator).fit(data)
+    np.testing.assert_array_equal(model.predict(data), model.labels_)
+    probability = model.predict_proba(data)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("estimator", SAMPLED, ids=names)
+def test_predict_before_fit_is_refused(estimator, toy, points):
+    with pytest.raises(NotFittedError):
+        clone(estimator).predict(data_for(estimator, toy, points))
+
+
+@pytest.mark.parametrize("estimator", SAMPLED, ids=names)
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_chains": 0}, "n_chains is 0, needed at least 1"),
+        ({"n_sweeps": 5, "n_burn": 5}, "n_burn is 5 and n_sweeps is 5"),
+        ({"concentration": 0.0}, "concentration is 0.0, needed a positive number"),
+        ({"concentration": np.nan}, "concentration is nan, needed a positive number"),
+        ({"point_estimate": "mean"}, "point_estimate is 'mean', needed 'vi' or 'map'"),
+        ({"dof": 0.5}, "dof is 0.5, needed more than n_dims - 1"),
+        ({"mean_strength": -1.0}, "mean_strength is -1.0, needed a positive number"),
+    ],
+)
+def test_bad_parameters_are_named(estimator, parameters, message, toy, points):
+    with pytest.raises(InputError, match=message):
+        clone(estimator).set_params(**parameters).fit(data_for(estimator, toy, points))
+
+
+def test_map_estimate_is_a_kept_draw_of_largest_joint(toy):
+    model = SPCMMixture(**SHORT, point_estimate="map").fit(toy.matrices)
+    best = int(np.argmax(model.trace_["log_joint"][:, 10:].ravel()))
+    np.testing.assert_array_equal(
+        model.labels_[:, None] == model.labels_, model.draws_[best][:, None] == model.draws_[best]
+    )

@@ -1,0 +1,151 @@
+"""SPCMMixture and SpectralEmbedding on covariance matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from homothety import SPCMMixture, SpectralEmbedding, metrics, pairwise_similarity
+from homothety.covariance import lerm
+from homothety.datasets import make_toy_3d, make_toy_6d, make_wishart_families
+from homothety.errors import EmbeddingWarning, InputError, NotSPDError, ShortChainWarning
+from homothety.models import ddcrp
+
+SHORT = {"n_sweeps": 40, "n_chains": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return make_toy_6d(random_state=3)
+
+
+@pytest.mark.parametrize("measure", ["bspcm", "airm", "lerm", "kldm", "jbld", lerm], ids=str)
+def test_every_measure_runs_and_predicts(toy, measure):
+    model = SPCMMixture(measure=measure, **SHORT).fit(toy.matrices[::5])
+    assert model.predict(toy.matrices[1::7]).shape == toy.matrices[1::7].shape[:1]
+
+
+@pytest.mark.parametrize("variant", ["paper", "published", "published-variance", "scale-free", "log"])
+def test_every_variant_runs(toy, variant):
+    assert SPCMMixture(variant=variant, **SHORT).fit(toy.matrices[::3]).n_clusters_ >= 1
+
+
+@pytest.mark.parametrize("points", ["spectral", "shape", "log-euclidean"])
+def test_every_kind_of_points_runs_and_predicts(toy, points):
+    model = SPCMMixture(points=points, **SHORT).fit(toy.matrices[::3])
+    assert model.predict_proba(toy.matrices[1::9]).shape == (7, model.n_clusters_)
+
+
+def test_new_matrices_of_a_known_shape_join_its_cluster(toy):
+    model = SPCMMixture(**SHORT).fit(toy.matrices)
+    new = make_toy_6d(random_state=3).matrices * 7.3
+    assert metrics.ari(toy.labels, model.predict(new)) == 1.0
+
+
+def test_precomputed_similarity_gives_the_same_answer(toy):
+    direct = SPCMMixture(**SHORT).fit(toy.matrices)
+    similarity = pairwise_similarity(toy.matrices, variant="published")
+    given = SPCMMixture(measure="precomputed", **SHORT).fit(similarity)
+    np.testing.assert_array_equal(direct.draws_, given.draws_)
+    np.testing.assert_array_equal(given.predict(similarity), given.labels_)
+
+
+def test_sampling_the_concentration_moves_it(toy):
+    model = SPCMMixture(sample_concentration=True, **SHORT).fit(toy.matrices)
+    assert len(np.unique(model.trace_["concentration"])) > 10
+
+
+def test_diagonal_prior_finds_the_toy(toy):
+    model = SPCMMixture(diagonal=True, **SHORT).fit(toy.matrices)
+    assert metrics.ari(toy.labels, model.labels_) == 1.0
+
+
+def test_noise_of_a_wishart_sample_is_borne():
+    families = make_wishart_families(random_state=0)
+    model = SPCMMixture(random_state=0).fit(families.matrices)
+    assert metrics.nmi(families.labels, model.labels_) > 0.7
+
+
+@pytest.mark.parametrize("n_matrices", [1, 2])
+def test_one_and_two_matrices(n_matrices):
+    matrices = np.stack([np.eye(3), np.diag([1.0, 4.0, 9.0])])[:n_matrices]
+    with pytest.warns(EmbeddingWarning) if n_matrices == 1 else _nothing():
+        model = SPCMMixture(**SHORT).fit(matrices)
+    assert model.labels_.shape == (n_matrices,)
+
+
+def _nothing():
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+def test_equal_matrices_are_one_cluster():
+    model = SPCMMixture(**SHORT).fit(np.stack([np.diag([1.0, 2.0, 5.0])] * 12))
+    assert model.n_clusters_ == 1
+
+
+def test_unconnected_items_stay_apart():
+    with pytest.warns(EmbeddingWarning, match="No two of the 5 items have any similarity"):
+        model = SPCMMixture(measure="precomputed", **SHORT).fit(np.eye(5))
+    assert model.n_clusters_ == 5
+
+
+@pytest.mark.parametrize(
+    ("matrices", "error", "message"),
+    [
+        (np.full((3, 2, 2), np.nan), InputError, r"X\[0\]"),
+        (np.stack([np.eye(2), np.diag([1.0, -1.0])]), NotSPDError, r"X\[1\] is not positive definite"),
+        (np.ones((4, 3)), InputError, "shape"),
+        (np.empty((0, 3, 3)), InputError, "X"),
+        ([np.eye(2), np.eye(3)], InputError, "X"),
+    ],
+    ids=["nan", "not-spd", "two-dimensional", "empty", "mixed"],
+)
+def test_bad_matrices_are_named(matrices, error, message):
+    with pytest.raises(error, match=message):
+        SPCMMixture(**SHORT).fit(matrices)
+
+
+def test_new_matrices_of_another_size_are_refused(toy):
+    model = SPCMMixture(**SHORT).fit(toy.matrices[::6])
+    with pytest.raises(InputError, match="3 x 3 matrices, the model was fitted on 6 x 6"):
+        model.predict(np.stack([np.eye(3)]))
+
+
+def test_points_need_matrices(toy):
+    similarity = pairwise_similarity(toy.matrices)
+    with pytest.raises(InputError, match="needs the matrices themselves"):
+        SPCMMixture(measure="precomputed", points="shape", **SHORT).fit(similarity)
+    with pytest.raises(InputError, match="points is 'colour', needed"):
+        SPCMMixture(points="colour", **SHORT).fit(toy.matrices)
+
+
+def test_interrupt_keeps_finished_sweeps(toy, monkeypatch):
+    sweep = ddcrp.resample_links
+    calls = []
+
+    def interrupted(rng, model, state):
+        calls.append(None)
+        if len(calls) == 31:
+            raise KeyboardInterrupt
+        return sweep(rng, model, state)
+
+    monkeypatch.setattr(ddcrp.moves, "resample_links", interrupted)
+    with pytest.warns(ShortChainWarning, match="Interrupted: the answer rests on the 10 sweeps kept until then"):
+        model = SPCMMixture(**SHORT).fit(toy.matrices)
+    assert model.interrupted_
+    assert model.trace_["log_joint"].shape == (1, 30)
+
+
+def test_embedding_of_new_matrices_agrees_with_the_old(toy):
+    embedding = SpectralEmbedding().fit(toy.matrices)
+    np.testing.assert_allclose(embedding.transform(toy.matrices), embedding.embedding_, atol=1e-8)
+    assert embedding.n_components_ == embedding.embedding_.shape[1]
+    assert embedding.eigenvalues_.shape == (60,)
+
+
+def test_five_matrices_of_two_shapes():
+    toy = make_toy_3d(random_state=0)
+    model = SPCMMixture(random_state=0).fit(toy.matrices)
+    assert metrics.ari(toy.labels, model.labels_) == 1.0

@@ -1,0 +1,88 @@
+"""Model files: nothing in them can execute, and what is wrong with one is said."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+import homothety
+from homothety import SPCMMixture
+from homothety.covariance import SPCMVariant
+from homothety.datasets import make_toy_3d
+from homothety.errors import InputError
+from homothety.persistence import HEADER
+
+
+@pytest.fixture
+def saved(tmp_path):
+    model = SPCMMixture(n_sweeps=10, n_chains=1, random_state=0).fit(make_toy_3d(random_state=0).matrices)
+    model.save(tmp_path / "model.homothety")
+    return tmp_path / "model.homothety"
+
+
+def rewrite_header(path, **changes):
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(contents[HEADER]) | changes
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, json.dumps(header) if name == HEADER else content)
+
+
+def test_no_part_file_is_left(saved):
+    assert [path.name for path in saved.parent.iterdir()] == ["model.homothety"]
+
+
+def test_a_variant_of_ones_own_survives(tmp_path):
+    variant = SPCMVariant(length="sqrt", dispersion="std", ddof=0)
+    model = SPCMMixture(variant=variant, n_sweeps=4, n_chains=1, random_state=0)
+    model.fit(make_toy_3d(random_state=0).matrices).save(tmp_path / "m")
+    assert homothety.load(tmp_path / "m").variant == variant
+
+
+def test_a_callable_cannot_be_saved(tmp_path):
+    model = SPCMMixture(measure=lambda a, b: float(np.abs(a - b).sum()), n_sweeps=4, n_chains=1, random_state=0)
+    model.fit(make_toy_3d(random_state=0).matrices)
+    with pytest.raises(InputError, match="Cannot save"):
+        model.save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_class_is_not_looked_up(saved):
+    rewrite_header(saved, **{"class": "os.system"})
+    with pytest.raises(InputError, match=r"holds a 'os\.system'; known are"):
+        homothety.load(saved)
+
+
+def test_a_newer_format_is_refused(saved):
+    rewrite_header(saved, format=99)
+    with pytest.raises(InputError, match="has format 99, this version of homothety reads 1"):
+        homothety.load(saved)
+
+
+def test_missing_and_damaged_files(saved, tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        homothety.load(tmp_path / "nowhere")
+    saved.write_bytes(saved.read_bytes()[:200])
+    with pytest.raises(InputError, match="is not a model saved by homothety, or is damaged"):
+        homothety.load(saved)
+    (tmp_path / "text").write_text("not a zip")
+    with pytest.raises(InputError, match="is not a model saved by homothety"):
+        homothety.load(tmp_path / "text")
+
+
+def test_a_pickled_array_is_refused(saved):
+    with zipfile.ZipFile(saved) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    import io
+
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(saved, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, buffer.getvalue() if name == "array-0.npy" else content)
+    with pytest.raises(InputError, match="is not a model saved by homothety, or is damaged"):
+        homothety.load(saved)
