@@ -1,0 +1,76 @@
+"""The program: its parser, and what it answers when something goes wrong."""
+
+from __future__ import annotations
+
+import warnings
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import TYPE_CHECKING
+
+from homothety._version import __version__
+from homothety.cli import cluster, demo, reproduce
+from homothety.cli.console import Console
+from homothety.errors import HomothetyWarning, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BAD_INPUT, INTERRUPTED = 2, 130
+
+DESCRIPTION = """\
+Cluster covariance matrices by shape, whatever their rotation and scale, without saying how many clusters there are.
+"""
+EPILOG = """\
+examples:
+  homothety demo                       see what it does, on embedded data
+  homothety cluster tensors.npz        cluster the matrices in a file
+  homothety reproduce 3 --data data    the paper's Table 3 beside the paper's numbers
+
+'homothety COMMAND --help' explains each command.
+"""
+
+
+def build_parser() -> ArgumentParser:
+    """Return the parser of all commands."""
+    parser = ArgumentParser(
+        prog="homothety", description=DESCRIPTION, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"homothety {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (demo, cluster, reproduce):
+        command.add_parser(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit status: 0, 2 for bad input, 130 after an interrupt.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; those of the process by default. Wrong ones end it with status 2, as argparse does.
+    """
+    args = build_parser().parse_args(argv)
+    console = Console(quiet=args.quiet, as_json=args.json)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", HomothetyWarning)
+        warnings.showwarning = console.show_warning
+        try:
+            finished: bool = args.run(args, console)
+        except KeyboardInterrupt as interrupt:
+            console.fail(str(interrupt) or "Interrupted: nothing had been computed that could be saved.")
+            return INTERRUPTED
+        except (InputError, ImportError, OSError, MemoryError) as error:
+            console.fail(explain(error))
+            return BAD_INPUT
+    return 0 if finished else INTERRUPTED
+
+
+def explain(error: Exception) -> str:
+    """Return one line that says what is wrong and, where that is known, what to do."""
+    if isinstance(error, MemoryError):
+        text = f"Not enough memory: {error or 'too many matrices'}. The pairs of all matrices are kept: give fewer."
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}."
+    else:
+        text = str(error)
+    return " ".join(text.split())

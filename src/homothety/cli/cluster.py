@@ -1,0 +1,124 @@
+"""`homothety cluster`: covariance matrices from a file into clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from homothety.cli.options import add_command, add_shared_options, at_least, number_or_name
+from homothety.errors import InputError, NotSPDError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from homothety.arrays import BoolArray, IntArray
+    from homothety.cli.console import Console
+    from homothety.datasets import MatrixSet
+
+DESCRIPTION = """\
+Cluster the covariance matrices in a file by shape, whatever their rotation and scale. The number of clusters is
+inferred. Reads .npy, .npz, .mat, .csv and NIfTI tensor images; writes labels, a summary, figures and the fitted model.
+"""
+EPILOG = """\
+examples:
+  homothety cluster matrices.npy                       an array of shape (n_matrices, n_dims, n_dims)
+  homothety cluster tensors.nii.gz --order fsl --mask brain.nii.gz --only-spd
+  homothety cluster tasks.mat --variable sigmas -o tasks
+  homothety cluster matrices.csv --variant log         scale does not matter at all
+  homothety cluster matrices.npz --json | jq .clusters
+
+Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with everything sampled until then written.
+"""
+
+OUTPUT = "homothety-output"
+
+# Options of the model: the argument, the parameter of SPCMMixture it sets, its type, its default and what it means.
+# Defaults are repeated here because loading the estimator to read them would make --help slow; a test compares them.
+MODEL_OPTIONS: tuple[tuple[str, str, Any, Any, str], ...] = (
+    ("--measure", "measure", str, "bspcm", "similarity of two matrices: bspcm, airm, lerm, kldm or jbld"),
+    ("--variant", "variant", str, "published", "reading of SPCM: published, paper, scale-free, log, ..."),
+    ("--tolerance", "tolerance", float, 1.0, "the paper's tau: larger values lower similarities"),
+    ("--points", "points", str, "spectral", "coordinates to cluster: spectral, shape or log-euclidean"),
+    ("--n-components", "n_components", number_or_name, "damped", "columns of the spectral embedding, or the rule"),
+    ("--concentration", "concentration", float, 1.0, "the paper's alpha: larger values favour more clusters"),
+    ("--chains", "n_chains", at_least(1), 4, "independent chains"),
+    ("--sweeps", "n_sweeps", at_least(1), 200, "sweeps per chain; the first half is thrown away"),
+    ("--jobs", "n_jobs", int, None, "chains run side by side"),
+)
+
+
+def add_parser(commands: Any) -> None:
+    """Add this command to the parser of all commands."""
+    parser = add_command(
+        commands,
+        "cluster",
+        run,
+        help="cluster the covariance matrices in a file",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, help=".npy, .npz, .mat, .csv, .nii or .nii.gz")
+    add_shared_options(parser, output=OUTPUT)
+    reading = parser.add_argument_group("reading")
+    reading.add_argument("--variable", metavar="NAME", help="array in a .npz or .mat file that holds the matrices")
+    reading.add_argument("--order", help="order of distinct entries: upper, lower, diagonal, fsl, nifti, dipy, mrtrix")
+    reading.add_argument("--mask", metavar="FILE", type=Path, help="NIfTI image of the voxels to read")
+    reading.add_argument("--only-spd", action="store_true", help="leave out matrices that are not positive definite")
+    model = parser.add_argument_group("model")
+    for flag, parameter, kind, default, meaning in MODEL_OPTIONS:
+        described = meaning if default is None else f"{meaning} (default: {default})"
+        metavar = flag.rsplit("-", 1)[1].upper()
+        model.add_argument(flag, dest=parameter, metavar=metavar, type=kind, default=default, help=described)
+
+
+def run(args: argparse.Namespace, console: Console) -> bool:
+    """Cluster a file; return whether it came to its end."""
+    from homothety.cli import clustering
+    from homothety.estimators.spcm import SPCMMixture
+
+    items, index = read(args, console)
+    parameters = {parameter: getattr(args, parameter) for _, parameter, *_ in MODEL_OPTIONS}
+    model = SPCMMixture(random_state=args.seed, **parameters)
+    try:
+        result = clustering.fit(items, model, console, source=str(args.file), index=index)
+    except NotSPDError as error:
+        raise InputError(f"{args.file}: {error} Or leave all such matrices out with --only-spd.") from error
+    folder = args.output or Path(OUTPUT)
+    files = clustering.write(result, folder, console)
+    text = [clustering.headline(result) + ".", "", clustering.cluster_table(result), "", clustering.agreement(result)]
+    written = f"Written to {folder}: {', '.join(files)}."
+    console.show("\n".join([*text, written]), clustering.summarise(result) | outputs(result, folder, files))
+    return not model.interrupted_
+
+
+def outputs(result: Any, folder: Path, files: list[str]) -> dict[str, Any]:
+    """Return what the JSON on stdout has besides the summary."""
+    return {"labels": result.model.labels_.tolist(), "output": str(folder), "files": files}
+
+
+def read(args: argparse.Namespace, console: Console) -> tuple[MatrixSet, IntArray]:
+    """Return the matrices to cluster, and the number of each in the file."""
+    import numpy as np
+
+    from homothety.datasets import read_matrices
+
+    console.say(f"Reading {args.file}")
+    items = read_matrices(args.file, variable=args.variable, order=args.order, mask=args.mask)
+    index = np.arange(len(items))
+    if args.only_spd:
+        kept = positive_definite(items)
+        console.say(f"Left out {int((~kept).sum())} of {len(items)} matrices that are not positive definite")
+        if not kept.any():
+            raise InputError(f"{args.file}: none of {len(items)} matrices is positive definite.")
+        items, index = items.take(kept), index[kept]
+    return items, index
+
+
+def positive_definite(items: MatrixSet) -> BoolArray:
+    """Say which matrices are positive definite, by the standard of `read_matrices`, which does not say it of each."""
+    import numpy as np
+
+    from homothety.datasets.readers.dispatch import MIN_RECIPROCAL_CONDITION
+
+    eigenvalues = np.linalg.eigvalsh(items.matrices)
+    return np.asarray(eigenvalues[:, 0] > MIN_RECIPROCAL_CONDITION * np.abs(eigenvalues[:, -1]))

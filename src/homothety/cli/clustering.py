@@ -1,0 +1,211 @@
+"""Clustering one set of matrices and writing everything about it into a folder."""
+
+from __future__ import annotations
+
+import csv
+import platform
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from homothety._version import __version__
+from homothety.cli.figures import CAPTIONS, clustering_figures
+from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_json, write_text, written_aside
+from homothety.datasets import write_label_image
+from homothety.metrics import ari, f_measure, nmi, purity
+from homothety.reproduce.markdown import markdown_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.cli.console import Console
+    from homothety.datasets import MatrixSet
+    from homothety.estimators.spcm import SPCMMixture
+
+METRICS = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
+AXES = "ijk"
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """A set of matrices and the model fitted to it.
+
+    Parameters
+    ----------
+    items : MatrixSet
+    model : SPCMMixture
+        Fitted.
+    index : ndarray of shape (n_matrices,)
+        Number of each matrix in the file it came from.
+    source : str
+        Where the matrices came from.
+    seconds : float
+        How long the fit took.
+    """
+
+    items: MatrixSet
+    model: SPCMMixture
+    index: IntArray
+    source: str
+    seconds: float
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """How firmly each matrix belongs to its cluster, (n_matrices,)."""
+        return membership(self.model.coclustering_, self.model.labels_)
+
+    @property
+    def metrics(self) -> dict[str, float] | None:
+        """Agreement with the labels of the set, if it has any."""
+        truth = self.items.labels
+        if truth is None:
+            return None
+        return {name: metric(truth, self.model.labels_) for name, metric in METRICS.items()}
+
+
+def membership(coclustering: FloatArray, labels: IntArray) -> FloatArray:
+    """Return the mean co-clustering of each item with the other members of its cluster.
+
+    Parameters
+    ----------
+    coclustering : ndarray of shape (n_items, n_items)
+    labels : ndarray of shape (n_items,)
+
+    Returns
+    -------
+    probability : ndarray of shape (n_items,)
+        An item alone in its cluster has no other members; for it, one less its largest co-clustering with any item.
+
+    Examples
+    --------
+    >>> together = np.array([[1.0, 0.9, 0.2], [0.9, 1.0, 0.1], [0.2, 0.1, 1.0]])
+    >>> membership(together, np.array([0, 0, 1]))
+    array([0.9, 0.9, 0.8])
+    """
+    others = coclustering - np.diag(np.diagonal(coclustering))
+    sizes = np.bincount(labels)[labels]
+    shared = np.where(labels[:, None] == labels, others, 0.0).sum(axis=1)
+    return np.asarray(np.where(sizes > 1, shared / np.maximum(sizes - 1, 1), 1 - others.max(axis=1)))
+
+
+def fit(
+    items: MatrixSet, model: SPCMMixture, console: Console, *, source: str, index: IntArray | None = None
+) -> Clustering:
+    """Fit the model, saying so; an interrupt ends it early with whatever was sampled by then."""
+    n_dims = items.matrices.shape[1]
+    console.say(
+        f"Sampling {model.n_chains} chains of {model.n_sweeps} sweeps over {len(items)} matrices of {n_dims} x {n_dims}"
+    )
+    started = perf_counter()
+    model.set_params(progress=console.live)
+    model.fit(items.matrices)
+    model.set_params(progress=False)
+    index = np.arange(len(items)) if index is None else index
+    return Clustering(items, model, index, source, perf_counter() - started)
+
+
+def write(result: Clustering, folder: Path, console: Console) -> list[str]:
+    """Write labels, summary, model and figures into a folder, and return the names of the files."""
+    make_folder(folder)
+    result.model.save(folder / "model.homothety")
+    write_labels(folder / "labels.csv", result)
+    write_json(folder / "summary.json", summarise(result))
+    names = ["labels.csv", "summary.json", "model.homothety"]
+    if result.source.lower().endswith((".nii", ".nii.gz")):
+        with written_aside(folder / "labels.nii.gz") as aside:
+            write_label_image(aside, result.model.labels_, result.items)
+        names.append("labels.nii.gz")
+    drawings = clustering_figures(result.model, result.items) if has_matplotlib() else {}
+    figures = write_figures(folder, drawings, console)
+    write_text(folder / "summary.md", describe(result, figures))
+    return ["summary.md", *names, *figures]
+
+
+def write_labels(path: Path, result: Clustering) -> None:
+    """Write one line per matrix: number in the file, cluster, probability, true class and voxel where known."""
+    columns: dict[str, Any] = {
+        "index": result.index,
+        "label": result.model.labels_,
+        "probability": [f"{value:.4f}" for value in result.probabilities],
+    }
+    if result.items.labels is not None:
+        columns["truth"] = result.items.labels
+    if result.items.positions is not None:
+        columns.update(zip(AXES, result.items.positions.T, strict=False))
+    with written_aside(path) as aside, aside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def summarise(result: Clustering) -> dict[str, Any]:
+    """Return what is worth knowing of a clustering, as what JSON can hold."""
+    model, items = result.model, result.items
+    settings = model.get_params()
+    del settings["progress"]
+    return {
+        "source": result.source,
+        "matrices": len(items),
+        "dimensions": items.matrices.shape[1],
+        "clusters": model.n_clusters_,
+        "sizes": np.bincount(model.labels_).tolist(),
+        "metrics": result.metrics,
+        "interrupted": model.interrupted_,
+        "sweeps_kept": len(model.draws_),
+        "seconds": round(result.seconds, 3),
+        "seed": settings.pop("random_state"),
+        "settings": settings,
+        "versions": {"homothety": __version__, "numpy": np.__version__, "python": platform.python_version()},
+    }
+
+
+def cluster_table(result: Clustering) -> str:
+    """Return the clusters with their sizes and how firm they are."""
+    labels, probabilities = result.model.labels_, result.probabilities
+    rows = [
+        [k, size, f"{size / len(labels):.0%}", f"{probabilities[labels == k].mean():.2f}"]
+        for k, size in enumerate(np.bincount(labels))
+    ]
+    return markdown_table(["cluster", "matrices", "share", "probability"], rows)
+
+
+def headline(result: Clustering) -> str:
+    """Return the outcome in one sentence."""
+    n_dims, n_clusters = result.items.matrices.shape[1], result.model.n_clusters_
+    return f"{len(result.items)} matrices of {n_dims} x {n_dims} in {n_clusters} cluster{'s' * (n_clusters != 1)}"
+
+
+def agreement(result: Clustering) -> str:
+    """Return in one sentence how well the clusters agree with the labels of the set, or nothing without labels."""
+    if result.metrics is None:
+        return ""
+    scores = ", ".join(f"{name} {value:.3f}" for name, value in result.metrics.items())
+    return f"Against the labels of the set: {scores}."
+
+
+def describe(result: Clustering, figures: list[str]) -> str:
+    """Return a page about a clustering, with its figures."""
+    model = result.model
+    parts = [
+        f"# {headline(result)}",
+        f"Source: `{result.source}`. {model.n_chains} chains of {model.n_sweeps} sweeps, of which {len(model.draws_)} "
+        f"were kept; {result.seconds:.1f} s; seed {model.random_state}; homothety {__version__}."
+        + " The run was interrupted and rests on fewer sweeps than asked for."
+        * model.interrupted_,
+        cluster_table(result),
+        "*Probability*: how often, on average, a matrix shared its cluster with the other members of it.",
+        agreement(result),
+        "`labels.csv` has the cluster of every matrix, `summary.json` the settings. "
+        "`homothety.load('model.homothety')` gives the model back, to predict the clusters of new matrices.",
+        *(_figure_section(name) for name in figures),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _figure_section(file: str) -> str:
+    """Return the part of a page that shows one figure."""
+    name = file.removesuffix(".png")
+    return f"## {name.replace('-', ' ').capitalize()}\n\n![{name}]({file})\n\n{CAPTIONS[name]}"

@@ -1,0 +1,89 @@
+"""Talking to whoever runs the program: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from homothety.reproduce.plan import Task
+
+BAR_FORMAT = "{percentage:3.0f}% |{bar}| {elapsed} gone, {remaining} left  {desc}"
+
+
+class Console:
+    """Where a command says what it does and what came out.
+
+    Parameters
+    ----------
+    quiet : bool
+        Whether to say nothing but errors and, if asked for, JSON.
+    as_json : bool
+        Whether results are printed for scripts instead of for readers.
+    """
+
+    def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
+        self.quiet, self.as_json = quiet, as_json
+
+    @property
+    def live(self) -> bool:
+        """Whether somebody watches a terminal, so that a bar may move on it."""
+        return not self.quiet and sys.stderr.isatty()
+
+    def say(self, text: str) -> None:
+        """Say what is going on."""
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    def fail(self, text: str) -> None:
+        """Say why there is no result, or not all of it."""
+        print(f"homothety: {text}", file=sys.stderr, flush=True)
+
+    def show(self, text: str, data: Any) -> None:
+        """Print a result: for scripts if so asked, otherwise for readers."""
+        if self.as_json:
+            print(json.dumps(data, indent=2, allow_nan=False))
+        elif not self.quiet:
+            print(text)
+
+    def show_warning(self, message: Warning | str, *_: Any, **__: Any) -> None:
+        """Say what the library warns of, in the place of `warnings.showwarning`."""
+        self.say(f"Note: {message}")
+
+    def track(self, tasks: Sequence[Task]) -> Iterator[Task]:
+        """Yield tasks one by one, saying which is under way and how much time is left."""
+        return self._track_live(tasks) if self.live else self._track_in_lines(tasks)
+
+    def _track_live(self, tasks: Sequence[Task]) -> Iterator[Task]:
+        from tqdm import tqdm
+
+        with tqdm(total=sum(task.cost for task in tasks), bar_format=BAR_FORMAT, leave=False) as bar:
+            for task in tasks:
+                bar.set_description_str(task.name)
+                yield task
+                bar.update(task.cost)
+
+    def _track_in_lines(self, tasks: Sequence[Task]) -> Iterator[Task]:
+        started, total, done, name = perf_counter(), sum(task.cost for task in tasks), 0.0, ""
+        for number, task in enumerate(tasks):
+            if task.name != name:
+                name = task.name
+                left = (perf_counter() - started) * (total - done) / done if done else None
+                self.say(f"[{number}/{len(tasks)}] {name}" + ("" if left is None else f", {in_words(left)} left"))
+            yield task
+            done += task.cost
+
+
+def in_words(seconds: float) -> str:
+    """Return a rough length of time.
+
+    Examples
+    --------
+    >>> in_words(4.2), in_words(200)
+    ('about 4 s', 'about 3 min')
+    """
+    return f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} min"

@@ -1,0 +1,74 @@
+"""The pictures of a clustered set."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
+    from homothety.arrays import IntArray
+    from homothety.datasets import MatrixSet
+    from homothety.estimators.spcm import SPCMMixture
+
+    Drawing = Callable[[], Figure]
+
+MAX_BODIES = 200  # ellipses or ellipsoids in one picture
+
+CAPTIONS = {
+    "similarity": "Similarity of all pairs, sorted by cluster.",
+    "coclustering": "Share of the kept sweeps in which two matrices are in one cluster.",
+    "embedding": "The coordinates that were clustered.",
+    "traces": "What the chains did, sweep by sweep.",
+    "spectra": "Axis lengths of every matrix, scaled to unit product: its shape.",
+    "ellipses": "The matrices as ellipses, scaled to equal length.",
+    "ellipsoids": "The matrices as ellipsoids, scaled to equal length.",
+    "label-image": "The cluster of every voxel.",
+    "label-comparison": "The cluster of every voxel, and its true class.",
+}
+
+
+def clustering_figures(model: SPCMMixture, items: MatrixSet) -> dict[str, Drawing]:
+    """Return functions that draw a fitted model, by the name of the figure."""
+    from homothety import viz
+
+    labels, matrices = model.labels_, items.matrices
+    drawings: dict[str, Callable[[], Any]] = {
+        "similarity": partial(viz.plot_similarity, model.similarity_, labels),
+        "coclustering": partial(viz.plot_coclustering, model.coclustering_, labels),
+        "embedding": partial(viz.plot_embedding, model.embedding_, labels),
+        "traces": partial(viz.plot_traces, model.trace_, model.n_burn_),
+        "spectra": partial(viz.plot_spectra, matrices, labels),
+    }
+    some = some_of_each(labels, MAX_BODIES)
+    if matrices.shape[1] == 2:
+        drawings["ellipses"] = partial(viz.plot_ellipses, matrices[some], labels[some], sizes="equal")
+    if matrices.shape[1] == 3:
+        drawings["ellipsoids"] = partial(viz.plot_ellipsoids, matrices[some], labels[some], sizes="equal")
+    if items.grid is not None and items.labels is None:
+        drawings["label-image"] = partial(viz.plot_label_image, labels, items)
+    if items.grid is not None and items.labels is not None:
+        drawings["label-comparison"] = partial(viz.plot_label_comparison, labels, items.labels, items)
+    return {name: partial(_figure_of, drawing) for name, drawing in drawings.items()}
+
+
+def some_of_each(labels: IntArray, most: int) -> IntArray:
+    """Return at most `most` items in ascending order, taken from the clusters in turn, or all if there are no more."""
+    order = np.argsort(labels, kind="stable")
+    rank = np.empty(len(labels), dtype=np.int64)
+    counts = np.bincount(labels)
+    rank[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.sort(np.argsort(rank, kind="stable")[:most])
+
+
+def _figure_of(draw: Callable[[], Any]) -> Figure:
+    """Draw, and return the figure of whatever Axes come back."""
+    drawn = draw()
+    axes = drawn[0] if isinstance(drawn, list) else drawn
+    figure: Figure = axes.figure
+    return figure

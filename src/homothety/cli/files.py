@@ -1,0 +1,74 @@
+"""Writing files so that nobody ever finds half of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from homothety.cli.console import Console
+
+RESOLUTION = 150  # dots per inch
+
+
+@contextmanager
+def written_aside(path: Path) -> Iterator[Path]:
+    """Give a path to write to, with the same ending; the file gets its name when it is complete."""
+    aside = path.with_name(f".part-{path.name}")
+    try:
+        yield aside
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> Path:
+    """Return a folder that exists."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file."""
+    with written_aside(path) as aside:
+        aside.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write what JSON can hold."""
+    write_text(path, json.dumps(data, indent=2, allow_nan=False) + "\n")
+
+
+def write_figures(folder: Path, figures: Mapping[str, Callable[[], Figure]], console: Console) -> list[str]:
+    """Draw and write figures as PNG, and return the names of the files; none without matplotlib, which is said."""
+    if not has_matplotlib():
+        console.say("Figures are left out: matplotlib is not installed. pip install 'homothety[plot]' brings it.")
+        return []
+    for name, draw in figures.items():
+        write_figure(folder / f"{name}.png", draw())
+    return [f"{name}.png" for name in figures]
+
+
+def has_matplotlib() -> bool:
+    """Say whether figures can be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def write_figure(path: Path, figure: Figure) -> None:
+    """Write a figure and let go of it."""
+    with written_aside(path) as aside:
+        figure.savefig(aside, dpi=RESOLUTION)
+    if "matplotlib.pyplot" in sys.modules:  # only then does anything else hold on to it
+        sys.modules["matplotlib.pyplot"].close(figure)

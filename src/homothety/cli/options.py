@@ -1,0 +1,51 @@
+"""Arguments all commands share, and the types of arguments."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from homothety.cli.console import Console
+
+# From the arguments to whether the command came to its end.
+Command: TypeAlias = Callable[[Namespace, "Console"], bool]
+
+
+def add_command(commands: Any, name: str, run: Command, *, help: str, description: str, epilog: str) -> ArgumentParser:
+    """Add a command that is carried out by `run`, and return its parser."""
+    parser: ArgumentParser = commands.add_parser(
+        name, help=help, description=description, epilog=epilog, formatter_class=RawDescriptionHelpFormatter
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_shared_options(parser: ArgumentParser, *, output: str) -> None:
+    """Add the options every command has; `output` is the folder results go to by default."""
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help=f"folder for the results (default: {output})")
+    parser.add_argument("--seed", metavar="N", type=at_least(0), default=0, help="seed of all randomness (default: 0)")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON, and nothing else, on stdout")
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return a type of argument: whole numbers from `least` on."""
+
+    def whole_number(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return number
+
+    return whole_number
+
+
+def number_or_name(text: str) -> int | str:
+    """Return a whole number as such, anything else as the name of a rule."""
+    return int(text) if text.isdecimal() else text

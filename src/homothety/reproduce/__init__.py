@@ -1,0 +1,5 @@
+"""The paper's tables and figures, computed again and set beside what was printed.
+
+One module per table or figure, each with the same four names: `SETS` it is about, the `FULL` and `QUICK` effort, and
+`plan`, which returns what is to be computed and how it is to be reported. Nothing here writes files or prints.
+"""

@@ -1,0 +1,124 @@
+"""Several methods on several data sets, several times: what Tables 2 and 3 have in common."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from homothety._version import __version__
+from homothety.errors import ShortChainWarning
+from homothety.reproduce.paper import METRICS, cell_value, is_impossible
+from homothety.reproduce.plan import Effort, Outcomes, Task
+from homothety.reproduce.scores import score, spread
+from homothety.reproduce.sets import RESTRICTED_NOTE, PaperSet
+
+if TYPE_CHECKING:
+    from homothety.arrays import IntArray
+    from homothety.reproduce.paper import Cells
+
+# From a data set, how much to compute and a seed to the cluster of every item.
+Clusterer: TypeAlias = Callable[[PaperSet, Effort, int], "IntArray"]
+
+TOY_NOTE = (
+    "Toy 6D is drawn twice: by the paper's text, with one scale per shape, and *scaled*, by the authors' program, with "
+    "one per matrix and slightly other axes. The paper has one row for both."
+)
+IMPOSSIBLE_NOTE = "† As printed in the paper; no such value exists, since scores are at most 1."
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way of clustering a data set; `paper_key`, if not `key`, is the column of the paper it answers to."""
+
+    key: str
+    title: str
+    cluster: Clusterer
+    paper_key: str | None = None
+
+    @property
+    def printed_as(self) -> str:
+        """Key of the paper's column."""
+        return self.paper_key or self.key
+
+
+def comparison_tasks(sets: Sequence[PaperSet], methods: Sequence[Method], effort: Effort) -> list[Task]:
+    """Return every run of every method on every set; results are dicts of scores under the keys (set, method)."""
+    return [
+        Task(
+            name=f"{paper_set.title}: {method.title}",
+            key=(paper_set.key, method.key),
+            run=partial(score_run, paper_set, method, effort, effort.seed + run),
+            cost=float(len(paper_set)),
+        )
+        for paper_set in sets
+        for method in methods
+        for run in range(effort.runs)
+    ]
+
+
+def score_run(paper_set: PaperSet, method: Method, effort: Effort, seed: int) -> dict[str, float]:
+    """Cluster once and return the scores."""
+    return score(paper_set.labels, method.cluster(paper_set, effort, seed))
+
+
+def fit_whole(model: Any, *args: Any, **options: Any) -> Any:
+    """Fit a sampler, and raise if it was interrupted: half a chain is no run of a table."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShortChainWarning)
+        model.fit(*args, **options)
+    if getattr(model, "interrupted_", False):
+        raise KeyboardInterrupt
+    return model
+
+
+def printed_cell(cells: Cells, paper_set: PaperSet, method: str, metric: str) -> str:
+    """Return what the paper printed, marked if it cannot be; a dash if it printed nothing."""
+    text = cells.get((paper_set.paper_key, method, metric), "-")
+    return f"{text} †" if text != "-" and is_impossible(metric, text) else text
+
+
+def comparison_notes(sets: Sequence[PaperSet], cells: Cells) -> list[str]:
+    """Return the explanations of the marks that occur in a table of these sets."""
+    keys = {paper_set.paper_key for paper_set in sets}
+    occurring = {
+        TOY_NOTE: any(paper_set.printed_as == "toy-6d" for paper_set in sets),
+        RESTRICTED_NOTE: any(paper_set.restricted for paper_set in sets),
+        IMPOSSIBLE_NOTE: any(key in keys and is_impossible(metric, cells[key, m, metric]) for key, m, metric in cells),
+    }
+    return [note for note, occurs in occurring.items() if occurs]
+
+
+def comparison_results(
+    sets: Sequence[PaperSet], methods: Sequence[Method], outcomes: Outcomes, cells: Cells
+) -> list[dict[str, Any]]:
+    """Return one record per set, method and metric, for scripts: what was measured and what the paper has."""
+    return [
+        {"set": paper_set.key, "method": method.key, "metric": metric}
+        | summary([run[metric] for run in outcomes[paper_set.key, method.key]])
+        | {"paper": cells.get((paper_set.paper_key, method.printed_as, metric))}
+        for paper_set in sets
+        for method in methods
+        if (paper_set.key, method.key) in outcomes
+        for metric in METRICS
+    ]
+
+
+def summary(values: Sequence[float]) -> dict[str, float]:
+    """Return mean, standard deviation and number of some runs."""
+    return {"mean": float(np.mean(values)), "std": spread(values), "runs": len(values)}
+
+
+def printed_mean(cells: Cells, paper_set: PaperSet, method: Method, metric: str) -> float:
+    """Return the mean the paper printed, NaN if it printed none or an impossible one."""
+    text = cells.get((paper_set.paper_key, method.printed_as, metric))
+    return float("nan") if text is None or is_impossible(metric, text) else cell_value(text)
+
+
+def provenance(effort: Effort) -> str:
+    """Return how the numbers came about, in one sentence."""
+    return f"homothety {__version__}, {effort.runs} runs with seeds {effort.seed} to {effort.seed + effort.runs - 1}."

@@ -1,0 +1,215 @@
+"""Sampler tests: log posterior, F and time of every sweep of many chains, as in the paper's figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from homothety._version import __version__
+from homothety.estimators.similarity import SimilarityMixture
+from homothety.estimators.spcm import SPCMMixture
+from homothety.metrics import f_measure
+from homothety.models import ddcrp
+from homothety.models.ddcrp.recording import RECORDING
+from homothety.reproduce import paper
+from homothety.reproduce.markdown import bullet_list, markdown_table
+from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, Task, tried
+from homothety.reproduce.published import published_embedding, published_settings
+from homothety.reproduce.scores import format_cell, format_seconds
+from homothety.sampling import run_chain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from homothety.arrays import FloatArray
+    from homothety.reproduce.sets import PaperSet
+
+SETS = ("toy-6d", "task", "dti")
+FULL, QUICK = Effort(runs=20, sweeps=500), Effort(runs=2, sweeps=20)
+
+TITLE = "Convergence of the sampler"
+Settings = Literal["published", "default"]
+SETTINGS: dict[Settings, str] = {"published": "as published", "default": "default"}
+
+NOTES = (
+    "Every chain starts with each matrix in a cluster of its own. alpha = 1; tolerance tau = 1, and 10 for synthetic "
+    "DTI, as in the paper. *As published*: `published` similarity, number of columns P by the adapted rule, nu_0 = P, "
+    "Lambda_0 = I tr(cov Y) / P. *Default*: similarity, embedding and prior of `SPCMMixture`.",
+    "Seconds are medians over chains, of the first sweep, of the later ones and of all sweeps of a chain; those of "
+    "the authors are from their own recordings (MATLAB, Intel Core i7-3770, 500 sweeps). The machines differ.",
+    "F and K are those of the last sweep of each chain, mean (standard deviation): single samples, not the point "
+    "estimate. The paper prints K = 2.7 (0.7) for synthetic DTI.",
+    "*Sweeps to 1%*: median number of sweeps after which the log posterior of a chain has covered 99% of the way from "
+    "its first sweep to the mean of its second half.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ChainRecord:
+    """What one chain did, sweep by sweep; arrays of shape (n_sweeps,)."""
+
+    log_posterior: FloatArray
+    f_measure: FloatArray
+    n_clusters: FloatArray
+    seconds: FloatArray
+
+
+def plan(sets: Sequence[PaperSet], effort: Effort) -> Plan:
+    """Return the chains of the sampler tests and how to report them."""
+    tasks = [
+        Task(
+            name=f"{paper_set.title}, {title}",
+            key=(paper_set.key, settings),
+            run=partial(record_chain, paper_set, settings, effort.sweeps, effort.seed + chain),
+            cost=float(len(paper_set)) ** 1.5,
+        )
+        for paper_set in sets
+        for settings, title in SETTINGS.items()
+        for chain in range(effort.runs)
+    ]
+    return Plan("convergence", TITLE, tasks, partial(report, sets, effort))
+
+
+def record_chain(paper_set: PaperSet, settings: Settings, n_sweeps: int, seed: int) -> ChainRecord:
+    """Run one chain, keeping the partition of every sweep."""
+    trace = _run(warm_model(paper_set, settings), n_sweeps, seed)
+    if trace.interrupted:
+        raise KeyboardInterrupt
+    return ChainRecord(
+        log_posterior=trace.array("log_joint"),
+        f_measure=np.array([f_measure(paper_set.labels, labels) for labels in trace.kept]),
+        n_clusters=trace.array("n_clusters"),
+        seconds=trace.array("seconds"),
+    )
+
+
+def _run(model: ddcrp.Model, n_sweeps: int, seed: int) -> Any:
+    state, sweep = ddcrp.init_state(model, concentration=1.0), ddcrp.default_sweep()
+    return run_chain(SeedSequence(seed), model, state, sweep, RECORDING, n_sweeps=n_sweeps, n_burn=0)
+
+
+@lru_cache(maxsize=1)  # chains of one set and settings follow each other
+def warm_model(paper_set: PaperSet, settings: Settings) -> ddcrp.Model:
+    """Return the model of a set as an estimator builds it; its one sweep compiles, so that no later one has to."""
+    fitted = fit_published(paper_set) if settings == "published" else fit_default(paper_set)
+    return ddcrp.Model.from_similarity(fitted.embedding_, fitted.similarity_, fitted.base_)
+
+
+def fit_published(paper_set: PaperSet) -> SimilarityMixture:
+    """Fit one sweep with the settings behind the published figure."""
+    embedding = published_embedding(paper_set)
+    model = SimilarityMixture(**published_settings(paper_set, n_sweeps=1, seed=0))
+    return model.fit(embedding.embedding_, similarity=embedding.similarity_)
+
+
+def fit_default(paper_set: PaperSet) -> SPCMMixture:
+    """Fit one sweep with the settings of this library."""
+    once: dict[str, Any] = {"n_chains": 1, "n_sweeps": 1, "n_burn": 0, "random_state": 0}
+    return SPCMMixture(measure=paper_set.measure, tolerance=paper_set.tolerance, **once).fit(paper_set.items)
+
+
+def report(sets: Sequence[PaperSet], effort: Effort, outcomes: Outcomes) -> Report:
+    """Return a table of times and scores, and the traces as one figure per settings."""
+    sets = tried(sets, outcomes)
+    rows = [
+        _row(paper_set, title, outcomes[paper_set.key, settings])
+        for paper_set in sets
+        for settings, title in SETTINGS.items()
+        if (paper_set.key, settings) in outcomes
+    ]
+    measured = [f"{name}: here" for name in ("first sweep", "later sweep", f"{effort.sweeps} sweeps")]
+    times = [name for here in measured for name in (here, "authors")]
+    header = ["Set", "Settings", *times, "F", "K", "sweeps to 1%"]
+    source = f"homothety {__version__}, {effort.runs} chains of {effort.sweeps} sweeps, seeds from {effort.seed}."
+    return Report(
+        markdown=f"{markdown_table(header, rows)}\n\n{bullet_list([*NOTES, source])}",
+        figures={_figure_name(settings): partial(draw, sets, settings, outcomes) for settings in SETTINGS},
+        results=[_record(key, chains) for key, chains in outcomes.items()],
+    )
+
+
+def _figure_name(settings: Settings) -> str:
+    return "convergence" if settings == "default" else f"convergence-{settings}"
+
+
+def _row(paper_set: PaperSet, title: str, chains: list[ChainRecord]) -> list[str]:
+    """Return one line of the table."""
+    times = zip(median_seconds(chains), paper.SECONDS[paper_set.key], strict=True)
+    return [
+        f"{paper_set.heading} ({len(paper_set)})",
+        title,
+        *(format_seconds(seconds) for pair in times for seconds in pair),
+        format_cell([chain.f_measure[-1] for chain in chains]),
+        format_cell([chain.n_clusters[-1] for chain in chains], decimals=0),
+        f"{np.median([sweeps_to_settle(chain.log_posterior) for chain in chains]):.0f}",
+    ]
+
+
+def median_seconds(chains: list[ChainRecord]) -> tuple[float, float, float]:
+    """Return the median time of a first sweep, of a later one, and of all sweeps of a chain."""
+    seconds = np.stack([chain.seconds for chain in chains])
+    later = seconds[:, 1:] if seconds.shape[1] > 1 else seconds
+    return float(np.median(seconds[:, 0])), float(np.median(later)), float(np.median(seconds.sum(axis=1)))
+
+
+def sweeps_to_settle(log_posterior: FloatArray) -> int:
+    """Return after how many sweeps 99% of the rise to the level of the second half is done.
+
+    Examples
+    --------
+    >>> sweeps_to_settle(np.array([-100.0, -50.0, 0.0, 0.0, 0.0, 0.0]))
+    3
+    """
+    level = log_posterior[len(log_posterior) // 2 :].mean()
+    reached = log_posterior >= level - 0.01 * abs(level - log_posterior[0])
+    return int(reached.argmax()) + 1
+
+
+def _record(key: Any, chains: list[ChainRecord]) -> dict[str, Any]:
+    """Return the numbers of one line of the table for scripts."""
+    set_key, settings = key
+    return {
+        "set": set_key,
+        "settings": settings,
+        "chains": len(chains),
+        "seconds": dict(zip(("first", "later", "all"), median_seconds(chains), strict=True)),
+        "authors_seconds": dict(zip(("first", "later", "all"), paper.SECONDS[set_key], strict=True)),
+        "F": [float(chain.f_measure[-1]) for chain in chains],
+        "K": [int(chain.n_clusters[-1]) for chain in chains],
+    }
+
+
+def draw(sets: Sequence[PaperSet], settings: Settings, outcomes: Outcomes) -> Figure:
+    """Draw log posterior, F and seconds of every sweep, one column per set."""
+    from matplotlib.figure import Figure
+
+    drawn = [paper_set for paper_set in sets if (paper_set.key, settings) in outcomes]
+    figure = Figure(figsize=(1 + 3.6 * max(len(drawn), 1), 7.5), layout="constrained")
+    if not drawn:
+        return figure
+    for paper_set, column in zip(drawn, figure.subplots(3, len(drawn), sharex=True, squeeze=False).T, strict=True):
+        column[0].set_title(paper_set.heading)
+        _draw_column(column, outcomes[paper_set.key, settings])
+    figure.suptitle(f"{len(outcomes[drawn[0].key, settings])} chains, {SETTINGS[settings]} settings")
+    return figure
+
+
+def _draw_column(axes: Sequence[Axes], chains: list[ChainRecord]) -> None:
+    """Draw the three traces of one set, one above the other."""
+    from homothety.viz import plot_trace
+
+    plot_trace([chain.log_posterior for chain in chains], quantity="log posterior", legend=False, ax=axes[0])
+    plot_trace([chain.f_measure for chain in chains], quantity="F", legend=False, ax=axes[1])
+    plot_trace([chain.seconds for chain in chains], quantity="seconds per sweep", log=True, legend=False, ax=axes[2])
+    axes[0].ticklabel_format(axis="y", useOffset=False)
+    axes[1].set(ylim=(0, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1])
+    axes[2].set_xscale("log")  # most happens in the first sweeps; the axes are shared
+    for ax in axes[:2]:
+        ax.set_xlabel("")
