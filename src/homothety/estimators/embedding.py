@@ -34,6 +34,8 @@ class SpectralEmbedding(Saveable, BaseEstimator):
         The paper's tau: larger values lower all similarities.
     n_components : int or {"damped", "paper", "published"}, default="damped"
         Number of columns, or the rule that finds it.
+    damping : float, optional
+        How much the last column counts against the first, in (0, 1]. Default: 0.5 under the rule "damped", otherwise 1.
 
     Attributes
     ----------
@@ -58,18 +60,22 @@ class SpectralEmbedding(Saveable, BaseEstimator):
         variant: str | SPCMVariant = "published",
         tolerance: float = 1.0,
         n_components: int | DimensionRule = "damped",
+        damping: float | None = None,
     ) -> None:
         self.measure = measure
         self.variant = variant
         self.tolerance = tolerance
         self.n_components = n_components
+        self.damping = damping
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Embed the matrices `X` of shape (n_matrices, n_dims, n_dims), or a precomputed similarity."""
         self.matrices_, self.bandwidth_, self.similarity_ = similarity_within(
             X, self.measure, self.variant, self.tolerance
         )
-        self.spectral_: Embedding = spectral_embedding(self.similarity_, n_components=self.n_components)
+        self.spectral_: Embedding = spectral_embedding(
+            self.similarity_, n_components=self.n_components, damping=self.damping
+        )
         self.embedding_ = self.spectral_.points
         self.n_components_ = self.spectral_.n_components
         self.eigenvalues_ = self.spectral_.eigenvalues

@@ -45,6 +45,9 @@ class SPCMMixture(LinkMixture):
         matrices (half-logarithms of their sorted eigenvalues, free of scale), or their log-Euclidean coordinates.
     n_components : int or {"damped", "paper", "published"}, default="damped"
         Number of columns of the spectral embedding, or the rule that finds it.
+    damping : float, optional
+        How much the last of these columns counts against the first, in (0, 1]. Default: 0.5 under the rule "damped",
+        otherwise 1.
     concentration : float, default=1.0
         Weight of linking to oneself, the paper's alpha: larger values favour more clusters.
     sample_concentration : bool, default=False
@@ -96,6 +99,7 @@ class SPCMMixture(LinkMixture):
         tolerance: float = 1.0,
         points: Points = "spectral",
         n_components: int | DimensionRule = "damped",
+        damping: float | None = None,
         concentration: float = 1.0,
         sample_concentration: bool = False,
         mean_strength: float = 1.0,
@@ -116,6 +120,7 @@ class SPCMMixture(LinkMixture):
         self.tolerance = tolerance
         self.points = points
         self.n_components = n_components
+        self.damping = damping
         self.concentration = concentration
         self.sample_concentration = sample_concentration
         self.mean_strength = mean_strength
@@ -147,7 +152,7 @@ class SPCMMixture(LinkMixture):
         self.matrices_, self.bandwidth_, similarity = similarity_within(X, self.measure, self.variant, self.tolerance)
         self.spectral_: Embedding | None = None
         if self.points == "spectral":
-            self.spectral_ = spectral_embedding(similarity, n_components=self.n_components)
+            self.spectral_ = spectral_embedding(similarity, n_components=self.n_components, damping=self.damping)
             return self._fit_points(self.spectral_.points, similarity)
         return self._fit_points(self._coordinates(self.matrices_), similarity)
 
