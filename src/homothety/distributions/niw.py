@@ -116,7 +116,7 @@ class NIW:
         # is often too close to singular to be factorised.
         triangle = np.tril(rng.standard_normal((self.n_dims, self.n_dims)), -1)
         triangle += np.diag(np.sqrt(rng.chisquare(self.dof - np.arange(self.n_dims))))
-        root = solve_triangular(triangle, np.linalg.cholesky(self.scale).T, lower=True).T
+        root = np.linalg.solve(triangle, np.linalg.cholesky(self.scale).T).T
         return self.mean + root @ rng.standard_normal(self.n_dims) / np.sqrt(self.mean_strength), root @ root.T
 
 
