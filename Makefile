@@ -6,7 +6,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow bench lint types format docs clean
+.PHONY: help demo test test-slow bench accuracy lint types format docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,6 +31,10 @@ test-slow: $(VENV)/.installed-dev  ## the long statistical tests and the accurac
 
 bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes docs/benchmarks.md
 	$(BIN)/python -m benchmarks.run
+
+accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; writes docs/accuracy.md, docs/ablation.md
+	$(BIN)/python -m benchmarks.accuracy
+	$(BIN)/python -m benchmarks.ablation
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 	$(BIN)/ruff check .
