@@ -7,9 +7,11 @@ treat every column before it alike:
 - ``"paper"``: Algorithm 1 as printed, by softmax weights;
 - ``"published"``: the rule behind the published tables, which moves that threshold when eigenvalues lie close to it.
 
-The default, ``"damped"``, does not depend on getting one number right: columns are kept generously, and scaled by a
-power of the structure they carry, such that the last one counts half as much as the first. The power follows from that,
-so raising all strengths to a power (letting the diffusion on the graph run longer) changes nothing.
+The default, ``"damped"``, takes the paper's count where the spectrum leaves no doubt about it, because the eigenvalues
+before the cut are far from those behind it. Elsewhere it does not depend on getting one number right: columns are kept
+generously, and scaled by a power of the structure they carry, such that the last one counts half as much as the first.
+The power follows from that, so raising all strengths to a power (letting the diffusion on the graph run longer) changes
+nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ DimensionRule = Literal["damped", "paper", "published"]
 
 DAMPING = 0.5  # scale of the last column under the default rule, that of the first non-trivial one being 1
 MAX_COMPONENTS = 8  # under the default rule
+CLEAR_GAP = 4.0  # factor between the strengths before and behind the paper's cut that leaves no doubt about it
 LEAST_SHARE = 0.01  # of the leading non-trivial eigenvalue, below which a column is noise
 NEAR_THRESHOLD = 0.2  # the published rule looks again at weights this close to its threshold
 NO_SPREAD = 1e-10  # eigenvalues this close together are all the same
@@ -193,14 +196,17 @@ def count_primary_adapted(eigenvalues: FloatArray) -> int:
 
 
 def count_structured(eigenvalues: FloatArray) -> int:
-    """Count the columns that carry structure, generously (the default rule; columns must be damped).
+    """Count the columns that carry structure (the default rule; columns must be damped).
 
-    Kept are the trivial column and all whose strength, one less the eigenvalue, is at least a hundredth of the
-    strongest non-trivial one; but no more than eight, nor more than the square root of the number of items, since a
-    covariance over more columns than that cannot be told from so few points.
+    The paper's count, if the strength, one less the eigenvalue, of its last column is several times that of the next.
+    Otherwise the trivial column and all whose strength is at least a hundredth of the strongest non-trivial one; but no
+    more than eight, nor more than the square root of the number of items, since a covariance over more columns than
+    that cannot be told from so few points.
     """
-    strengths = np.sort(1 - eigenvalues[1:])[::-1]
-    n_structured = 1 + int((strengths >= LEAST_SHARE * strengths[0]).sum()) if len(strengths) else 1
+    strengths, n_primary = 1 - eigenvalues, count_primary(eigenvalues)
+    if 2 <= n_primary < len(strengths) and strengths[n_primary - 1] >= CLEAR_GAP * strengths[n_primary]:
+        return n_primary
+    n_structured = 1 + int((strengths[1:] >= LEAST_SHARE * strengths[1:2]).sum())
     return min(n_structured, MAX_COMPONENTS, int(np.sqrt(len(eigenvalues))))
 
 
