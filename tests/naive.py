@@ -152,7 +152,8 @@ def sample_gaussian(rng, base):
         factor += np.diag(np.sqrt(rng.chisquare(base.dof - np.arange(n_dims))))
         half = np.linalg.cholesky(np.linalg.inv(base.scale)) @ factor
         covariance = np.linalg.inv(half @ half.T)
-    return rng.multivariate_normal(base.mean, covariance / base.mean_strength), covariance
+    root = np.linalg.cholesky(covariance)
+    return base.mean + root @ rng.standard_normal(n_dims) / math.sqrt(base.mean_strength), covariance
 
 
 def sample_points(rng, labels, base):
@@ -161,7 +162,7 @@ def sample_points(rng, labels, base):
     for k in set(labels):
         members = [i for i, label in enumerate(labels) if label == k]
         mean, covariance = sample_gaussian(rng, base)
-        points[members] = rng.multivariate_normal(mean, covariance, size=len(members))
+        points[members] = mean + rng.standard_normal((len(members), len(mean))) @ np.linalg.cholesky(covariance).T
     return points
 
 
