@@ -1,0 +1,40 @@
+"""Pictures of clusterings: functions that draw on matplotlib Axes and return them.
+
+Every function takes ``ax=`` and makes a figure of its own where none is given. None of them shows a window, writes a
+file or changes matplotlib's settings. A cluster has the same colour in all of them, see `cluster_colors`. Legends and
+colour bars stand beside the Axes: for Axes of your own, make the figure with ``layout="compressed"``, which leaves room
+for them.
+"""
+
+try:
+    import matplotlib as _matplotlib  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "homothety.viz draws with matplotlib, which is not installed. Run: pip install homothety[plot]",
+        name="matplotlib",
+    ) from error
+
+from homothety.viz.ellipses import plot_ellipses
+from homothety.viz.ellipsoids import plot_ellipsoids
+from homothety.viz.embedding import plot_embedding
+from homothety.viz.fields import plot_label_comparison, plot_label_image
+from homothety.viz.heatmap import plot_heatmap
+from homothety.viz.matrices import plot_coclustering, plot_similarity
+from homothety.viz.palette import cluster_colors
+from homothety.viz.spectra import plot_spectra
+from homothety.viz.traces import plot_trace, plot_traces
+
+__all__ = [
+    "cluster_colors",
+    "plot_coclustering",
+    "plot_ellipses",
+    "plot_ellipsoids",
+    "plot_embedding",
+    "plot_heatmap",
+    "plot_label_comparison",
+    "plot_label_image",
+    "plot_similarity",
+    "plot_spectra",
+    "plot_trace",
+    "plot_traces",
+]

@@ -1,0 +1,126 @@
+"""Figures to draw on, and the placing of text so that it can be read."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from math import ceil
+from typing import TYPE_CHECKING, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.viz._clusters import Cluster
+
+FontSetting = Literal["font.size", "legend.fontsize", "xtick.labelsize", "ytick.labelsize"]
+
+MAX_LEGEND_COLUMNS = 4
+LEGEND_COLUMN = 0.6  # inches that a further column takes
+LINE_SPACING = 1.6  # height of a legend entry in font sizes
+
+
+def axes_or_new(
+    ax: Axes | None, figsize: tuple[float, float], *, n_entries: int = 0, projection: str | None = None
+) -> Axes:
+    """Return the given Axes, or one on a new figure with room for a legend of `n_entries`."""
+    if ax is not None:
+        return ax
+    return new_figure(with_legend(figsize, n_entries)).add_subplot(projection=projection)
+
+
+def with_legend(figsize: tuple[float, float], n_entries: int) -> tuple[float, float]:
+    """Return the size of a figure, wider the more columns its legend needs."""
+    width, height = figsize
+    n_columns = min(ceil(n_entries / _legend_rows(0.8 * 72 * height, title="")), MAX_LEGEND_COLUMNS)
+    return width + LEGEND_COLUMN * max(n_columns - 1, 0), height
+
+
+def new_figure(figsize: tuple[float, float]) -> Figure:
+    """Return a figure that makes room for labels and legends by itself.
+
+    In a notebook, or once pyplot is loaded, somebody expects to see the figure, so it is one of pyplot's. Otherwise,
+    on a server or from the command line, it belongs to nobody else: no window, no global state, no thread to mind.
+    """
+    if hasattr(builtins, "__IPYTHON__") or "matplotlib.pyplot" in sys.modules:
+        import matplotlib.pyplot as plt
+
+        return plt.figure(figsize=figsize, layout="compressed")
+    return Figure(figsize=figsize, layout="compressed")
+
+
+def size_in_points(ax: Axes) -> tuple[float, float]:
+    """Return width and height of the Axes in points, the unit of font sizes, with what has been drawn so far."""
+    figure = ax.figure.canvas.figure  # not ax.figure, which is part of the figure if there are subfigures
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    ax.apply_aspect()
+    extent = ax.get_window_extent()
+    return extent.width * 72 / ax.figure.dpi, extent.height * 72 / ax.figure.dpi
+
+
+def font_points(setting: FontSetting) -> float:
+    """Return the font size in points of one of matplotlib's settings."""
+    return float(FontProperties(size=mpl.rcParams[setting]).get_size_in_points())
+
+
+def legend_beside(ax: Axes, handles: Sequence[Artist], title: str | None = None) -> None:
+    """Put a legend to the right of the Axes, off the data, in as many columns as it takes.
+
+    What does not fit into the last column is counted and not listed.
+    """
+    if not handles:
+        return
+    n_rows = _legend_rows(size_in_points(ax)[1], title)
+    capacity = MAX_LEGEND_COLUMNS * n_rows
+    if len(handles) > capacity:
+        rest = Line2D([], [], linestyle="none", label=f"{len(handles) - capacity + 1} more")
+        handles = [*handles[: capacity - 1], rest]
+    ax.legend(
+        handles=list(handles),
+        title=title,
+        ncols=ceil(len(handles) / n_rows),
+        loc="upper left",
+        bbox_to_anchor=(1.02, 1.0),
+        borderaxespad=0.0,
+        columnspacing=1.0,
+        handletextpad=0.5,
+        frameon=False,
+    )
+
+
+def _legend_rows(height: float, title: str | None) -> int:
+    """Return how many entries fit below the title into a height given in points."""
+    return max(int(height / (LINE_SPACING * font_points("legend.fontsize"))) - (title is not None), 1)
+
+
+def colorbar_beside(ax: Axes, image: AxesImage, label: str) -> None:
+    """Put a colour bar to the right of the Axes, exactly as high as they are whatever their aspect."""
+    width = size_in_points(ax)[0]
+    bar = ax.inset_axes((1 + 10 / width, 0.0, 14 / width, 1.0))
+    ax.figure.colorbar(image, cax=bar, label=label)
+
+
+def named(clusters: list[Cluster]) -> list[Cluster]:
+    """Return the clusters that have a name to put into a legend."""
+    return [cluster for cluster in clusters if cluster.name]
+
+
+def spaced_out(positions: FloatArray, priorities: FloatArray, gap: float) -> IntArray:
+    """Return which positions to label so that no two are closer than `gap`, those of high priority first."""
+    chosen: list[int] = []
+    for index in np.argsort(-priorities, kind="stable"):
+        if np.all(np.abs(positions[chosen] - positions[index]) >= gap):
+            chosen.append(int(index))
+    return np.sort(np.array(chosen, dtype=np.int64))

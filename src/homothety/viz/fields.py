@@ -1,0 +1,255 @@
+"""Label images: the cluster of each voxel of a field of matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from math import prod
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.patches import Patch
+from scipy.ndimage import distance_transform_edt
+from scipy.optimize import linear_sum_assignment
+
+from homothety.datasets.matrix_set import MatrixSet
+from homothety.errors import InputError
+from homothety.viz._clusters import BLANK, group_numbers, number_labels
+from homothety.viz._figure import axes_or_new, font_points, legend_beside, new_figure, size_in_points, with_legend
+from homothety.viz.palette import N_SAFE_COLORS, contrasting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import IntArray
+    from homothety.viz._clusters import Cluster
+
+WIDTH, LEGEND_WIDTH, LABELS_HEIGHT = 5.6, 1.4, 0.7  # inches
+
+
+def plot_label_image(
+    labels: ArrayLike,
+    field: MatrixSet | Sequence[int] | None = None,
+    *,
+    background: Any = None,
+    slice_axis: int = 2,
+    index: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the cluster of each voxel of a plane field of matrices, or of a slice through a volume.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_matrices,), or an image of 2 or 3 dimensions
+        Cluster of each matrix of `field`, or of each voxel where no field is given; -1 for none, which is grey.
+    field : MatrixSet or tuple of int, optional
+        Where the matrices are: a set on a grid, or the shape of the grid if it is full, in row-major order.
+    background : scalar, optional
+        For an image without field: label of the voxels to leave blank. Masked voxels are left blank, too.
+    slice_axis : int, default=2
+        Axis of a volume that the slice is perpendicular to.
+    index : int, optional
+        Which slice, by default the middle one.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    ax : Axes
+        A plane image has its axis 0 downwards, as arrays are printed. A slice has its first axis to the right and its
+        second one up, as brain images are shown, and voxels in proportion if the field has an affine. More than eight
+        clusters are also numbered in the picture, where there is room.
+
+    Examples
+    --------
+    >>> from homothety.datasets import make_dti
+    >>> dti = make_dti((16, 20), n_regions=3, random_state=0)
+    >>> ax = plot_label_image(dti.labels, dti)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['0', '1', '2']
+    """
+    numbers, names = _numbers_on_grid(labels, field, background, "labels")
+    plane = _cut(numbers, field, slice_axis, index)
+    ax = axes_or_new(ax, _figsize(plane), n_entries=len(np.unique(plane.numbers)))
+    _draw_plane(ax, plane, names)
+    return ax
+
+
+def plot_label_comparison(
+    labels: ArrayLike,
+    truth: ArrayLike,
+    field: MatrixSet | Sequence[int] | None = None,
+    *,
+    background: Any = None,
+    slice_axis: int = 2,
+    index: int | None = None,
+    axes: Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Draw a label image with the true one beside it.
+
+    Parameters
+    ----------
+    labels, truth : array-like of shape (n_matrices,), or images of 2 or 3 dimensions
+        Clusters found, and the classes they should be.
+    field, background, slice_axis, index
+        As for `plot_label_image`.
+    axes : sequence of two Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    axes : list of two Axes
+        Clusters first. A true class has the colour of the cluster it is matched with: those pairs, one to one, that
+        have most voxels in common.
+    """
+    numbers, names = _numbers_on_grid(labels, field, background, "labels")
+    truth_numbers, truth_names = _numbers_on_grid(truth, field, background, "truth")
+    if truth_numbers.shape != numbers.shape:
+        raise InputError(f"truth has shape {truth_numbers.shape} and labels {numbers.shape}, needed the same.")
+    matched, matched_names = _match_numbers(truth_numbers, truth_names, numbers)
+    plane, true_plane = (_cut(image, field, slice_axis, index) for image in (numbers, matched))
+    if axes is None:
+        width, height = with_legend(_figsize(plane), len(np.unique(plane.numbers)))
+        axes = new_figure((2 * width, height)).subplots(1, 2)
+    axes = list(axes)
+    if len(axes) != 2:
+        raise InputError(f"axes has {len(axes)} Axes, needed two.")
+    _draw_plane(axes[0], plane, names)
+    _draw_plane(axes[1], true_plane, matched_names, legend_title="truth")
+    return axes
+
+
+def _numbers_on_grid(
+    labels: ArrayLike, field: MatrixSet | Sequence[int] | None, background: Any, name: str
+) -> tuple[IntArray, dict[int, str]]:
+    """Return an image of cluster numbers, of 2 or 3 dimensions and `BLANK` where nothing is, and the names."""
+    labels = np.asanyarray(labels)  # a masked array stays one
+    if field is None:
+        image, names = _numbered_image(labels, background, name)
+    elif isinstance(field, MatrixSet):
+        numbers, names = number_labels(labels, name)
+        image = field.to_image(numbers, background=BLANK)
+    else:
+        numbers, names = number_labels(labels, name)
+        if numbers.size != prod(field):
+            raise InputError(f"{name} has shape {labels.shape}, needed {prod(field)} labels for a grid {tuple(field)}.")
+        image = numbers.reshape(tuple(field))
+    if image.ndim not in (2, 3) or image.size == 0:
+        raise InputError(
+            f"{name} makes an image of shape {image.shape}, needed 2 or 3 dimensions. "
+            "Pass the field the labels belong to, or the shape of its grid."
+        )
+    return image, names
+
+
+def _numbered_image(labels: Any, background: Any, name: str) -> tuple[IntArray, dict[int, str]]:
+    """Return the numbers of an image of labels, `BLANK` where it is masked or background, and the names."""
+    blank = np.ma.getmaskarray(labels).copy()
+    if background is not None:
+        blank |= np.ma.getdata(labels) == background
+    numbers, names = number_labels(np.ma.masked_array(np.ma.getdata(labels), blank), name)
+    numbers[blank] = BLANK
+    return numbers, names
+
+
+def _match_numbers(truth: IntArray, truth_names: dict[int, str], estimate: IntArray) -> tuple[IntArray, dict[int, str]]:
+    """Return the true classes under the numbers of the clusters they share most voxels with, and their names.
+
+    Classes without a cluster of their own get numbers that no cluster has.
+    """
+    classes, clusters = np.unique(truth[truth >= 0]), np.unique(estimate[estimate >= 0])
+    both = (truth >= 0) & (estimate >= 0)
+    overlaps = np.zeros((len(classes), len(clusters)), dtype=np.int64)
+    np.add.at(overlaps, (np.searchsorted(classes, truth[both]), np.searchsorted(clusters, estimate[both])), 1)
+    pairs = {int(classes[i]): int(clusters[j]) for i, j in zip(*linear_sum_assignment(-overlaps), strict=True)}
+    unused = (number for number in count() if number not in clusters)
+    new_numbers = {old: pairs[old] if old in pairs else next(unused) for old in classes.tolist()}
+    matched = truth.copy()
+    for old, new in new_numbers.items():
+        matched[truth == old] = new
+    return matched, {new: truth_names[old] for old, new in new_numbers.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Plane:
+    """Cluster numbers in a plane, and how to draw them: from where the rows start, how much higher than wide."""
+
+    numbers: IntArray
+    xlabel: str
+    ylabel: str
+    title: str = ""
+    origin: Literal["upper", "lower"] = "upper"
+    aspect: float = 1.0
+
+
+def _cut(numbers: IntArray, field: MatrixSet | Sequence[int] | None, slice_axis: int, index: int | None) -> _Plane:
+    """Return a plane image as it is, or a slice of a volume."""
+    if numbers.ndim == 2:
+        if index is not None:
+            raise InputError(f"index is {index} but the image has shape {numbers.shape}: only volumes have slices.")
+        return _Plane(numbers, xlabel="axis 1", ylabel="axis 0")
+    if slice_axis not in (0, 1, 2):
+        raise InputError(f"slice_axis is {slice_axis}, needed 0, 1 or 2.")
+    n_slices = numbers.shape[slice_axis]
+    index = n_slices // 2 if index is None else index
+    if not 0 <= index < n_slices:
+        raise InputError(f"index is {index}, needed 0 to {n_slices - 1} along axis {slice_axis}.")
+    right, up = (axis for axis in range(3) if axis != slice_axis)
+    return _Plane(
+        np.take(numbers, index, axis=slice_axis).T,
+        xlabel=f"axis {right}",
+        ylabel=f"axis {up}",
+        title=f"slice {index} along axis {slice_axis}",
+        origin="lower",
+        aspect=_voxel_aspect(field, right, up),
+    )
+
+
+def _figsize(plane: _Plane) -> tuple[float, float]:
+    """Return a figure size in inches of the proportions of the plane, within reason."""
+    n_rows, n_columns = plane.numbers.shape
+    height = (WIDTH - LEGEND_WIDTH) * plane.aspect * n_rows / n_columns
+    return WIDTH, float(np.clip(height, 1.5, 7.0)) + LABELS_HEIGHT
+
+
+def _voxel_aspect(field: MatrixSet | Sequence[int] | None, right: int, up: int) -> float:
+    """Return how much higher than wide voxels are, by the field's affine if it has one."""
+    if not isinstance(field, MatrixSet) or field.affine is None:
+        return 1.0
+    sizes = np.linalg.norm(field.affine[:3, :3], axis=0)
+    return float(sizes[up] / sizes[right])
+
+
+def _draw_plane(ax: Axes, plane: _Plane, names: dict[int, str], legend_title: str = "cluster") -> None:
+    """Draw the plane in the colours of its clusters, with a legend beside it."""
+    clusters = group_numbers(plane.numbers, names)
+    colors = np.zeros((plane.numbers.size, 4))  # what belongs to no group stays transparent
+    for cluster in clusters:
+        colors[cluster.members] = to_rgba(cluster.style.color)
+    image = colors.reshape(*plane.numbers.shape, 4)
+    ax.imshow(image, origin=plane.origin, aspect=plane.aspect, interpolation="nearest")
+    ax.set(xlabel=plane.xlabel, ylabel=plane.ylabel, title=plane.title)
+    handles = [Patch(color=cluster.style.color, label=cluster.name) for cluster in clusters]
+    legend_beside(ax, handles, legend_title)
+    if len(clusters) > N_SAFE_COLORS:
+        _number_regions(ax, clusters, plane)
+
+
+def _number_regions(ax: Axes, clusters: list[Cluster], plane: _Plane) -> None:
+    """Write the name of each cluster into the widest place of its region, unless it is too narrow for that."""
+    points_per_voxel = min(np.divide(size_in_points(ax), plane.numbers.shape[::-1]))
+    for cluster in clusters:
+        region = np.zeros(plane.numbers.size, dtype=bool)
+        region[cluster.members] = True
+        # Padded, because the border of the image ends a region as another cluster does.
+        depth = distance_transform_edt(np.pad(region.reshape(plane.numbers.shape), 1))[1:-1, 1:-1]
+        row, column = np.unravel_index(depth.argmax(), depth.shape)
+        room = (2 * depth.max() - 1) * points_per_voxel  # depth is counted to the middle of the next voxel outside
+        if room > 0.8 * font_points("font.size") * (1 + len(cluster.name)):
+            color = contrasting(*to_rgb(cluster.style.color))
+            ax.text(column, row, cluster.name, color=color, ha="center", va="center", clip_on=True)
