@@ -15,6 +15,7 @@ from homothety.metrics import vi
 from homothety.models.ddcrp import ChainState, Model, _kernels, labels_from_links, log_joint
 from homothety.summaries import coclustering, expected_vi, minimise_expected_vi, relabel_by_size
 
+relaxed = settings(deadline=None, max_examples=60)  # the first example of each may have to compile
 coordinates = st.floats(-50, 50).map(lambda value: round(value, 3))
 draws_of_partitions = hnp.arrays(np.int64, st.tuples(st.integers(1, 8), st.integers(1, 7)), elements=st.integers(0, 4))
 
@@ -60,6 +61,7 @@ def merge_ratios(model, targets):
     return ratios, bounds
 
 
+@relaxed
 @given(small_models())
 def test_bound_is_never_below_the_ratio(case):
     ratios, bounds = merge_ratios(*case)
@@ -67,6 +69,7 @@ def test_bound_is_never_below_the_ratio(case):
         assert bounds[pair] >= ratio - 1e-7 * max(1.0, abs(ratio))
 
 
+@relaxed
 @given(small_models())
 def test_merge_ratio_is_symmetric(case):
     ratios, _ = merge_ratios(*case)
@@ -74,6 +77,7 @@ def test_merge_ratio_is_symmetric(case):
         assert ratio == pytest.approx(ratios[j, i], rel=1e-7, abs=1e-7)
 
 
+@relaxed
 @given(small_models(diagonal=False, isotropic=True), st.integers(0, 2**32 - 1))
 def test_rotating_points_changes_no_merge_ratio_under_an_isotropic_prior(case, seed):
     model, targets = case
@@ -85,24 +89,23 @@ def test_rotating_points_changes_no_merge_ratio_under_an_isotropic_prior(case, s
         assert after[pair] == pytest.approx(ratio, rel=1e-6, abs=1e-6)
 
 
+@relaxed
 @given(small_models(), st.randoms(use_true_random=False))
 def test_relabelling_items_changes_no_joint_density(case, random):
     model, targets = case
     order = np.array(random.sample(range(model.n_items), model.n_items))
     position = np.argsort(order)
-    weights = (
-        np.arange(model.n_items**2, dtype=float).reshape(model.weights.shape) * (model.weights > 0) + model.weights
-    )
+    weights = model.weights * (1 + np.arange(model.n_items**2, dtype=float).reshape(model.weights.shape))
     model = Model(model.points, frozen(weights), model.base)
     permuted = Model(frozen(model.points[order]), frozen(weights[np.ix_(order, order)]), model.base)
     state, permuted_state = ChainState(targets, 0.7), ChainState(position[targets[order]], 0.7)
     assert log_joint(permuted, permuted_state) == pytest.approx(log_joint(model, state), rel=1e-9, abs=1e-9)
-    np.testing.assert_array_equal(
-        permuted_state.labels[:, None] == permuted_state.labels,
-        (state.labels[:, None] == state.labels)[order][:, order],
-    )
+    together = state.labels[:, None] == state.labels
+    permuted_together = permuted_state.labels[:, None] == permuted_state.labels
+    np.testing.assert_array_equal(permuted_together, together[np.ix_(order, order)])
 
 
+@relaxed
 @given(small_models())
 def test_parting_and_joining_leaves_a_table_as_it_was(case):
     model, targets = case
@@ -117,12 +120,14 @@ def test_parting_and_joining_leaves_a_table_as_it_was(case):
         assert (tables.labels == 0).all()
 
 
+@relaxed
 @given(hnp.arrays(np.int64, st.integers(1, 12), elements=st.integers(0, 11)))
 def test_labels_of_links_are_components(targets):
     targets = targets % len(targets)
     assert tuple(labels_from_links(targets).tolist()) == naive.labels_of(targets)
 
 
+@relaxed
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array))
 def test_alias_table_holds_its_weights(weights):
     alias, row_mass = _kernels.build_proposals(np.tile(weights, (len(weights), 1)))
@@ -136,18 +141,20 @@ def test_alias_table_holds_its_weights(weights):
 # --- summaries -------------------------------------------------------------------------------------------------------
 
 
+@relaxed
 @given(draws_of_partitions)
 def test_coclustering_is_brute_force(draws):
     np.testing.assert_allclose(coclustering(draws), naive.coclustering(draws.tolist()), atol=1e-12)
 
 
+@relaxed
 @given(draws_of_partitions)
 def test_expected_vi_is_the_metric_averaged(draws):
     expected = [np.mean([vi(row, draw) for draw in draws]) for row in draws]
     np.testing.assert_allclose(expected_vi(draws, draws), expected, atol=1e-10)
 
 
-@settings(max_examples=40)
+@relaxed
 @given(draws_of_partitions)
 def test_point_estimate_is_a_local_minimum(draws):
     found = minimise_expected_vi(draws)
@@ -156,6 +163,7 @@ def test_point_estimate_is_a_local_minimum(draws):
     assert value <= expected_vi(naive.neighbours(found.tolist()), draws).min() + 1e-9
 
 
+@relaxed
 @given(draws_of_partitions)
 def test_relabelling_by_size_is_canonical(draws):
     labels, names = draws[0], np.array([30, 10, 20, 50, 40])

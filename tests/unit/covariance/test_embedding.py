@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
@@ -118,6 +118,7 @@ def test_damping_must_be_a_share(rng, damping):
 spectra = st.lists(st.floats(0, 2), min_size=2, max_size=20).map(lambda values: np.array(sorted([0.0, *values])))
 
 
+@settings(deadline=None)
 @given(spectra)
 def test_threshold_on_eigenvalues_is_the_rule_on_softmax_weights(eigenvalues):
     assume(eigenvalues[-1] > 1e-6)
