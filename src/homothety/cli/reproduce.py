@@ -110,10 +110,15 @@ def chosen_effort(args: argparse.Namespace, module: Any) -> Effort:
 
 def run_tasks(tasks: list[Task], console: Console) -> tuple[dict[Key, list[Any]], bool]:
     """Run tasks until the last or an interrupt; return the results by key, and whether the last was reached."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
     outcomes: dict[Key, list[Any]] = {}
     try:
-        for task in console.track(tasks):
-            outcomes.setdefault(task.key, []).append(task.run())
+        # Most problems are so small that threads of BLAS and OpenMP would spend their time waiting for each other.
+        with threadpool_limits(1):
+            for task in console.track(tasks):
+                result = task.run()
+                outcomes.setdefault(task.key, []).append(result)
     except KeyboardInterrupt:
         if not outcomes:
             raise KeyboardInterrupt("Interrupted before the first result: there is nothing to report.") from None

@@ -209,7 +209,8 @@ def _draw_column(axes: Sequence[Axes], chains: list[ChainRecord]) -> None:
     plot_trace([chain.f_measure for chain in chains], quantity="F", legend=False, ax=axes[1])
     plot_trace([chain.seconds for chain in chains], quantity="seconds per sweep", log=True, legend=False, ax=axes[2])
     axes[0].ticklabel_format(axis="y", useOffset=False)
-    axes[1].set(ylim=(0, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1])
+    lowest = min(float(chain.f_measure.min()) for chain in chains)
+    axes[1].set_ylim(np.floor(10 * min(lowest, 0.9)) / 10, 1.01)
     axes[2].set_xscale("log")  # most happens in the first sweeps; the axes are shared
     for ax in axes[:2]:
         ax.set_xlabel("")

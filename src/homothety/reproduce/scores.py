@@ -58,6 +58,17 @@ def format_metric(runs: Sequence[dict[str, float]], metric: str, *, decimals: in
     return format_cell([run[metric] for run in runs], decimals=0 if metric == "K" else decimals)
 
 
+def format_number(value: float, *, decimals: int = 3) -> str:
+    """Return a number, or a dash for NaN.
+
+    Examples
+    --------
+    >>> format_number(0.5), format_number(float("nan"))
+    ('0.500', '-')
+    """
+    return "-" if np.isnan(value) else f"{value:.{decimals}f}"
+
+
 def format_seconds(seconds: float) -> str:
     """Return a length of time in the unit that suits it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from homothety.metrics import f_measure
 from homothety.reproduce.comparison import fit_whole
 from homothety.reproduce.markdown import bullet_list, markdown_table
 from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, Task, tried
+from homothety.reproduce.scores import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +31,7 @@ FULL, QUICK = Effort(runs=1, sweeps=200, grid=20), Effort(runs=1, sweeps=20, gri
 
 TITLE = "Sensitivity to tolerance and concentration"
 TOLERANCES, CONCENTRATIONS = (1.0, 50.0), (0.1, 20.0)
+MAX_TICKS = 7
 PLATEAU = 0.99  # of the best mean F
 CLAIMED_SAFE = 2.0  # "not really sensitive to the value alpha as long as alpha < 2"
 
@@ -124,10 +127,10 @@ def _summary(paper_set: PaperSet, scores: FloatArray, n_values: int) -> list[str
     low = concentrations < CLAIMED_SAFE
     return [
         paper_set.heading,
-        f"{_mean(scores[low]):.3f}",
-        f"{_mean(scores[~low]):.3f}",
+        format_number(_mean(scores[low])),
+        format_number(_mean(scores[~low])),
         f"alpha = {plateau_end(concentrations, scores):.3g}",
-        f"{effect_of_tolerance(scores[low]):.3f}",
+        format_number(effect_of_tolerance(scores[low])),
         CLAIMS.get(paper_set.key, "-"),
     ]
 
@@ -160,7 +163,8 @@ def _by_concentration(
         cells = [f"{concentration:.3g}"]
         for paper_set in sets:
             f_values, n_clusters = scores[paper_set.key][row], clusters[paper_set.key][row]
-            cells += [f"{_mean(f_values):.3f}", f"{_least(f_values):.3f}", f"{_mean(n_clusters):.1f}"]
+            cells += [format_number(_mean(f_values)), format_number(_least(f_values))]
+            cells.append(format_number(_mean(n_clusters), decimals=1))
         rows.append(cells)
     return markdown_table(header, rows)
 
@@ -197,14 +201,10 @@ def draw(sets: Sequence[PaperSet], effort: Effort, outcomes: Outcomes) -> Figure
 def _draw_map(ax: Axes, values: FloatArray, value_label: str, limits: tuple[float, float] | None = None) -> None:
     from homothety.viz import plot_heatmap
 
-    plot_heatmap(
-        values,
-        rows=log_grid(CONCENTRATIONS, len(values)).round(2).tolist(),
-        columns=log_grid(TOLERANCES, len(values)).round(2).tolist(),
-        row_label=r"$\alpha$",
-        column_label=r"$\tau$",
-        value_label=value_label,
-        annotate=False,
-        limits=limits,
-        ax=ax,
-    )
+    rows, columns = log_grid(CONCENTRATIONS, len(values)), log_grid(TOLERANCES, len(values))
+    names = {"row_label": r"$\alpha$", "column_label": r"$\tau$", "value_label": value_label}
+    plot_heatmap(values, rows.tolist(), columns.tolist(), annotate=False, limits=limits, ax=ax, **names)
+    # The same few ticks on all maps, whatever room each of them has.
+    ticks = range(0, len(values), ceil(len(values) / MAX_TICKS))
+    ax.set_xticks(ticks, [f"{columns[tick]:.3g}" for tick in ticks], rotation=0, ha="center")
+    ax.set_yticks(ticks, [f"{rows[tick]:.2g}" for tick in ticks])

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from homothety import __version__
+from homothety.cli import main
+from homothety.cli.app import explain
+from homothety.errors import InputError
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out.strip() == f"homothety {__version__}"
+
+
+@pytest.mark.parametrize("command", ["demo", "cluster", "reproduce"])
+def test_help_of_every_command_has_examples_and_the_shared_options(command, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    text = capsys.readouterr().out
+    assert f"homothety {command}" in text.split("examples:")[1]
+    for option in ("--seed", "--quiet", "--json", "--output"):
+        assert option in text
+
+
+def test_general_help_lists_the_commands(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    text = capsys.readouterr().out
+    assert all(command in text for command in ("demo", "cluster", "reproduce", "examples:"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: COMMAND"),
+        (["cluster"], "required: FILE"),
+        (["cluster", "x.npy", "--seed", "-1"], "'-1' is not a whole number of at least 0"),
+        (["cluster", "x.npy", "--chains", "many"], "'many' is not a whole number of at least 1"),
+        (["reproduce", "5"], "invalid choice: '5'"),
+        (["frobnicate"], "invalid choice: 'frobnicate'"),
+    ],
+)
+def test_wrong_arguments_exit_with_2(arguments, message, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (InputError("one\n  line"), "one line"),
+        (PermissionError(13, "Permission denied", "results"), "results: Permission denied."),
+        (MemoryError("Unable to allocate 80 GiB"), "Not enough memory: Unable to allocate 80 GiB."),
+    ],
+)
+def test_errors_become_one_line(error, text):
+    assert explain(error).startswith(text)
+    assert "\n" not in explain(error)
+
+
+def test_the_parser_loads_nothing_heavy():
+    code = "import sys; from homothety.cli.app import build_parser; build_parser(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numba", "sklearn", "scipy", "matplotlib"}.intersection(loaded)
+
+
+def test_it_runs_as_a_module():
+    command = [sys.executable, "-m", "homothety.cli", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip().endswith(__version__)

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import homothety
+from homothety import SPCMMixture
+from homothety.cli.app import build_parser
+from homothety.cli.cluster import MODEL_OPTIONS
+from homothety.cli.clustering import membership
+from homothety.datasets import make_dti
+
+QUICK = ("--chains", "2", "--sweeps", "10")
+
+
+def read_labels(folder):
+    with (folder / "labels.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def column(rows, name, kind=int):
+    return [kind(row[name]) for row in rows]
+
+
+def test_everything_is_written_and_agrees(run, toy, toy_file, tmp_path):
+    folder = tmp_path / "results"
+    answer = run("cluster", toy_file, "-o", folder, *QUICK)
+    assert answer.status == 0
+    model, rows = homothety.load(folder / "model.homothety"), read_labels(folder)
+    summary = json.loads((folder / "summary.json").read_text())
+    assert column(rows, "index") == list(range(12))
+    assert column(rows, "label") == model.labels_.tolist()
+    assert column(rows, "truth") == toy.labels.tolist()
+    np.testing.assert_allclose(
+        column(rows, "probability", float), membership(model.coclustering_, model.labels_), atol=1e-4
+    )
+    assert summary["clusters"] == model.n_clusters_
+    assert summary["sizes"] == np.bincount(model.labels_).tolist()
+    assert summary["metrics"]["NMI"] == homothety.metrics.nmi(toy.labels, model.labels_)
+    assert summary["settings"]["n_chains"] == 2
+    assert f"12 matrices of 6 x 6 in {model.n_clusters_} clusters" in answer.out
+
+
+def test_the_page_shows_figures_that_exist(run, toy_file, tmp_path):
+    run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    page = (tmp_path / "results" / "summary.md").read_text()
+    assert not list((tmp_path / "results").glob("*part*"))
+    figures = {path.name for path in (tmp_path / "results").glob("*.png")}
+    assert figures == {f"{name}.png" for name in ("similarity", "coclustering", "embedding", "traces", "spectra")}
+    assert all(f"]({name})" in page for name in figures)
+    assert "Against the labels of the set: NMI" in page
+
+
+def test_json_is_all_there_is_on_stdout(run, no_figures, toy_file, tmp_path):
+    answer = run("cluster", toy_file, "-o", tmp_path / "results", "--json", *QUICK)
+    data = json.loads(answer.out)
+    assert data["labels"] == homothety.load(tmp_path / "results" / "model.homothety").labels_.tolist()
+    assert all((tmp_path / "results" / name).is_file() for name in data["files"])
+
+
+def test_quiet_says_nothing(run, toy_file, tmp_path):
+    answer = run("cluster", toy_file, "-o", tmp_path / "results", "--quiet", *QUICK)
+    assert (answer.status, answer.out, answer.err) == (0, "", "")
+
+
+def test_the_default_folder(run, no_figures, toy_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("cluster", toy_file, *QUICK)
+    assert (tmp_path / "homothety-output" / "labels.csv").is_file()
+
+
+def test_equal_seeds_give_equal_draws(run, no_figures, toy_file, tmp_path):
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        run("cluster", toy_file, "-o", tmp_path / name, "--seed", seed, *QUICK)
+    a, b, c = (homothety.load(tmp_path / name / "model.homothety").trace_["log_joint"] for name in "abc")
+    np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(a, c)
+
+
+def test_defaults_are_those_of_the_estimator():
+    given = vars(build_parser().parse_args(["cluster", "file.npy"]))
+    parameters = SPCMMixture().get_params()
+    assert {p: given[p] for _, p, *_ in MODEL_OPTIONS} == {p: parameters[p] for _, p, *_ in MODEL_OPTIONS}
+
+
+def test_options_reach_the_model(run, no_figures, toy_file, tmp_path):
+    options = {
+        "--measure": ("measure", "bspcm"),
+        "--variant": ("variant", "log"),
+        "--tolerance": ("tolerance", 2.5),
+        "--points": ("points", "spectral"),
+        "--n-components": ("n_components", 2),
+        "--concentration": ("concentration", 0.5),
+        "--chains": ("n_chains", 3),
+        "--sweeps": ("n_sweeps", 6),
+        "--jobs": ("n_jobs", 1),
+    }
+    assert set(options) == {flag for flag, *_ in MODEL_OPTIONS}
+    run("cluster", toy_file, "-o", tmp_path, *(word for flag, (_, value) in options.items() for word in (flag, value)))
+    parameters = homothety.load(tmp_path / "model.homothety").get_params()
+    assert {name: parameters[name] for name, _ in options.values()} == dict(options.values())
+
+
+def test_rules_for_the_number_of_columns_are_names(run, no_figures, toy_file, tmp_path):
+    run("cluster", toy_file, "-o", tmp_path, "--n-components", "paper", *QUICK)
+    assert homothety.load(tmp_path / "model.homothety").n_components == "paper"
+
+
+@pytest.fixture
+def bad_files(tmp_path, toy):
+    with_nan = toy.matrices.copy()
+    with_nan[3, 0, 0] = np.nan
+    np.save(tmp_path / "nan.npy", with_nan)
+    np.save(tmp_path / "indefinite.npy", toy.matrices - 2 * np.eye(6) * np.trace(toy.matrices[0]))
+    np.save(tmp_path / "flat.npy", np.eye(6))
+    (tmp_path / "notes.txt").write_text("hello")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("missing.npy", (), "missing.npy is not there"),
+        ("notes.txt", (), "ends in '.txt', needed one of .npy"),
+        ("nan.npy", (), "matrix 3, counted from 0, holds NaN"),
+        ("flat.npy", (), "has shape (6, 6)"),
+        ("indefinite.npy", (), "not positive definite"),
+        ("indefinite.npy", (), "leave all such matrices out with --only-spd"),
+        ("indefinite.npy", ("--only-spd",), "none of 12 matrices is positive definite"),
+        ("toy.npz", ("--measure", "cosine"), "measure is 'cosine'"),
+        ("toy.npz", ("--variant", "novel"), "variant is 'novel'"),
+        ("toy.npz", ("--points", "round"), "points is 'round'"),
+        ("toy.npz", ("--n-components", "0"), "n_components is 0"),
+        ("toy.npz", ("--concentration", "-1"), "concentration is -1"),
+        ("toy.npz", ("--variable", "sigma"), "has no array 'sigma'"),
+        ("toy.npz", ("--order", "fsl"), "order means nothing for"),
+    ],
+)
+def test_bad_input_exits_with_2_and_one_line(name, options, message, run, toy_file, bad_files, tmp_path):
+    answer = run("cluster", bad_files / name, "-o", tmp_path / "results", *QUICK, *options)
+    assert answer.status == 2
+    assert message in answer.error
+    assert answer.out == ""
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_folder_that_cannot_be_made_exits_with_2(run, toy_file, tmp_path):
+    answer = run("cluster", toy_file, "-o", toy_file, *QUICK)
+    assert answer.status == 2
+    assert str(toy_file) in answer.error
+
+
+def test_only_spd_keeps_the_numbers_of_the_file(run, no_figures, toy, tmp_path):
+    matrices = toy.matrices.copy()
+    matrices[[0, 5]] = -np.eye(6)
+    np.save(tmp_path / "some.npy", matrices)
+    answer = run("cluster", tmp_path / "some.npy", "-o", tmp_path / "results", "--only-spd", *QUICK)
+    assert column(read_labels(tmp_path / "results"), "index") == [1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
+    assert "Left out 2 of 12 matrices" in answer.err
+
+
+def test_a_field_has_positions_and_a_label_image(run, tmp_path):
+    field = make_dti((3, 4), 2, random_state=0)
+    np.savez(tmp_path / "field.npz", matrices=field.matrices, grid=field.grid)
+    run("cluster", tmp_path / "field.npz", "-o", tmp_path / "results", *QUICK)
+    rows = read_labels(tmp_path / "results")
+    np.testing.assert_array_equal(np.column_stack([column(rows, "i"), column(rows, "j")]), field.positions)
+    assert "truth" not in rows[0]
+    assert {"label-image.png", "ellipsoids.png"} <= {path.name for path in (tmp_path / "results").iterdir()}
+
+
+def test_small_matrices_are_drawn_as_ellipses(run, rng, tmp_path):
+    factors = rng.standard_normal((6, 2, 2))
+    np.save(tmp_path / "flat.npy", factors @ factors.swapaxes(1, 2) + np.eye(2))
+    run("cluster", tmp_path / "flat.npy", "-o", tmp_path / "results", *QUICK)
+    assert (tmp_path / "results" / "ellipses.png").is_file()
+
+
+def write_tensor_image(path, field):
+    nibabel = pytest.importorskip("nibabel")
+    rows, columns = np.triu_indices(3)
+    image = field.to_image(field.matrices[:, rows, columns])
+    nibabel.save(nibabel.Nifti1Image(image.reshape(*field.grid, 6), np.diag([2.0, 2.0, 2.0, 1.0])), path)
+    return nibabel
+
+
+def test_a_tensor_image_gets_a_label_image_on_the_same_voxels(run, tmp_path):
+    field = make_dti((3, 2, 2), 2, random_state=0)
+    nibabel = write_tensor_image(tmp_path / "dti.nii.gz", field)
+    answer = run("cluster", tmp_path / "dti.nii.gz", "--order", "fsl", "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 0
+    image = nibabel.load(tmp_path / "results" / "labels.nii.gz")
+    model = homothety.load(tmp_path / "results" / "model.homothety")
+    np.testing.assert_array_equal(np.asarray(image.dataobj), field.to_image(model.labels_ + 1))
+    np.testing.assert_array_equal(image.affine, np.diag([2.0, 2.0, 2.0, 1.0]))
+
+
+def test_a_missing_extra_exits_with_2_and_names_it(run, tmp_path, monkeypatch):
+    write_tensor_image(tmp_path / "dti.nii", make_dti((3, 2, 2), 2, random_state=0))
+    monkeypatch.setitem(sys.modules, "nibabel", None)
+    answer = run("cluster", tmp_path / "dti.nii", "--order", "fsl", "-o", tmp_path / "results")
+    assert answer.status == 2
+    assert "homothety[dti]" in answer.error
+
+
+def test_without_matplotlib_everything_but_figures_is_written(run, no_figures, toy_file, tmp_path):
+    answer = run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 0
+    names = {path.name for path in (tmp_path / "results").iterdir()}
+    assert names == {"labels.csv", "summary.json", "summary.md", "model.homothety"}
+    assert len([line for line in answer.err.splitlines() if "homothety[plot]" in line]) == 1
+
+
+def test_warnings_of_the_library_are_passed_on(run, no_figures, toy, tmp_path):
+    matrices = toy.matrices.copy()
+    values, vectors = np.linalg.eigh(matrices[0])
+    matrices[0] = vectors * np.maximum(values, 1.0) * [0, 1, 1, 1, 1, 1] @ vectors.T
+    np.save(tmp_path / "singular.npy", matrices)
+    answer = run("cluster", tmp_path / "singular.npy", "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 0
+    assert "Note: " in answer.err
+
+
+def test_an_interrupt_saves_what_was_sampled_and_exits_with_130(run, no_figures, toy_file, tmp_path, interrupt_after):
+    interrupt_after(8)
+    answer = run("cluster", toy_file, "-o", tmp_path, "--chains", "2", "--sweeps", "10")
+    assert answer.status == 130
+    assert "Interrupted: the answer rests on the 3 sweeps kept until then" in answer.err
+    model, summary = homothety.load(tmp_path / "model.homothety"), json.loads((tmp_path / "summary.json").read_text())
+    assert summary["interrupted"]
+    assert summary["sweeps_kept"] == len(model.draws_) == 3
+    assert column(read_labels(tmp_path), "label") == model.labels_.tolist()
+    assert "The run was interrupted" in (tmp_path / "summary.md").read_text()
+
+
+def test_an_interrupt_before_anything_was_kept_exits_with_130(run, toy_file, tmp_path, interrupt_after):
+    interrupt_after(2)
+    answer = run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 130
+    assert "nothing to report" in answer.error
+    assert not (tmp_path / "results").exists()

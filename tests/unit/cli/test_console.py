@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from homothety.cli.console import Console
+from homothety.reproduce.plan import Task
+
+TASKS = [Task(name, (name,), lambda: None) for name in ("first", "first", "second")]
+
+
+def test_lines_name_each_group_of_tasks_once(capsys):
+    assert list(Console().track(TASKS)) == TASKS
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == ["[0/3] first", "[2/3] second"]
+    assert lines[1].endswith("left")
+
+
+def test_a_terminal_gets_a_bar(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    console = Console()
+    assert console.live
+    assert list(console.track(TASKS)) == TASKS
+    assert "second" in capsys.readouterr().err
+
+
+def test_quiet_is_never_live(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert not Console(quiet=True).live
+
+
+def test_quiet_still_shows_json_and_errors(capsys):
+    console = Console(quiet=True, as_json=True)
+    console.say("a step")
+    console.show("for readers", {"answer": 42})
+    console.fail("a reason")
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"answer": 42}
+    assert err == "homothety: a reason\n"
+
+
+def test_json_that_others_cannot_read_is_refused():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        Console(as_json=True).show("", {"score": float("nan")})

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from itertools import product
+
+from homothety.reproduce import convergence, paper, table2, table3
+from homothety.reproduce.sets import RECIPES
+
+ALL = {**{("2", *key): text for key, text in paper.TABLE_2.items()}, **{("3", *k): t for k, t in paper.TABLE_3.items()}}
+
+
+def test_no_cell_is_missing():
+    methods = [f"{algorithm}-{measure}" for algorithm, measure in product(("ap", "sc"), paper.MEASURES)]
+    assert set(paper.TABLE_2) == set(product(paper.DAMPING, methods, paper.METRICS))
+    sets = ("toy-3d", "toy-6d", "task", "dti", "rat", "eth80")
+    assert set(paper.TABLE_3) == set(product(sets, ("gmm", "crp", "spcm"), paper.METRICS))
+
+
+def test_one_printed_score_is_impossible():
+    impossible = [key for key, text in ALL.items() if paper.is_impossible(key[3], text)]
+    assert impossible == [("3", "eth80", "crp", "NMI")]
+
+
+def test_cells_are_numbers_with_a_spread_at_most():
+    for text in ALL.values():
+        mean, *spread = text.replace("(", "").replace(")", "").split()
+        assert float(mean) == paper.cell_value(text) >= 0
+        assert all(0 < float(value) < 1 for value in spread)
+
+
+def test_spectral_clustering_was_told_the_number_of_clusters():
+    classes = {"toy-3d": 2, "toy-6d": 3, "task": 3, "dti": 5, "rat": 4}
+    for (name, method, metric), text in paper.TABLE_2.items():
+        if method.startswith("sc") and metric == "K":
+            assert int(text) == classes[name]
+
+
+def test_every_method_has_a_printed_column():
+    assert {method.printed_as for method in table2.METHODS} == {method for _, method, _ in paper.TABLE_2}
+    assert {method.printed_as for method in table3.METHODS} == {method for _, method, _ in paper.TABLE_3}
+
+
+def test_every_set_of_a_table_has_a_recipe():
+    assert set(table2.SETS) | set(table3.SETS) | set(convergence.SETS) <= set(RECIPES)
+    assert set(convergence.SETS) == set(paper.SECONDS)
