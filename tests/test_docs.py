@@ -1,0 +1,134 @@
+"""The documentation does what it says: snippets run and print what is shown, commands parse, links lead somewhere."""
+
+from __future__ import annotations
+
+import io
+import re
+import runpy
+import shlex
+from contextlib import redirect_stdout
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import homothety
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md")])
+EXAMPLES = sorted(REPOSITORY.glob("examples/*.py"))
+
+# Written by commands, and linked to before they are there for the first time.
+WRITTEN_BY_COMMANDS = {REPOSITORY / "docs" / name for name in ("ablation.md", "accuracy.md", "benchmarks.md")}
+
+SNIPPET = re.compile(
+    r"^(?P<indent> *)```python\n(?P<code>.*?)^(?P=indent)```\n"
+    r"(?:\n(?P=indent)```text\n(?P<output>.*?)^(?P=indent)```$)?",
+    flags=re.MULTILINE | re.DOTALL,
+)
+SHELL = re.compile(r"^```sh\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^( *)(```+).*?^\1\2$", flags=re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", flags=re.MULTILINE)
+
+MAX_EXAMPLE_LINES = 40
+MAX_IMAGE_BYTES = 150_000
+
+
+def name_of(path):
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def text_of(path):
+    return path.read_text(encoding="utf-8")
+
+
+def snippets_of(text):
+    """Yield the code of each Python snippet and what it is said to print."""
+    for match in SNIPPET.finditer(text):
+        yield dedent(match["code"]), dedent(match["output"] or "")
+
+
+def commands_of(text):
+    """Yield the shell lines of a page as lists of words."""
+    for block in SHELL.findall(text):
+        yield from (shlex.split(line, comments=True) for line in block.splitlines() if line.strip())
+
+
+def links_of(text):
+    """Yield the targets of relative links, outside code."""
+    for target in LINK.findall(FENCED.sub("", text)):
+        if not re.match(r"[a-z]+:", target):
+            yield target
+
+
+def anchors_of(text):
+    """Return the anchors of the headings of a page, as GitHub and MyST make them."""
+    titles = (re.sub(r"[^\w\- ]", "", title.lower()) for title in HEADING.findall(FENCED.sub("", text)))
+    return {title.replace(" ", "-") for title in titles}
+
+
+@pytest.fixture
+def in_scratch_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if SNIPPET.search(text_of(page))], ids=name_of)
+def test_snippets_print_what_is_shown(page, in_scratch_folder):
+    namespace = {}
+    for code, expected in snippets_of(text_of(page)):
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(compile(code, name_of(page), "exec"), namespace)
+        assert printed.getvalue() == expected, code
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if SHELL.search(text_of(page))], ids=name_of)
+def test_commands_are_understood(page):
+    parser = pytest.importorskip("homothety.cli.app").build_parser()
+    for program, *arguments in commands_of(text_of(page)):
+        if program == "homothety":
+            parser.parse_args(arguments)
+        elif program == "make":
+            assert f"\n{arguments[0]}:" in text_of(REPOSITORY / "Makefile"), arguments
+        else:
+            assert program == "pip"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_relative_links_lead_somewhere(page):
+    broken = []
+    for link in links_of(text_of(page)):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        there = target.exists() or target in WRITTEN_BY_COMMANDS
+        # The contributing page is the one of the repository, included.
+        source = REPOSITORY / "CONTRIBUTING.md" if target.name == "contributing.md" else target
+        if not there or (anchor and target.exists() and anchor not in anchors_of(text_of(source))):
+            broken.append(link)
+    assert broken == []
+
+
+def test_broken_pages_would_be_noticed():
+    page = "# A title\n\n```python\nprint(1)\n```\n\n```text\n2\n```\n\n[gone](gone.md#part), ![image](image.png)\n"
+    assert list(snippets_of(page)) == [("print(1)\n", "2\n")]
+    assert list(links_of(page)) == ["gone.md#part", "image.png"]
+    assert anchors_of(page) == {"a-title"}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+def test_example_draws_one_figure(example, in_scratch_folder, capsys):
+    assert len(text_of(example).splitlines()) <= MAX_EXAMPLE_LINES
+    runpy.run_path(str(example), run_name="__main__")
+    assert [path.name for path in in_scratch_folder.glob("*.png")] == [f"{example.stem}.png"]
+    assert capsys.readouterr().out
+
+
+def test_images_are_small():
+    images = [path for path in REPOSITORY.glob("docs/**/*.png") if "_build" not in path.parts]
+    assert [name_of(path) for path in images if path.stat().st_size > MAX_IMAGE_BYTES] == []
+
+
+def test_citation_names_this_version():
+    assert f"\nversion: {homothety.__version__}\n" in text_of(REPOSITORY / "CITATION.cff")
