@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import homothety
 
@@ -12,7 +14,8 @@ copyright = "2026, the homothety developers"
 version = release = homothety.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
 # Pages that a command writes are linked to before they have been written for the first time.
 written_by_commands = ("ablation.md", "accuracy.md", "benchmarks.md")
 if not all((Path(__file__).parent / page).exists() for page in written_by_commands):
@@ -29,3 +32,16 @@ numpydoc_class_members_toctree = False
 
 html_theme = "furo"
 html_title = f"homothety {release}"
+
+
+def escape_names(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Keep names such as labels_ and shapes such as (*grid, 3) from being read as references and emphasis."""
+    for number, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            escaped = re.sub(r"(?<![`\w])(\w+)_(?=[\s,.;:)]|$)", r"\1\\_", line)
+            lines[number] = re.sub(r"\(\*(?=\w+,)", r"(\\*", escaped)
+
+
+def setup(app: Any) -> None:
+    """Connect what runs while the documentation is built; numpydoc comes first."""
+    app.connect("autodoc-process-docstring", escape_names, priority=600)

@@ -1,7 +1,7 @@
 """The default settings recover the groups of the paper's data sets.
 
-The floors are what the project aims at. For two sets, where no single setting reaches the aim, they are what the default
-holds: docs/accuracy.md tells what was tried.
+The floors are what the project aims at. For two sets, where no single setting reaches the aim, they are what the
+default holds: docs/accuracy.md tells what was tried.
 """
 
 from __future__ import annotations
