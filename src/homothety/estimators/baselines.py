@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from homothety.errors import InputError
 from homothety.estimators._sampled import SampledPartition, base_measure, seed_sequence
 from homothety.models import crp
 from homothety.models.crp.recording import RECORDING
@@ -33,6 +34,9 @@ class CRPMixture(SampledPartition):
         Weight of a new cluster: larger values favour more clusters.
     sample_concentration : bool, default=False
         Whether to sample the concentration under a Gamma(1, 1) prior; `concentration` is then the start.
+    start : {"singletons", "one"}, default="singletons"
+        Where chains start: every point alone, or all in one cluster, as in the paper's evaluation. Single points rarely
+        leave one large cluster for a cluster of their own, so that chains from one cluster may stay there.
     mean_strength, dof, scale, prior_share, diagonal
         Prior of a cluster, as in `SimilarityMixture`.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress
@@ -59,6 +63,7 @@ class CRPMixture(SampledPartition):
         *,
         concentration: float = 1.0,
         sample_concentration: bool = False,
+        start: Literal["singletons", "one"] = "singletons",
         mean_strength: float = 1.0,
         dof: float | None = None,
         scale: float | None = None,
@@ -74,6 +79,7 @@ class CRPMixture(SampledPartition):
     ) -> None:
         self.concentration = concentration
         self.sample_concentration = sample_concentration
+        self.start = start
         self.mean_strength = mean_strength
         self.dof = dof
         self.scale = scale
@@ -89,6 +95,8 @@ class CRPMixture(SampledPartition):
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Cluster points `X` of shape (n_items, n_dims)."""
+        if self.start not in ("singletons", "one"):
+            raise InputError(f"start is {self.start!r}, needed 'singletons' or 'one'.")
         self.embedding_ = validate_data(self, X, dtype=np.float64)
         self.base_: NIW | NormalGamma = base_measure(
             self.embedding_,
@@ -100,7 +108,9 @@ class CRPMixture(SampledPartition):
         )
         model = crp.Model(self.embedding_, self.base_)
         sweep = crp.default_sweep(sample_concentration=self.sample_concentration)
-        self._sample(model, crp.init_state(model, self.concentration), sweep, RECORDING)
+        self._sample(
+            model, crp.init_state(model, self.concentration, singletons=self.start == "singletons"), sweep, RECORDING
+        )
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:

@@ -70,7 +70,7 @@ def cluster_by_gmm(paper_set: PaperSet, effort: Effort, seed: int) -> IntArray: 
 
 def cluster_by_crp(paper_set: PaperSet, effort: Effort, seed: int) -> IntArray:
     """Cluster the published embedding by a CRP mixture."""
-    model = CRPMixture(**published_settings(paper_set, effort.sweeps, seed))
+    model = CRPMixture(start="one", **published_settings(paper_set, effort.sweeps, seed))
     labels: IntArray = fit_whole(model, published_embedding(paper_set).embedding_).labels_
     return labels
 
