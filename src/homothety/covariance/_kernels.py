@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety._jit import jit
+from homothety._jit import inlined, jit
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray
@@ -68,7 +68,7 @@ def variance_to_dispersion(dispersion: int, means: FloatArray, spreads: FloatArr
         spreads[c] = spread if spread == spread else np.inf
 
 
-@jit
+@inlined
 def choose_direction(
     mean_ab: FloatArray, spread_ab: FloatArray, mean_ba: FloatArray, spread_ba: FloatArray, row: FloatArray
 ) -> None:
@@ -78,7 +78,7 @@ def choose_direction(
         row[c] = (spread_ab[c] + spread_ba[c]) / 2 if mean_ab[c] == mean_ba[c] else one_way
 
 
-@jit
+@inlined
 def apply_decay(decay: int, strength: float, row: FloatArray) -> None:
     """Turn dissimilarities into similarities, in place."""
     n_columns = row.shape[0]
@@ -93,7 +93,7 @@ def apply_decay(decay: int, strength: float, row: FloatArray) -> None:
             row[c] = np.exp(-strength * np.sqrt(row[c]))
 
 
-@jit
+@inlined
 def spcm_tile(
     lengths: FloatArray,
     reciprocals: FloatArray,
@@ -133,7 +133,7 @@ def spcm_tile(
     return tile
 
 
-@jit
+@inlined
 def write_block(block: FloatArray, top: int, left: int, out: FloatArray) -> None:
     """Copy a block into `out`; assigning to a slice would do the same and take four seconds longer to compile."""
     for i in range(block.shape[0]):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety._jit import jit
+from homothety._jit import inlined, jit
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray
@@ -65,7 +65,7 @@ def refresh(
     rows[k, LOG_MARGINAL] = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * log_det
 
 
-@jit
+@inlined
 def add_point(i: int, k: int, points: FloatArray, rows: FloatArray) -> None:
     """Add point `i` to the statistics of table `k`."""
     n_dims = points.shape[1]
@@ -78,7 +78,7 @@ def add_point(i: int, k: int, points: FloatArray, rows: FloatArray) -> None:
     rows[k, SIZE] += 1.0
 
 
-@jit
+@inlined
 def write_union(a: int, b: int, out: int, rows: FloatArray) -> None:
     """Write the statistics of two disjoint tables together into row `out`, which may be one of them."""
     empty = rows.shape[0] - 2
@@ -86,7 +86,7 @@ def write_union(a: int, b: int, out: int, rows: FloatArray) -> None:
         rows[out, c] = rows[a, c] + (rows[b, c] - rows[empty, c])
 
 
-@jit
+@inlined
 def write_rest(whole: int, part: int, rows: FloatArray) -> None:
     """Take the statistics of table `part` away from those of table `whole`."""
     empty = rows.shape[0] - 2
@@ -94,7 +94,7 @@ def write_rest(whole: int, part: int, rows: FloatArray) -> None:
         rows[whole, c] -= rows[part, c] - rows[empty, c]
 
 
-@jit
+@inlined
 def log_det_with_point(
     i: int,
     k: int,

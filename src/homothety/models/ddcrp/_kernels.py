@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety._jit import jit
+from homothety._jit import inlined, jit
 from homothety.distributions._kernels import (
     HALF_DOF,
     LOG_CONSTANT,
@@ -89,7 +89,7 @@ class Ratios(NamedTuple):
     exact: IntArray  # (n_items,)
 
 
-@jit
+@inlined
 def fill_alias(weights: FloatArray, keep: FloatArray, other: IntArray, small: IntArray, large: IntArray) -> float:
     """Fill the alias table of one row of weights; return the sum of the row."""
     n_items = weights.shape[0]
@@ -136,7 +136,7 @@ def build_proposals(weights: FloatArray) -> tuple[IntArray, FloatArray]:
     return alias, row_mass
 
 
-@jit
+@inlined
 def propose_link(rng: Generator, i: int, concentration: float, alias: IntArray, row_mass: FloatArray) -> int:
     """Draw a link of item `i` from its prior, with one uniform number."""
     place = rng.random() * (concentration + row_mass[i]) - concentration
@@ -178,7 +178,7 @@ def log_merge_ratio(
     return rows[scratch, LOG_MARGINAL] - apart
 
 
-@jit
+@inlined
 def bound_merge_ratio(own: int, k: int, rows: FloatArray, by_size: FloatArray) -> float:
     """Upper bound of the log merge ratio that needs no factorisation.
 
@@ -200,7 +200,7 @@ def total_log_marginal(tables: Tables) -> float:
     return total
 
 
-@jit
+@inlined
 def open_table(tables: Tables) -> int:
     """Take a free slot for an empty table and return it."""
     k = tables.occupied[tables.n_tables[0]]
@@ -211,7 +211,7 @@ def open_table(tables: Tables) -> int:
     return k
 
 
-@jit
+@inlined
 def close_table(k: int, tables: Tables) -> None:
     """Give slot `k` back by swapping it with the last occupied one."""
     last = tables.n_tables[0] - 1
@@ -221,7 +221,7 @@ def close_table(k: int, tables: Tables) -> None:
     tables.n_tables[0] = last
 
 
-@jit
+@inlined
 def attach(i: int, target: int, links: IntArray) -> None:
     """Let item `i` link to `target`."""
     head = links[target, FIRST_CHILD]
@@ -233,7 +233,7 @@ def attach(i: int, target: int, links: IntArray) -> None:
     links[target, FIRST_CHILD] = i
 
 
-@jit
+@inlined
 def detach(i: int, links: IntArray) -> None:
     """Cut the link of item `i`."""
     before, after = links[i, PREVIOUS], links[i, NEXT]
@@ -246,7 +246,7 @@ def detach(i: int, links: IntArray) -> None:
     links[i, TARGET] = NOBODY
 
 
-@jit
+@inlined
 def lies_on_cycle(i: int, links: IntArray, visited: IntArray, stamp: int) -> bool:
     """Whether the links lead from item `i` back to it; if so, cutting its link splits nothing.
 
@@ -330,7 +330,7 @@ def build_tables(links: IntArray, points: FloatArray, prior: Prior) -> Tables:
     return Tables(labels, rows, factors, occupied, position, n_tables)
 
 
-@jit
+@inlined
 def split_off(part: IntArray, n_part: int, points: FloatArray, tables: Tables, prior: Prior) -> None:
     """Move the listed items, fewer than all of their table, to a table of their own."""
     labels, rows, factors = tables.labels, tables.rows, tables.factors
@@ -343,7 +343,7 @@ def split_off(part: IntArray, n_part: int, points: FloatArray, tables: Tables, p
     refresh(own, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
 
 
-@jit
+@inlined
 def merge(part: IntArray, n_part: int, destination: int, tables: Tables, prior: Prior) -> None:
     """Let the listed items, all of their table, join table `destination`."""
     own = tables.labels[part[0]]
@@ -354,7 +354,7 @@ def merge(part: IntArray, n_part: int, destination: int, tables: Tables, prior: 
     refresh(destination, tables.rows, tables.factors, prior.by_size, prior.mean_strength, prior.diagonal)
 
 
-@jit
+@inlined
 def bound_ratios(own: int, tables: Tables, by_size: FloatArray, values: FloatArray) -> int:
     """Write upper bounds of the log merge ratios of table `own` with all tables; return the slot of the largest."""
     rows, occupied, highest = tables.rows, tables.occupied, own
@@ -367,7 +367,7 @@ def bound_ratios(own: int, tables: Tables, by_size: FloatArray, values: FloatArr
     return highest
 
 
-@jit
+@inlined
 def slot_of_largest(values: FloatArray, occupied: IntArray, n_tables: int) -> int:
     """Return the slot in use whose value is the largest."""
     highest = occupied[0]
@@ -377,7 +377,7 @@ def slot_of_largest(values: FloatArray, occupied: IntArray, n_tables: int) -> in
     return highest
 
 
-@jit
+@inlined
 def largest_within_reach(i: int, weights: FloatArray, labels: IntArray, values: FloatArray) -> float:
     """Return the largest value of a table that item `i` is in or may link to."""
     largest = values[labels[i]]
@@ -387,7 +387,7 @@ def largest_within_reach(i: int, weights: FloatArray, labels: IntArray, values: 
     return largest
 
 
-@jit
+@inlined
 def draw_link_by_scan(
     rng: Generator, i: int, weights: FloatArray, concentration: float, labels: IntArray, factors: FloatArray
 ) -> int:
@@ -410,7 +410,7 @@ def draw_link_by_scan(
     return chosen
 
 
-@jit
+@inlined
 def draw_link(
     rng: Generator,
     i: int,
