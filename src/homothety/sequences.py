@@ -1,0 +1,260 @@
+"""Several series of different lengths, checked once and kept one after the other in one array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from homothety.arrays import frozen
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from homothety.arrays import FloatArray, IntArray
+
+    Scalar = TypeVar("Scalar", bound=np.generic)
+
+# A dimension whose values differ by less than this fraction of their size differs by rounding only.
+ROUNDING = 8 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Series of one kind of measurement, of different lengths. Made by :func:`check_sequences`; arrays are read-only.
+
+    Attributes
+    ----------
+    steps : ndarray of shape (n_steps, n_dims)
+        The time steps of all series, one series after the other.
+    starts : ndarray of shape (n_series + 1,)
+        Series ``i`` is ``steps[starts[i]:starts[i + 1]]``.
+    names : tuple of str
+        One for each series.
+    """
+
+    steps: FloatArray
+    starts: IntArray
+    names: tuple[str, ...]
+
+    @property
+    def n_series(self) -> int:
+        """Number of series."""
+        return len(self.starts) - 1
+
+    @property
+    def n_steps(self) -> int:
+        """Number of time steps of all series together."""
+        return self.steps.shape[0]
+
+    @property
+    def n_dims(self) -> int:
+        """Number of dimensions measured at each step."""
+        return self.steps.shape[1]
+
+    @property
+    def lengths(self) -> IntArray:
+        """Number of time steps of each series, shape (n_series,)."""
+        return np.diff(self.starts)
+
+    def __len__(self) -> int:
+        return self.n_series
+
+    def __getitem__(self, i: int) -> FloatArray:
+        """Return series `i` as a view of shape (lengths[i], n_dims)."""
+        i = range(self.n_series)[i]
+        return self.steps[self.starts[i] : self.starts[i + 1]]
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        return (self[i] for i in range(self.n_series))
+
+    def split(self, flat: NDArray[Scalar]) -> list[NDArray[Scalar]]:
+        """Cut an array with one entry per time step of all series into one view per series.
+
+        Examples
+        --------
+        >>> sequences = check_sequences([[[0.0], [1.0]], [[2.0], [1.0], [0.0]]])
+        >>> sequences.split(np.arange(5))
+        [array([0, 1]), array([2, 3, 4])]
+        """
+        if len(flat) != self.n_steps:
+            raise InputError(f"The array has {len(flat)} entries, needed {self.n_steps}: one per step of all series.")
+        return [flat[start:end] for start, end in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    def __repr__(self) -> str:
+        return f"<Sequences: {self.n_series} series, {self.n_steps} steps of {self.n_dims} dimensions>"
+
+
+def check_sequences(
+    X: Any,
+    *,
+    lengths: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    min_steps: int = 2,
+) -> Sequences:
+    """Return series as checked, contiguous `Sequences`, or raise saying which of them cannot be used and why.
+
+    Parameters
+    ----------
+    X : list of array_like of shape (n_steps_i, n_dims), mapping from names to such, array_like or Sequences
+        The series: whatever NumPy makes a 2-D array of, data frames included. A single 2-D array is one series, or
+        several one after the other with `lengths`.
+    lengths : array_like of shape (n_series,), optional
+        Number of time steps of each series when `X` is a single array.
+    names : sequence of str, optional
+        One name per series, all different; by default the keys of a mapping, else "series 0", "series 1", ...
+    min_steps : int, default=2
+        The least number of steps a series may have.
+
+    Returns
+    -------
+    sequences : Sequences
+
+    Raises
+    ------
+    InputError
+        When there is no series, one is too short, empty, not two-dimensional or not numeric, holds NaN or infinity,
+        has another number of dimensions than the first, or when a dimension is constant over all series. A dimension
+        that is constant in some of the series only is fine.
+
+    Examples
+    --------
+    >>> sequences = check_sequences([np.eye(3), np.ones((2, 3))])
+    >>> sequences
+    <Sequences: 2 series, 5 steps of 3 dimensions>
+    >>> sequences.lengths
+    array([3, 2])
+    >>> check_sequences(np.eye(4), lengths=[2, 2])
+    <Sequences: 2 series, 4 steps of 4 dimensions>
+    """
+    if isinstance(X, Sequences) and lengths is None:
+        names, X = X.names if names is None else names, list(X)
+    if isinstance(X, Mapping):
+        names, X = [str(name) for name in X] if names is None else names, list(X.values())
+    series = _numeric_series(X, lengths)
+    checked_names = _check_names(names, len(series))
+    _check_shapes(series, min_steps)
+    _check_finite(series)
+    starts = np.concatenate([[0], np.cumsum([len(one) for one in series])]).astype(np.int64)
+    starts.setflags(write=False)
+    steps = frozen(np.concatenate(series))
+    _check_varying(steps)
+    return Sequences(steps, starts, checked_names)
+
+
+def _numeric_series(X: Any, lengths: ArrayLike | None) -> list[FloatArray]:
+    """Return the series as float arrays whose shapes are still to be checked."""
+    if isinstance(X, np.ndarray) or hasattr(X, "__array__"):
+        return _cut(_as_floats(X, "X"), lengths)
+    if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
+        raise InputError(f"X is {type(X).__name__}, needed a list of arrays of shape (n_steps, n_dims).")
+    if lengths is not None:
+        raise InputError("lengths goes with a single array, but X is a list of series. Leave lengths out.")
+    series = [_as_floats(one, f"X[{i}]") for i, one in enumerate(X)]
+    if not series:
+        raise InputError("X holds no series, needed at least one array of shape (n_steps, n_dims).")
+    return series
+
+
+def _cut(array: FloatArray, lengths: ArrayLike | None) -> list[FloatArray]:
+    """Cut one array of all time steps into series; without lengths it is one series."""
+    if array.ndim != 2:
+        raise InputError(
+            f"X is an array of shape {array.shape}, needed (n_steps, n_dims) or a list of such. "
+            "For one channel use X[:, None]; for series stacked along the first axis use list(X)."
+        )
+    if lengths is None:
+        return [array]
+    counts = np.asarray(lengths)
+    if counts.ndim != 1 or counts.size == 0 or counts.dtype.kind not in "iu" or (counts < 0).any():
+        raise InputError(f"lengths is {lengths!r}, needed one whole number of steps per series.")
+    if counts.sum() != len(array):
+        raise InputError(f"lengths add up to {counts.sum()} but X has {len(array)} steps. They must agree.")
+    return np.split(array, np.cumsum(counts)[:-1])
+
+
+def _as_floats(one: Any, item: str) -> FloatArray:
+    """Return anything numeric as a float array; masked entries become NaN, to be found as missing later."""
+    try:
+        array = one if isinstance(one, np.ma.MaskedArray) else np.asarray(one)
+    except ValueError as error:
+        raise InputError(f"{item} is ragged: its rows differ in length. Needed shape (n_steps, n_dims).") from error
+    if array.dtype.kind == "O":
+        array = _from_objects(array, item)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{item} has entries of type {array.dtype}, needed real numbers. Drop or convert them.")
+    array = array.astype(np.float64, copy=False)
+    return array.filled(np.nan) if isinstance(array, np.ma.MaskedArray) else array
+
+
+def _from_objects(array: NDArray[Any], item: str) -> NDArray[Any]:
+    """Return an array of Python objects, as data frames of mixed columns give, as numbers, or raise."""
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{item} holds something other than real numbers ({error}). Drop or convert those columns."
+        ) from error
+
+
+def _check_names(names: Sequence[str] | None, n_series: int) -> tuple[str, ...]:
+    """Return one distinct name per series, or raise."""
+    if names is None:
+        return tuple(f"series {i}" for i in range(n_series))
+    if len(names) != n_series:
+        raise InputError(f"names has {len(names)} entries for {n_series} series, needed one each.")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"The name {name!r} is given to two series, needed all different.")
+        seen.add(name)
+    return tuple(names)
+
+
+def _check_shapes(series: list[FloatArray], min_steps: int) -> None:
+    """Raise unless all series have two axes, enough steps and the same number of dimensions as the first."""
+    for i, one in enumerate(series):
+        if one.ndim != 2:
+            raise InputError(
+                f"Series {i} has shape {one.shape}, needed (n_steps, n_dims). For one channel use series[:, None]; "
+                "a single series is given as one array, not as a list of its steps."
+            )
+        if one.shape[1] == 0:
+            raise InputError(f"Series {i} has shape {one.shape}: no dimensions, needed at least one.")
+        if one.shape[1] != series[0].shape[1]:
+            raise InputError(
+                f"Series {i} has {one.shape[1]} dimensions but series 0 has {series[0].shape[1]}. "
+                "All must measure the same ones."
+            )
+        if len(one) < min_steps:
+            raise InputError(f"Series {i} has {len(one)} steps, needed at least {min_steps}. Drop it.")
+
+
+def _check_finite(series: list[FloatArray]) -> None:
+    """Raise naming the first entry that is NaN or infinite."""
+    for i, one in enumerate(series):
+        bad = ~np.isfinite(one)
+        if bad.any():
+            step, dim = np.argwhere(bad)[0]
+            raise InputError(
+                f"Series {i} holds {one[step, dim]} at step {step}, dimension {dim} ({int(bad.any(axis=1).sum())} such "
+                "steps). Interpolate short gaps, or cut the series there."
+            )
+
+
+def _check_varying(steps: FloatArray) -> None:
+    """Raise naming a dimension that never changes: no covariance can be estimated along it."""
+    lowest, highest = steps.min(axis=0), steps.max(axis=0)
+    constant = highest - lowest <= ROUNDING * np.maximum(np.abs(lowest), np.abs(highest))
+    if constant.any():
+        dims = np.flatnonzero(constant)
+        raise InputError(
+            f"Dimension {dims[0]} is {steps[0, dims[0]]:g} at every step of all series (constant dimensions: "
+            f"{', '.join(map(str, dims))}). It tells nothing: leave it out, for example with np.delete(series, "
+            f"{dims.tolist()}, axis=1)."
+        )
