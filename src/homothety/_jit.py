@@ -10,16 +10,13 @@ import numba
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 
-FLAGS = {"cache": True, "nogil": True, "error_model": "numpy"}
-
-
 def jit(function: Kernel) -> Kernel:
     """Compile a kernel on first use and cache it on disk.
 
     No fastmath: minus infinity is a value here. No parallel loops: chains already run one per core. The lock is
     released, so threads can run kernels side by side.
     """
-    return cast("Kernel", numba.njit(**FLAGS)(function))
+    return cast("Kernel", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: Kernel) -> Kernel:
@@ -28,4 +25,4 @@ def inlined(function: Kernel) -> Kernel:
     For small functions called from one or two places: they are compiled once instead of twice, and hand over their
     arrays for nothing. That halves the time of the first call, and a sweep is a third faster.
     """
-    return cast("Kernel", numba.njit(**FLAGS, inline="always")(function))
+    return cast("Kernel", numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))

@@ -78,15 +78,14 @@ CASES = ("four", "five", "diagonal", "asymmetric", "forbidden", "far apart")
 
 # Not cached: numba would not notice a change of the kernels that this calls.
 @numba.njit
-def sweep_many(rng, orders, points, weights, concentration, proposals, targets, prior):
+def sweep_many(rng, orders, points, weights, concentration, proposals, links, tables, empty_rows, prior, scratch):
     """Run one sweep after the other as the move does, without leaving compiled code; return all links."""
     chain = np.empty(orders.shape, dtype=np.int64)
     for s in range(orders.shape[0]):
-        links = _kernels.build_links(targets)
-        tables = _kernels.build_tables(links, points, prior)
-        _kernels.sweep_links(rng, orders[s], points, weights, concentration, proposals, links, tables, prior)
-        targets = links[:, 0].copy()
-        chain[s] = targets
+        tables.rows[:] = empty_rows
+        _kernels.fill_tables(links, points, tables, prior)
+        _kernels.sweep_links(rng, orders[s], points, weights, concentration, proposals, links, tables, prior, scratch)
+        chain[s] = links[:, 0]
     return chain
 
 
@@ -95,7 +94,11 @@ def run_chain(seed, model, concentration=CONCENTRATION, n_sweeps=N_SWEEPS, prior
     orders = rng.permuted(np.tile(np.arange(model.n_items), (n_sweeps, 1)), axis=1)
     prior = model.compiled_prior if prior is None else prior
     arguments = (model.centred_points, model.weights, concentration, model.proposals)
-    return sweep_many(rng, orders, *arguments, np.arange(model.n_items), prior)
+    links = _kernels.build_links(np.arange(model.n_items))
+    tables = _kernels.build_tables(links, model.centred_points, prior)
+    empty_rows = np.tile(tables.rows[-2], (len(tables.rows), 1))
+    scratch = _kernels.build_scratch(*model.points.shape)
+    return sweep_many(rng, orders, *arguments, links, tables, empty_rows, prior, scratch)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -179,12 +182,13 @@ def draw_links(rng, case, links, i, n_draws):
     """Draw the link of `i` again and again from one state; also how many tables were left with a mere bound."""
     model, prior = case.model, case.model.compiled_prior
     tables = _kernels.build_tables(_kernels.build_links(np.array(naive.cut(links, i))), model.centred_points, prior)
-    ratios = _kernels.Ratios(np.zeros(model.n_items), np.full(model.n_items, -1))
+    scratch = _kernels.build_scratch(*model.points.shape)
+    scratch.exact[:] = -1
     draws, n_bounded = np.zeros(model.n_items), []
     for stamp in range(n_draws):
         arguments = (model.centred_points, model.weights, CONCENTRATION, model.proposals, tables, prior)
-        draws[_kernels.draw_link(rng, i, stamp, *arguments, ratios, np.empty(case.points.shape[1]))] += 1
-        n_bounded.append(int((ratios.exact[: tables.n_tables[0]] != stamp).sum()))
+        draws[_kernels.draw_link(rng, i, stamp, *arguments, scratch)] += 1
+        n_bounded.append(int((scratch.exact[: tables.n_tables[0]] != stamp).sum()))
     return draws, n_bounded
 
 

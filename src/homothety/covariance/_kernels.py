@@ -19,34 +19,34 @@ from homothety._jit import inlined, jit
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray
 
-TILE = 64  # columns per tile: a tile and its mirror image then fit the first-level cache
+TILE = 64  # rows and columns per tile: a tile and its mirror image then fit the first-level cache
 
 VARIANCE, STD, CV = 0, 1, 2
 NO_DECAY, BOUNDED, EXPONENTIAL, EXPONENTIAL_ROOT = 0, 1, 2, 3
 
 
 @jit
-def ratio_moments(scales: FloatArray, columns: FloatArray, ddof: int, means: FloatArray, variances: FloatArray) -> None:
-    """Write mean and variance, over axes k, of the ratios ``scales[k] * columns[k, c]`` of every column c.
+def ratio_moments(
+    scales: FloatArray, columns: FloatArray, left: int, ddof: int, means: FloatArray, variances: FloatArray
+) -> None:
+    """Write mean and variance, over axes k, of the ratios ``scales[k] * columns[k, left + c]`` for every c.
 
     The variance takes a second pass: from squares and sums alone, rounding would grow with the relative scale.
     """
-    n_dims, n_columns = columns.shape
+    n_dims, n_columns = columns.shape[0], means.shape[0]
     for c in range(n_columns):
         means[c] = 0.0
         variances[c] = 0.0
     for k in range(n_dims):
-        scale = scales[k]
-        axis = columns[k]
+        scale, axis = scales[k], columns[k]
         for c in range(n_columns):
-            means[c] += scale * axis[c]
+            means[c] += scale * axis[left + c]
     for c in range(n_columns):
         means[c] /= n_dims
     for k in range(n_dims):
-        scale = scales[k]
-        axis = columns[k]
+        scale, axis = scales[k], columns[k]
         for c in range(n_columns):
-            deviation = scale * axis[c] - means[c]
+            deviation = scale * axis[left + c] - means[c]
             variances[c] += deviation * deviation
     for c in range(n_columns):
         variances[c] /= n_dims - ddof
@@ -94,7 +94,15 @@ def apply_decay(decay: int, strength: float, row: FloatArray) -> None:
 
 
 @inlined
-def spcm_tile(
+def mirror(top: int, bottom: int, left: int, right: int, out: FloatArray) -> None:
+    """Copy a tile of `out` to its mirror image below the diagonal."""
+    for c in range(left, right):
+        for i in range(top, bottom):
+            out[c, i] = out[i, c]
+
+
+@jit
+def fill_pairs(
     lengths: FloatArray,
     reciprocals: FloatArray,
     columns: FloatArray,
@@ -103,73 +111,46 @@ def spcm_tile(
     dispersion: int,
     decay: int,
     strength: float,
-) -> FloatArray:
-    """Return SPCM, or its similarity, between a few matrices in rows and a few in columns.
+    within: bool,
+    moments: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Write SPCM, or its similarity, between matrices in rows and matrices in columns.
 
     Parameters
     ----------
     lengths, reciprocals : ndarray of shape (n_rows, n_dims)
         Axis lengths of the matrices in rows, and one over them.
     columns, reciprocal_columns : ndarray of shape (n_dims, n_columns)
-        The same of the matrices in columns, axis by axis. Contiguous, or the loops over columns are not vectorised.
+        The same of the matrices in columns, axis by axis.
     ddof, dispersion, decay, strength
         Divisor of the variance, codes from the top of this file, and the factor inside the decay.
-
-    Returns
-    -------
-    tile : ndarray of shape (n_rows, n_columns)
+    within : bool
+        Whether rows and columns are the same matrices: then one half is worked out and the other copied.
+    moments : ndarray of shape (4, TILE)
+        Scratch space.
+    out : ndarray of shape (n_rows, n_columns)
     """
-    n_columns = columns.shape[1]
-    tile = np.empty((lengths.shape[0], n_columns))
-    mean_ab, spread_ab = np.empty(n_columns), np.empty(n_columns)
-    mean_ba, spread_ba = np.empty(n_columns), np.empty(n_columns)
-    for i in range(lengths.shape[0]):
-        ratio_moments(lengths[i], reciprocal_columns, ddof, mean_ab, spread_ab)
-        ratio_moments(reciprocals[i], columns, ddof, mean_ba, spread_ba)
-        variance_to_dispersion(dispersion, mean_ab, spread_ab)
-        variance_to_dispersion(dispersion, mean_ba, spread_ba)
-        choose_direction(mean_ab, spread_ab, mean_ba, spread_ba, tile[i])
-        apply_decay(decay, strength, tile[i])
-    return tile
+    n_rows, n_columns = out.shape
+    for left in range(0, n_columns, TILE):
+        right = min(left + TILE, n_columns)
+        width = right - left
+        mean_ab, spread_ab = moments[0, :width], moments[1, :width]
+        mean_ba, spread_ba = moments[2, :width], moments[3, :width]
+        for top in range(0, right if within else n_rows, TILE):
+            bottom = min(top + TILE, n_rows)
+            for i in range(top, bottom):
+                ratio_moments(lengths[i], reciprocal_columns, left, ddof, mean_ab, spread_ab)
+                ratio_moments(reciprocals[i], columns, left, ddof, mean_ba, spread_ba)
+                variance_to_dispersion(dispersion, mean_ab, spread_ab)
+                variance_to_dispersion(dispersion, mean_ba, spread_ba)
+                row = out[i, left:right]
+                choose_direction(mean_ab, spread_ab, mean_ba, spread_ba, row)
+                apply_decay(decay, strength, row)
+            if within:
+                mirror(top, bottom, left, right, out)
 
 
-@inlined
-def write_block(block: FloatArray, top: int, left: int, out: FloatArray) -> None:
-    """Copy a block into `out`; assigning to a slice would do the same and take four seconds longer to compile."""
-    for i in range(block.shape[0]):
-        for j in range(block.shape[1]):
-            out[top + i, left + j] = block[i, j]
-
-
-@jit
-def spcm_within(lengths: FloatArray, ddof: int, dispersion: int, decay: int, strength: float, out: FloatArray) -> None:
-    """Write SPCM, or its similarity, between all pairs of one list; `out` is (n_matrices, n_matrices)."""
-    n_matrices = lengths.shape[0]
-    reciprocals = 1.0 / lengths
-    for left in range(0, n_matrices, TILE):
-        right = min(left + TILE, n_matrices)
-        columns = np.ascontiguousarray(lengths[left:right].T)
-        reciprocal_columns = np.ascontiguousarray(reciprocals[left:right].T)
-        for top in range(0, right, TILE):
-            bottom = min(top + TILE, n_matrices)
-            tile = spcm_tile(
-                lengths[top:bottom],
-                reciprocals[top:bottom],
-                columns,
-                reciprocal_columns,
-                ddof,
-                dispersion,
-                decay,
-                strength,
-            )
-            write_block(tile, top, left, out)
-            write_block(tile.T, left, top, out)
-    # A length times its rounded reciprocal need not be one: what a matrix is to itself is known exactly.
-    for i in range(n_matrices):
-        out[i, i] = 0.0 if decay == NO_DECAY else 1.0
-
-
-@jit
 def spcm_between(
     lengths_a: FloatArray,
     lengths_b: FloatArray,
@@ -178,25 +159,20 @@ def spcm_between(
     decay: int,
     strength: float,
     out: FloatArray,
+    *,
+    within: bool = False,
 ) -> None:
-    """Write SPCM, or its similarity, between two lists; `out` is (n_matrices_a, n_matrices_b)."""
-    reciprocals_a = 1.0 / lengths_a
-    reciprocals_b = 1.0 / lengths_b
-    n_rows, n_columns = out.shape
-    for left in range(0, n_columns, TILE):
-        right = min(left + TILE, n_columns)
-        columns = np.ascontiguousarray(lengths_b[left:right].T)
-        reciprocal_columns = np.ascontiguousarray(reciprocals_b[left:right].T)
-        for top in range(0, n_rows, TILE):
-            bottom = min(top + TILE, n_rows)
-            tile = spcm_tile(
-                lengths_a[top:bottom],
-                reciprocals_a[top:bottom],
-                columns,
-                reciprocal_columns,
-                ddof,
-                dispersion,
-                decay,
-                strength,
-            )
-            write_block(tile, top, left, out)
+    """Write SPCM, or its similarity, between two lists; `out` is (n_matrices_a, n_matrices_b).
+
+    Arrays are made outside of compiled code, where that costs seconds of compilation.
+    """
+    columns = np.ascontiguousarray(lengths_b.T)
+    settings = (ddof, dispersion, decay, strength, within)
+    fill_pairs(lengths_a, 1.0 / lengths_a, columns, 1.0 / columns, *settings, np.empty((4, TILE)), out)
+
+
+def spcm_within(lengths: FloatArray, ddof: int, dispersion: int, decay: int, strength: float, out: FloatArray) -> None:
+    """Write SPCM, or its similarity, between all pairs of one list; `out` is (n_matrices, n_matrices)."""
+    spcm_between(lengths, lengths, ddof, dispersion, decay, strength, out, within=True)
+    # A length times its rounded reciprocal need not be one: what a matrix is to itself is known exactly.
+    np.fill_diagonal(out, 0.0 if decay == NO_DECAY else 1.0)

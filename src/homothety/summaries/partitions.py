@@ -6,6 +6,7 @@ measured by the variation of information.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +14,15 @@ import numpy as np
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
 
     from homothety.arrays import FloatArray, IntArray
 
 MAX_CANDIDATES = 200  # visited partitions compared with all draws before the best one is polished
+MAX_POLISHING_SWEEPS = 20
+_BLOCK_ENTRIES = 2**24  # of a membership matrix; its counts are whole numbers below 2**24, exact in single precision
 
 
 def check_draws(draws: ArrayLike) -> IntArray:
@@ -48,10 +53,12 @@ def coclustering(draws: ArrayLike) -> FloatArray:
            [0.5, 1. , 0.5],
            [0. , 0.5, 1. ]])
     """
-    from homothety.summaries._kernels import count_pairs
-
     labels = check_draws(draws)
-    return count_pairs(labels) / len(labels)
+    shares = np.zeros((labels.shape[1], labels.shape[1]))
+    for block in _blocks(labels):
+        membership = _membership(block)
+        shares += membership.T @ membership
+    return shares / len(labels)
 
 
 def expected_vi(partitions: ArrayLike, draws: ArrayLike) -> FloatArray:
@@ -115,20 +122,103 @@ def _descend(labels: IntArray, draws: IntArray) -> IntArray:
 
 
 def _polished(partition: IntArray, draws: IntArray) -> IntArray:
-    """Return a partition that moving single items cannot bring nearer to the draws, with one cluster more at most."""
-    from homothety.summaries._kernels import polish
+    """Move single items to the cluster that lowers the mean variation of information most, until none does.
 
-    labels, n_slots = partition.copy(), int(partition.max()) + 2
-    overlaps = np.zeros((n_slots, len(draws), int(draws.max()) + 1), dtype=np.int64)
-    polish(labels, draws, np.zeros(n_slots, dtype=np.int64), overlaps)
+    One cluster more than there are is on offer, for items that are better off alone.
+    """
+    labels, terms = partition.copy(), _entropy_terms(len(partition))
+    overlaps = _Overlaps.of(labels, draws)
+    for _ in range(MAX_POLISHING_SWEEPS):
+        n_moved = 0
+        for i, old in enumerate(labels.tolist()):
+            overlaps.shift(i, old, -1)
+            rises = overlaps.rises_on_joining(i, terms)
+            best = int(rises.argmin())
+            # An item stays unless a move gains more than rounding does.
+            labels[i] = new = best if rises[best] < rises[old] - 1e-9 else old
+            overlaps.shift(i, new, 1)
+            n_moved += new != old
+        if n_moved == 0:
+            break
     return labels
 
 
-def _expected_vi(partitions: IntArray, draws: IntArray) -> FloatArray:
-    """Return the mean variation of information of each partition to the draws, both numbered without gaps."""
-    from homothety.summaries._kernels import mean_vi
+@dataclass(eq=False)
+class _Overlaps:
+    """How many items each cluster of a partition shares with each cluster of each draw."""
 
-    return mean_vi(partitions, draws, int(max(partitions.max(), draws.max())) + 1)
+    counts: IntArray  # (n_clusters, n_draws, n_drawn_clusters)
+    sizes: IntArray  # (n_clusters,)
+    draws: IntArray  # (n_draws, n_items)
+
+    @classmethod
+    def of(cls, labels: IntArray, draws: IntArray) -> _Overlaps:
+        """Count the overlaps of a partition, with an empty cluster added."""
+        shape = int(labels.max()) + 2, int(draws.max()) + 1
+        pairs = labels * shape[1] + draws
+        counts = [np.bincount(row, minlength=shape[0] * shape[1]).reshape(shape) for row in pairs]
+        return cls(np.stack(counts, axis=1), np.bincount(labels, minlength=shape[0]), draws)
+
+    def shift(self, i: int, cluster: int, step: int) -> None:
+        """Add item `i` to a cluster (`step` 1) or remove it (`step` -1)."""
+        self.sizes[cluster] += step
+        self.counts[cluster, np.arange(len(self.draws)), self.draws[:, i]] += step
+
+    def rises_on_joining(self, i: int, terms: FloatArray) -> FloatArray:
+        """How much the summed variation of information rises when item `i` joins each cluster, it being in none."""
+        shared = self.counts[:, np.arange(len(self.draws)), self.draws[:, i]]
+        steps = np.diff(terms)
+        return len(self.draws) * steps[self.sizes] - 2.0 * steps[shared].sum(axis=1)
+
+
+def _expected_vi(partitions: IntArray, draws: IntArray) -> FloatArray:
+    """Return the mean variation of information of each partition to the draws, both numbered without gaps.
+
+    With x log2(x) summed over the sizes of clusters, and over the overlaps of a cluster of each, it is sizes plus drawn
+    sizes minus twice the overlaps.
+    """
+    n_items, terms = draws.shape[1], _entropy_terms(draws.shape[1])
+    total = len(draws) * _summed_size_terms(partitions, terms) + _summed_size_terms(draws, terms).sum()
+    for block in _blocks(draws):
+        drawn = _numbered_apart(block)
+        n_drawn = int(drawn.max()) + 1
+        for c, partition in enumerate(partitions):
+            overlaps = np.bincount((drawn + n_drawn * partition).ravel())
+            total[c] -= 2.0 * terms[overlaps].sum()
+    return total / (n_items * len(draws))
+
+
+def _entropy_terms(n_items: int) -> FloatArray:
+    """Return a table of x log2(x) for x = 0, ..., n_items."""
+    counts = np.arange(n_items + 1)
+    return np.asarray(counts * np.log2(np.maximum(counts, 1)))
+
+
+def _summed_size_terms(partitions: IntArray, terms: FloatArray) -> FloatArray:
+    """Return x log2(x) summed over the sizes of the clusters of each partition."""
+    return np.array([terms[np.bincount(row)].sum() for row in partitions])
+
+
+def _numbered_apart(draws: IntArray) -> IntArray:
+    """Return the draws with their clusters numbered on from draw to draw."""
+    n_clusters = draws.max(axis=1) + 1
+    return draws + (np.cumsum(n_clusters) - n_clusters)[:, None]
+
+
+def _membership(draws: IntArray) -> NDArray[np.float32]:
+    """Return which items are in which cluster of which draw, 0 or 1, (n_clusters of all draws together, n_items)."""
+    numbers = _numbered_apart(draws)
+    membership = np.zeros((int(numbers.max()) + 1, draws.shape[1]), dtype=np.float32)
+    membership[numbers, np.arange(draws.shape[1])] = 1.0
+    return membership
+
+
+def _blocks(draws: IntArray) -> Iterator[IntArray]:
+    """Yield the draws in blocks whose membership matrices stay small."""
+    widest = (int(draws.max()) + 1) * draws.shape[1]
+    n_rows = max(1, _BLOCK_ENTRIES // widest)
+    for start in range(0, len(draws), n_rows):
+        yield draws[start : start + n_rows]
 
 
 def relabel_by_size(labels: ArrayLike) -> IntArray:

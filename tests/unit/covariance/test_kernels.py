@@ -79,11 +79,11 @@ def test_tiles_meet_without_gap(rng, n_rows):
 
 @pytest.mark.parametrize("kernel", both(_kernels.ratio_moments))
 def test_moments_are_those_of_the_ratios(rng, kernel):
-    scales, columns = np.exp(rng.normal(size=4)), np.exp(rng.normal(size=(4, 9)))
+    scales, columns = np.exp(rng.normal(size=4)), np.exp(rng.normal(size=(4, 12)))
     means, variances = np.empty(9), np.empty(9)
     for ddof in (0, 1):
-        kernel(scales, columns, ddof, means, variances)
-        ratios = scales[:, None] * columns
+        kernel(scales, columns, 2, ddof, means, variances)
+        ratios = scales[:, None] * columns[:, 2:11]
         np.testing.assert_allclose(means, ratios.mean(axis=0), rtol=1e-13)
         np.testing.assert_allclose(variances, ratios.var(axis=0, ddof=ddof), rtol=1e-12)
 
@@ -113,12 +113,12 @@ def test_direction_and_tie(kernel):
     np.testing.assert_array_equal(row, [5.0, 7.0, 6.0, np.inf])
 
 
-@pytest.mark.parametrize("kernel", both(_kernels.write_block))
-def test_a_block_is_written_to_its_place_and_nowhere_else(kernel):
-    out = np.zeros((4, 5))
-    kernel(np.array([[1.0, 2.0], [3.0, 4.0]]), 1, 3, out)
-    expected = np.zeros((4, 5))
-    expected[1:3, 3:] = [[1, 2], [3, 4]]
+@pytest.mark.parametrize("kernel", both(_kernels.mirror))
+def test_a_tile_is_mirrored_and_nothing_else_touched(kernel):
+    out = np.zeros((5, 5))
+    out[1:3, 3:] = [[1, 2], [3, 4]]
+    expected = out + out.T
+    kernel(1, 3, 3, 5, out)
     np.testing.assert_array_equal(out, expected)
 
 

@@ -312,7 +312,7 @@ def test_part_is_all_that_leads_to_the_item(kernels):
 def test_components_are_numbered_by_first_appearance(kernels):
     for targets in every_small_link_vector():
         labels = np.empty(len(targets), dtype=np.int64)
-        n_components = kernels.find_components(kernels.build_links(targets), labels)
+        n_components = kernels.find_components(kernels.build_links(targets), labels, np.empty_like(labels))
         assert tuple(labels.tolist()) == naive.labels_of(targets)
         assert n_components == max(labels) + 1
 
@@ -377,7 +377,7 @@ def test_scan_stays_in_its_row_when_all_weights_are_denormal(kernels):
 
 def sweep(kernels, rng, model, links, tables, order):
     arguments = (model.centred_points, model.weights, CONCENTRATION, model.proposals, links, tables)
-    kernels.sweep_links(rng, order, *arguments, model.compiled_prior)
+    kernels.sweep_links(rng, order, *arguments, model.compiled_prior, kernels.build_scratch(*model.points.shape))
 
 
 @both_priors

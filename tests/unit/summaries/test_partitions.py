@@ -8,16 +8,7 @@ import pytest
 import naive
 from homothety.errors import InputError
 from homothety.metrics import vi
-from homothety.summaries import _kernels, coclustering, expected_vi, minimise_expected_vi, relabel_by_size
-
-
-@pytest.fixture(params=["compiled", "interpreted"])
-def kernels(request, monkeypatch):
-    if request.param == "interpreted":
-        for name, kernel in list(vars(_kernels).items()):
-            if hasattr(kernel, "py_func"):
-                monkeypatch.setattr(_kernels, name, kernel.py_func)
-    return _kernels
+from homothety.summaries import coclustering, expected_vi, minimise_expected_vi, partitions, relabel_by_size
 
 
 def random_draws(rng, n_draws=15, n_items=8, n_labels=4):
@@ -35,53 +26,41 @@ def same_partition(a, b):
     return len({*zip(a, b, strict=True)}) == len(set(a)) == len(set(b))
 
 
-# --- kernels and their twins -----------------------------------------------------------------------------------------
+# --- pieces and their twins -----------------------------------------------------------------------------------------
 
 
-def test_pairs_are_counted(kernels, rng):
-    draws = random_draws(rng)
-    np.testing.assert_allclose(kernels.count_pairs(draws) / len(draws), naive.coclustering(draws), atol=1e-15)
+def test_entropy_terms():
+    np.testing.assert_allclose(partitions._entropy_terms(4), [0.0, 0.0, 2.0, 3 * np.log2(3), 8.0])
 
 
-def test_entropy_terms(kernels):
-    np.testing.assert_allclose(kernels.entropy_terms(4), [0.0, 0.0, 2.0, 3 * np.log2(3), 8.0])
-
-
-def test_mean_vi_equals_its_twin(kernels, rng):
-    draws, partitions = random_draws(rng), random_draws(rng, n_draws=6)
-    partitions[0], partitions[1] = 0, np.arange(8)
-    expected = [naive.expected_vi(row, draws) for row in partitions]
-    np.testing.assert_allclose(kernels.mean_vi(partitions, draws, 8), expected, atol=1e-12)
-
-
-def test_terms_are_summed_and_counts_set_back(kernels):
-    counts = np.array([3, 0, 2, 4])
-    assert kernels.summed_terms(counts, 3, _kernels.entropy_terms(4)) == pytest.approx(3 * np.log2(3) + 2)
-    assert counts.tolist() == [0, 0, 0, 4]
-
-
-def test_rise_on_joining_is_the_change_of_the_sum(kernels, rng):
-    draws, labels, terms = random_draws(rng), np.array([0, 0, 1, 1, 1, 2, 2, 0]), _kernels.entropy_terms(8)
-    sizes, overlaps = np.zeros(4, dtype=np.int64), np.zeros((4, len(draws), 4), dtype=np.int64)
-    for i in range(8):
-        kernels.shift(i, labels[i], 1, sizes, overlaps, draws)
-    assert sizes.tolist() == [3, 3, 2, 0]
+def test_rise_on_joining_is_the_change_of_the_sum(rng):
+    draws, labels, terms = random_draws(rng), np.array([0, 0, 1, 1, 1, 2, 2, 0]), partitions._entropy_terms(8)
+    overlaps = partitions._Overlaps.of(labels, draws)
+    assert overlaps.sizes.tolist() == [3, 3, 2, 0]
     for i in (0, 3, 6):
-        kernels.shift(i, labels[i], -1, sizes, overlaps, draws)
-        rises = [kernels.rise_on_joining(i, k, sizes, overlaps, draws, terms) for k in range(4)]
+        overlaps.shift(i, labels[i], -1)
+        rises = overlaps.rises_on_joining(i, terms)
         totals = [8 * len(draws) * naive.expected_vi(naive.replaced(labels, i, k), draws) for k in range(4)]
         np.testing.assert_allclose(np.diff(rises), np.diff(totals), atol=1e-9)
-        kernels.shift(i, labels[i], 1, sizes, overlaps, draws)
+        overlaps.shift(i, labels[i], 1)
+        np.testing.assert_array_equal(overlaps.counts, partitions._Overlaps.of(labels, draws).counts)
 
 
-def test_polishing_ends_where_its_twin_does(kernels, rng):
+def test_polishing_ends_where_its_twin_does(rng):
     for _ in range(10):
         draws = noisy_draws(rng, 12, 9, 3, 0.3)
-        start, found = draws[0], draws[0].copy()
-        kernels.polish(found, draws, np.zeros(4, dtype=np.int64), np.zeros((4, 12, 3), dtype=np.int64))
-        twin = naive.polish(start.tolist(), draws)
+        found, twin = partitions._polished(draws[0], draws), naive.polish(draws[0].tolist(), draws)
         assert naive.expected_vi(found, draws) == pytest.approx(naive.expected_vi(twin, draws), abs=1e-9)
-        assert naive.expected_vi(found, draws) <= naive.expected_vi(start, draws) + 1e-12
+        assert naive.expected_vi(found, draws) <= naive.expected_vi(draws[0], draws) + 1e-12
+
+
+def test_blocks_of_draws_change_nothing(rng, monkeypatch):
+    draws = partitions.check_draws(random_draws(rng))
+    whole = coclustering(draws), expected_vi(draws, draws)
+    monkeypatch.setattr(partitions, "_BLOCK_ENTRIES", 100)
+    assert len(list(partitions._blocks(draws))) > 3
+    np.testing.assert_array_equal(coclustering(draws), whole[0])
+    np.testing.assert_allclose(expected_vi(draws, draws), whole[1], atol=1e-12)
 
 
 # --- public functions ------------------------------------------------------------------------------------------------

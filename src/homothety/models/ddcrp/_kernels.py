@@ -82,11 +82,14 @@ class Tables(NamedTuple):
     n_tables: IntArray  # (1,)
 
 
-class Ratios(NamedTuple):
-    """Log merge ratios of one table with all others, or bounds of them where `exact` is not the current stamp."""
+class Scratch(NamedTuple):
+    """Working space of a sweep. A stamp marks what was written for the item at hand."""
 
-    values: FloatArray  # (n_items,)
-    exact: IntArray  # (n_items,)
+    visited: IntArray  # (n_items,) stamp of the walk that came by last
+    part: IntArray  # (n_items,) items cut off
+    ratios: FloatArray  # (n_items,) log merge ratios of one table with all others, or bounds of them
+    exact: IntArray  # (n_items,) stamp of those that are no mere bounds
+    solved: FloatArray  # (n_dims,)
 
 
 @inlined
@@ -122,18 +125,36 @@ def fill_alias(weights: FloatArray, keep: FloatArray, other: IntArray, small: In
 
 
 @jit
-def build_proposals(weights: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Packed alias tables of every row of `weights` (n_items, n_items), whose diagonal must be zero."""
+def fill_proposals(
+    weights: FloatArray,
+    alias: IntArray,
+    row_mass: FloatArray,
+    keep: FloatArray,
+    other: IntArray,
+    small: IntArray,
+    large: IntArray,
+) -> None:
+    """Fill packed alias tables and sums of every row of `weights`; the last four are scratch space for one row."""
     n_items = weights.shape[0]
-    alias, row_mass = np.empty((n_items, n_items), dtype=np.int64), np.empty(n_items)
-    keep, other = np.empty(n_items), np.empty(n_items, dtype=np.int64)
-    small, large = np.empty(n_items, dtype=np.int64), np.empty(n_items, dtype=np.int64)
     for i in range(n_items):
         row_mass[i] = fill_alias(weights[i], keep, other, small, large)
         for j in range(n_items):
             stay = min(int(keep[j] * KEEP_UNITS), KEEP_UNITS)
             alias[i, j] = (stay << INDEX_BITS) | other[j]
-    return alias, row_mass
+
+
+def build_proposals(weights: FloatArray) -> Proposals:
+    """Packed alias tables of every row of `weights` (n_items, n_items), whose diagonal must be zero."""
+    n_items = len(weights)
+    alias, row_mass = np.empty((n_items, n_items), dtype=np.int64), np.empty(n_items)
+    fill_proposals(weights, alias, row_mass, np.empty(n_items), *np.empty((3, n_items), dtype=np.int64))
+    return Proposals(alias, row_mass)
+
+
+def build_scratch(n_items: int, n_dims: int) -> Scratch:
+    """Working space of a sweep."""
+    visited, part, exact = np.empty((3, n_items), dtype=np.int64)
+    return Scratch(visited, part, np.empty(n_items), exact, np.empty(n_dims))
 
 
 @inlined
@@ -189,15 +210,6 @@ def bound_merge_ratio(own: int, k: int, rows: FloatArray, by_size: FloatArray) -
     size = int(rows[own, SIZE] + rows[k, SIZE])
     together = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * max(rows[own, LOG_DET], rows[k, LOG_DET])
     return together - rows[own, LOG_MARGINAL] - rows[k, LOG_MARGINAL]
-
-
-@jit
-def total_log_marginal(tables: Tables) -> float:
-    """Log likelihood of all points given their tables (Eq. 19)."""
-    total = 0.0
-    for position in range(tables.n_tables[0]):
-        total += tables.rows[tables.occupied[position], LOG_MARGINAL]
-    return total
 
 
 @inlined
@@ -275,21 +287,28 @@ def collect_part(i: int, links: IntArray, part: IntArray) -> int:
 
 
 @jit
-def build_links(targets: IntArray) -> IntArray:
-    """Links and children lists, (n_items, 4), of the given targets."""
-    links = np.empty((targets.shape[0], 4), dtype=np.int64)
+def attach_all(targets: IntArray, links: IntArray) -> None:
+    """Write links and children lists of the given targets."""
     for i in range(targets.shape[0]):
         links[i, FIRST_CHILD] = NOBODY
     for i in range(targets.shape[0]):
         attach(i, targets[i], links)
+
+
+def build_links(targets: IntArray) -> IntArray:
+    """Links and children lists, (n_items, 4), of the given targets."""
+    links = np.empty((len(targets), 4), dtype=np.int64)
+    attach_all(targets, links)
     return links
 
 
 @jit
-def find_components(links: IntArray, labels: IntArray) -> int:
-    """Write the number of the connected component of each item into `labels`; return how many there are."""
-    n_items = labels.shape[0]
-    path, n_components = np.empty(n_items, dtype=np.int64), 0
+def find_components(links: IntArray, labels: IntArray, path: IntArray) -> int:
+    """Write the number of the connected component of each item into `labels`; return how many there are.
+
+    `path` is scratch space of the same size.
+    """
+    n_items, n_components = labels.shape[0], 0
     for i in range(n_items):
         labels[i] = NOBODY
     for i in range(n_items):
@@ -308,26 +327,37 @@ def find_components(links: IntArray, labels: IntArray) -> int:
 
 
 @jit
-def build_tables(links: IntArray, points: FloatArray, prior: Prior) -> Tables:
-    """Tables of the given links with all their statistics, from scratch."""
-    n_items, n_dims = points.shape
-    rows = np.zeros((n_items + 2, SUMS + n_dims + n_dims * (n_dims + 1) // 2))
-    packed = SUMS + n_dims
-    for p in range(n_dims):
-        for q in range(p + 1):
-            for k in range(n_items + 1):
-                rows[k, packed + q] = prior.scale[p, q]
-        packed += p + 1
-    labels, factors = np.empty(n_items, dtype=np.int64), np.zeros((n_items + 2, n_dims, n_dims))
-    occupied, position = np.empty(n_items, dtype=np.int64), np.empty(n_items, dtype=np.int64)
-    n_tables = np.empty(1, dtype=np.int64)
-    n_tables[0] = find_components(links, labels)
-    for i in range(n_items):
-        occupied[i] = position[i] = i
-        add_point(i, labels[i], points, rows)
-    for k in range(n_tables[0]):
+def fill_tables(links: IntArray, points: FloatArray, tables: Tables, prior: Prior) -> None:
+    """Seat every item at the table of its component, all tables being empty, and work out their statistics."""
+    rows, factors = tables.rows, tables.factors
+    tables.n_tables[0] = find_components(links, tables.labels, tables.position)
+    for i in range(points.shape[0]):
+        tables.occupied[i] = tables.position[i] = i
+        add_point(i, tables.labels[i], points, rows)
+    for k in range(tables.n_tables[0]):
         refresh(k, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
-    return Tables(labels, rows, factors, occupied, position, n_tables)
+
+
+def build_tables(links: IntArray, points: FloatArray, prior: Prior) -> Tables:
+    """Tables of the given links with all their statistics, from scratch.
+
+    Arrays are allocated outside of compiled code, where that costs seconds of compilation.
+    """
+    n_items, n_dims = points.shape
+    packed_scale = prior.scale[np.tril_indices(n_dims)]
+    rows = np.zeros((n_items + 2, SUMS + n_dims + len(packed_scale)))
+    rows[:-1, SUMS + n_dims :] = packed_scale
+    labels, occupied, position = np.empty((3, n_items), dtype=np.int64)
+    factors = np.zeros((n_items + 2, n_dims, n_dims))
+    tables = Tables(labels, rows, factors, occupied, position, np.empty(1, dtype=np.int64))
+    fill_tables(links, points, tables, prior)
+    return tables
+
+
+def total_log_marginal(tables: Tables) -> float:
+    """Log likelihood of all points given their tables (Eq. 19)."""
+    occupied = tables.occupied[: tables.n_tables[0]]
+    return float(tables.rows[occupied, LOG_MARGINAL].sum())
 
 
 @inlined
@@ -421,8 +451,7 @@ def draw_link(
     proposals: Proposals,
     tables: Tables,
     prior: Prior,
-    ratios: Ratios,
-    solved: FloatArray,
+    scratch: Scratch,
 ) -> int:
     """Draw the link of item `i` from its exact conditional, by rejection from its prior (Eq. 22).
 
@@ -431,7 +460,8 @@ def draw_link(
     """
     labels, rows, factors, by_size = tables.labels, tables.rows, tables.factors, prior.by_size
     alias, row_mass, occupied, n_tables = proposals.alias, proposals.row_mass, tables.occupied, tables.n_tables[0]
-    strength, diagonal, values, exact = prior.mean_strength, prior.diagonal, ratios.values, ratios.exact
+    strength, diagonal = prior.mean_strength, prior.diagonal
+    values, exact, solved = scratch.ratios, scratch.exact, scratch.solved
     own = labels[i]
     highest = bound_ratios(own, tables, by_size, values)
     exact[own] = stamp
@@ -472,15 +502,13 @@ def sweep_links(
     links: IntArray,
     tables: Tables,
     prior: Prior,
+    scratch: Scratch,
 ) -> None:
     """Resample every link once, in the given order, by collapsed Gibbs (Algorithm 2). Writes into links and tables."""
-    n_items, n_dims = points.shape
-    labels = tables.labels
-    visited, part = np.empty(n_items, dtype=np.int64), np.empty(n_items, dtype=np.int64)
-    ratios, solved = Ratios(np.empty(n_items), np.empty(n_items, dtype=np.int64)), np.empty(n_dims)
-    for i in range(n_items):
-        visited[i] = ratios.exact[i] = NOBODY
-    for stamp in range(n_items):
+    labels, visited, part = tables.labels, scratch.visited, scratch.part
+    for i in range(order.shape[0]):
+        visited[i] = scratch.exact[i] = NOBODY
+    for stamp in range(order.shape[0]):
         i = order[stamp]
         splits = not lies_on_cycle(i, links, visited, stamp)
         detach(i, links)
@@ -488,7 +516,7 @@ def sweep_links(
         if splits:
             n_part = collect_part(i, links, part)
             split_off(part, n_part, points, tables, prior)
-        j = draw_link(rng, i, stamp, points, weights, concentration, proposals, tables, prior, ratios, solved)
+        j = draw_link(rng, i, stamp, points, weights, concentration, proposals, tables, prior, scratch)
         if labels[j] != labels[i]:
             if n_part == 0:
                 n_part = collect_part(i, links, part)

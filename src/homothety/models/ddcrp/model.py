@@ -73,9 +73,9 @@ class Model:
     @cached_property
     def proposals(self) -> Proposals:
         """Tables to draw a link from its prior in constant time."""
-        from homothety.models.ddcrp._kernels import Proposals, build_proposals
+        from homothety.models.ddcrp._kernels import build_proposals
 
-        return Proposals(*build_proposals(self.weights))
+        return build_proposals(self.weights)
 
     @cached_property
     def compiled_prior(self) -> Prior:

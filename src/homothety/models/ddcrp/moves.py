@@ -53,6 +53,7 @@ def resample_links(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
         links,
         tables,
         model.compiled_prior,
+        _kernels.build_scratch(*model.points.shape),
     )
     targets = links[:, _kernels.TARGET].copy()
     info = LinksInfo(int((targets != state.links).sum()), _kernels.total_log_marginal(tables))

@@ -54,6 +54,6 @@ def labels_from_links(links: IntArray) -> IntArray:
     """Return the connected component of each item, numbered in order of first appearance."""
     from homothety.models.ddcrp._kernels import build_links, find_components
 
-    labels = np.empty(len(links), dtype=np.int64)
-    find_components(build_links(np.asarray(links, dtype=np.int64)), labels)
+    labels, path = np.empty((2, len(links)), dtype=np.int64)
+    find_components(build_links(np.asarray(links, dtype=np.int64)), labels, path)
     return labels
