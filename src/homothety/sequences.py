@@ -96,6 +96,7 @@ def check_sequences(
     lengths: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     min_steps: int = 2,
+    allow_constant: bool = False,
 ) -> Sequences:
     """Return series as checked, contiguous `Sequences`, or raise saying which of them cannot be used and why.
 
@@ -110,6 +111,9 @@ def check_sequences(
         One name per series, all different; by default the keys of a mapping, else "series 0", "series 1", ...
     min_steps : int, default=2
         The least number of steps a series may have.
+    allow_constant : bool, default=False
+        Let dimensions pass that never change. Nothing can be learnt from them, but series to be labelled by a fitted
+        model may stand still.
 
     Returns
     -------
@@ -143,7 +147,8 @@ def check_sequences(
     starts = np.concatenate([[0], np.cumsum([len(one) for one in series])]).astype(np.int64)
     starts.setflags(write=False)
     steps = frozen(np.concatenate(series))
-    _check_varying(steps)
+    if not allow_constant:
+        _check_varying(steps)
     return Sequences(steps, starts, checked_names)
 
 

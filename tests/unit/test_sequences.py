@@ -119,6 +119,12 @@ def test_constant_over_all_series_is_named(series):
         check_sequences(series)
 
 
+def test_constant_can_be_allowed():
+    assert check_sequences(np.ones((4, 2)), allow_constant=True).n_steps == 4
+    with pytest.raises(InputError, match="constant dimensions: 0, 1"):
+        check_sequences(np.ones((4, 2)))
+
+
 def test_min_steps(series):
     with pytest.raises(InputError, match="Series 1 has 2 steps, needed at least 3"):
         check_sequences(series, min_steps=3)

@@ -1,0 +1,439 @@
+"""Raw recordings made ready to be segmented, by steps that are written down and can be undone in what is reported.
+
+The steps, in this order, each of them optional: signs of quaternions made continuous, smoothing, velocities,
+subsampling, centring, scaling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from homothety.arrays import frozen
+from homothety.errors import InputError
+from homothety.sequences import ROUNDING, Sequences, check_sequences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from homothety.arrays import FloatArray
+
+Centring = Literal["all", "series"]
+Scaling = Literal["std", "range"]
+Velocities = Literal["append", "replace"]
+
+POLYNOMIAL_ORDER = 3  # of the Savitzky-Golay filter: keeps the height of peaks, which a moving average lowers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preprocessing:
+    """What to do with raw recordings. Nothing by default but centring, which changes no shape.
+
+    Parameters
+    ----------
+    centre : {"all", "series"} or None, default="all"
+        Subtract the mean over all series, or of each series from it (for recordings in different frames of
+        reference; where a series was is then lost).
+    scale : {"std", "range"}, sequence of float or None, default=None
+        Bring dimensions to comparable sizes: divide by their standard deviation or by their range, both over all
+        series. Or multiply each dimension of the output by a number of your own.
+    groups : sequence of sequences of int, optional
+        Dimensions of the input that are scaled by one common factor. **Coordinates of one vector belong in one
+        group**: scaling x, y and z apart changes shapes and turns rotated copies of a movement into something else.
+        A quaternion is a group unless it is part of a larger one. Dimensions in no group are scaled each on its own.
+    subsample : int, default=1
+        Keep every so many-th step, from the first on.
+    smooth : int, optional
+        Odd window, in steps of the recording, of a Savitzky-Golay filter of order three.
+    velocities : {"append", "replace"}, optional
+        Add the rate of change per step of the recording as further dimensions, after all others, or put it in the
+        place of what changes. Computed before subsampling.
+    velocity_dims : sequence of int, optional
+        Dimensions to take velocities of; by default all.
+    quaternions : sequence of sequences of 4 int, optional
+        Dimensions that together are a quaternion. As q and -q are the same rotation, recordings jump between them;
+        signs are chosen such that there are no jumps inside a series and all series lie on one side.
+
+    Examples
+    --------
+    Positions in metres and forces in newtons: each vector keeps its shape, and both count alike.
+
+    >>> rng = np.random.default_rng(0)
+    >>> recordings = [rng.normal(scale=[0.1, 0.2, 0.1, 9, 9, 12], size=(100, 6)) for _ in range(2)]
+    >>> fitted = Preprocessing(scale="std", groups=[(0, 1, 2), (3, 4, 5)], subsample=2).fit(recordings)
+    >>> fitted.transform(recordings)
+    <Sequences: 2 series, 100 steps of 6 dimensions>
+    """
+
+    centre: Centring | None = "all"
+    scale: Scaling | tuple[float, ...] | Sequence[float] | None = None
+    groups: Sequence[Sequence[int]] = ()
+    subsample: int = 1
+    smooth: int | None = None
+    velocities: Velocities | None = None
+    velocity_dims: Sequence[int] | None = None
+    quaternions: Sequence[Sequence[int]] = ()
+
+    def __post_init__(self) -> None:
+        _check_choice(self.centre, "centre", get_args(Centring))
+        _check_choice(self.velocities, "velocities", get_args(Velocities))
+        if isinstance(self.scale, str):
+            _check_choice(self.scale, "scale", get_args(Scaling))
+        elif self.scale is not None:
+            self._set("scale", _check_factors(self.scale))
+        _check_steps(self.subsample, "subsample")
+        if self.smooth is not None and (_check_steps(self.smooth, "smooth", 3) % 2 == 0):
+            raise InputError(f"smooth is {self.smooth}, needed an odd number of steps, so that a window has a middle.")
+        self._set("groups", _check_disjoint(self.groups, "groups"))
+        self._set("quaternions", _check_disjoint(self.quaternions, "quaternions"))
+        if any(len(quaternion) != 4 for quaternion in self.quaternions):
+            raise InputError(f"quaternions is {self.quaternions}, needed four dimensions each.")
+        if self.velocity_dims is not None:
+            self._set("velocity_dims", _check_disjoint([self.velocity_dims], "velocity_dims")[0])
+        if self.velocities is None and self.velocity_dims is not None:
+            raise InputError("velocity_dims means nothing without velocities. Set it to 'append' or 'replace'.")
+
+    def fit(self, sequences: Any) -> FittedPreprocessing:
+        """Learn what depends on the data: offsets, factors and the side quaternions lie on.
+
+        Parameters
+        ----------
+        sequences : Sequences, or whatever `check_sequences` takes
+            Recordings.
+
+        Returns
+        -------
+        fitted : FittedPreprocessing
+        """
+        recordings = check_sequences(sequences)
+        self._check_dims(recordings.n_dims)
+        quaternion_sides = [_mean_rotation(recordings.steps[:, list(dims)]) for dims in self.quaternions]
+        series = [self._prepare(one, quaternion_sides) for one in _named(recordings)]
+        offset = np.concatenate(series).mean(axis=0) if self.centre == "all" else np.zeros(series[0].shape[1])
+        factors = self._factors([self._centred(one, offset) for one in series], recordings.n_dims)
+        return FittedPreprocessing(
+            self, recordings.n_dims, frozen(offset), frozen(factors), tuple(frozen(side) for side in quaternion_sides)
+        )
+
+    def _prepare(self, named: tuple[str, FloatArray], quaternion_sides: Sequence[FloatArray]) -> FloatArray:
+        """Do to one series everything but centring and scaling."""
+        name, series = named
+        for dims, side in zip(self.quaternions, quaternion_sides, strict=True):
+            series = _with_continuous_signs(series, list(dims), side)
+        if self.smooth is not None and len(series) < self.smooth:
+            raise InputError(
+                f"{name} has {len(series)} steps, fewer than the smoothing window of {self.smooth}. "
+                "Shorten the window or drop the series."
+            )
+        smoothed = series if self.smooth is None else _savitzky_golay(series, self.smooth)
+        return self._with_velocities(series, smoothed)[:: self.subsample]
+
+    def _with_velocities(self, series: FloatArray, smoothed: FloatArray) -> FloatArray:
+        """Append velocities to the smoothed series, or put them in the place of its dimensions."""
+        if self.velocities is None:
+            return smoothed
+        dims = self._moving_dims(series.shape[1])
+        if self.smooth is None:
+            speed = np.gradient(series[:, dims], axis=0)
+        else:
+            speed = _savitzky_golay(series[:, dims], self.smooth, derivative=1)
+        if self.velocities == "append":
+            return np.hstack([smoothed, speed])
+        replaced = smoothed.copy()
+        replaced[:, dims] = speed
+        return replaced
+
+    def _moving_dims(self, n_dims: int) -> list[int]:
+        """Dimensions of which velocities are taken, none if none are asked for."""
+        if self.velocities is None:
+            return []
+        return list(range(n_dims)) if self.velocity_dims is None else list(self.velocity_dims)
+
+    def _centred(self, series: FloatArray, offset: FloatArray) -> FloatArray:
+        """Subtract the mean of this series, or the given offset."""
+        return series - (series.mean(axis=0) if self.centre == "series" else offset)
+
+    def _factors(self, centred: list[FloatArray], n_input_dims: int) -> FloatArray:
+        """Return what each dimension of the output is multiplied by."""
+        steps = np.concatenate(centred)
+        factors = np.ones(steps.shape[1])
+        if self.scale is None:
+            return factors
+        if not isinstance(self.scale, str):
+            if len(self.scale) != len(factors):
+                raise InputError(f"scale has {len(self.scale)} factors, needed one for each of {len(factors)} dims.")
+            return np.array(self.scale, dtype=np.float64)
+        _check_moving(centred)
+        for group in self._output_groups(n_input_dims):
+            factors[group] = 1 / _group_size(steps[:, group], self.scale)
+        return factors
+
+    def _output_groups(self, n_dims: int) -> list[list[int]]:
+        """Return the dimensions of the output scaled together; velocities are grouped as what they are taken of."""
+        groups = [list(group) for group in self.groups]
+        grouped = set(chain.from_iterable(groups))
+        groups += [list(quaternion) for quaternion in self.quaternions if grouped.isdisjoint(quaternion)]
+        grouped = set(chain.from_iterable(groups))
+        groups += [[dim] for dim in range(n_dims) if dim not in grouped]
+        if self.velocities != "append":
+            return groups
+        place = {dim: n_dims + i for i, dim in enumerate(self._moving_dims(n_dims))}
+        appended = [[place[dim] for dim in group if dim in place] for group in groups]
+        return groups + [group for group in appended if group]
+
+    def _check_dims(self, n_dims: int) -> None:
+        """Raise for dimensions the recordings do not have, and for groups of which only a part becomes velocities."""
+        named = {"groups": self.groups, "quaternions": self.quaternions, "velocity_dims": [self.velocity_dims or ()]}
+        for option, groups in named.items():
+            highest = max(chain.from_iterable(groups), default=0)
+            if highest >= n_dims:
+                raise InputError(f"{option} names dimension {highest}, but recordings have {n_dims}, counted from 0.")
+        moving = set(self._moving_dims(n_dims)) if self.velocities == "replace" else set()
+        for group in self.groups:
+            if moving.intersection(group) not in (set(), set(group)):
+                raise InputError(
+                    f"Group {tuple(group)} would hold positions and velocities, which share no scale. "
+                    "Put all or none of its dimensions in velocity_dims."
+                )
+
+    def _set(self, name: str, value: Any) -> None:
+        """Store a setting in its checked form while the object is made."""
+        object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPreprocessing:
+    """Preprocessing with all that was learnt from recordings. Made by `Preprocessing.fit`; arrays are read-only.
+
+    Attributes
+    ----------
+    settings : Preprocessing
+    n_input_dims : int
+        Dimensions of the recordings.
+    offset : ndarray of shape (n_dims,)
+        Subtracted from each dimension of the output; zero where each series is centred on its own.
+    factors : ndarray of shape (n_dims,)
+        What each dimension is multiplied by then.
+    quaternion_sides : tuple of ndarray of shape (4,)
+        For each quaternion the direction all series are turned towards.
+    """
+
+    settings: Preprocessing
+    n_input_dims: int
+    offset: FloatArray
+    factors: FloatArray
+    quaternion_sides: tuple[FloatArray, ...] = ()
+
+    @property
+    def n_dims(self) -> int:
+        """Dimensions of the output."""
+        return len(self.factors)
+
+    @property
+    def means_are_relative(self) -> bool:
+        """Whether restored means are relative to the centre of each series: centring by series has no way back."""
+        return self.settings.centre == "series"
+
+    def transform(self, sequences: Any) -> Sequences:
+        """Return recordings with all steps done to them.
+
+        Parameters
+        ----------
+        sequences : Sequences, or whatever `check_sequences` takes
+            Recordings, those of the fit or new ones, of the same dimensions.
+
+        Returns
+        -------
+        prepared : Sequences
+            Of the same names.
+        """
+        recordings = check_sequences(sequences, allow_constant=True)
+        if recordings.n_dims != self.n_input_dims:
+            raise InputError(f"Recordings have {recordings.n_dims} dimensions, needed {self.n_input_dims} as fitted.")
+        series = [self._transform_one(one) for one in _named(recordings)]
+        return check_sequences(series, names=recordings.names, allow_constant=True)
+
+    def _transform_one(self, named: tuple[str, FloatArray]) -> FloatArray:
+        """Do all steps to one series."""
+        prepared = self.settings._prepare(named, self.quaternion_sides)
+        return self.settings._centred(prepared, self.offset) * self.factors
+
+    def restore_mean(self, mean: ArrayLike) -> FloatArray:
+        """Undo scaling and centring in means, shape (..., n_dims).
+
+        Smoothing is not undone and velocities stay velocities. If each series was centred on its own
+        (`means_are_relative`), the means stay relative to the centre of a series: a mean shared by several series has
+        no one place in the recordings.
+
+        Examples
+        --------
+        >>> fitted = Preprocessing(scale=[10]).fit([[[1.0], [3.0]]])
+        >>> fitted.transform([[[1.0], [3.0]]]).steps.ravel()
+        array([-10.,  10.])
+        >>> fitted.restore_mean([10.0])
+        array([3.])
+        """
+        return self._check_last_axis(mean, "mean") / self.factors + self.offset
+
+    def restore_covariance(self, covariance: ArrayLike) -> FloatArray:
+        """Undo scaling in covariances, shape (..., n_dims, n_dims); centring leaves them as they are."""
+        array = self._check_last_axis(covariance, "covariance")
+        if array.ndim < 2 or array.shape[-2] != self.n_dims:
+            raise InputError(f"covariance has shape {array.shape}, needed (..., {self.n_dims}, {self.n_dims}).")
+        return array / (self.factors[:, None] * self.factors)
+
+    def expand(self, labels: ArrayLike, n_steps: int) -> NDArray[Any]:
+        """Carry the labels of a subsampled series back to every step of the recording.
+
+        Parameters
+        ----------
+        labels : array_like of shape (n_kept, ...)
+            One entry per step of the transformed series.
+        n_steps : int
+            Steps of the recording.
+
+        Returns
+        -------
+        expanded : ndarray of shape (n_steps, ...)
+            Each step has the label of the nearest step that was kept.
+
+        Examples
+        --------
+        >>> Preprocessing(subsample=3).fit([[[1.0], [3.0]]]).expand([7, 8, 9], 8)
+        array([7, 7, 8, 8, 8, 9, 9, 9])
+        """
+        array, every = np.asarray(labels), self.settings.subsample
+        n_kept = -(-n_steps // every)
+        if array.ndim == 0 or len(array) != n_kept:
+            raise InputError(
+                f"labels has shape {array.shape}, needed {n_kept} entries, as one step in {every} of {n_steps} was kept."
+            )
+        nearest = (np.arange(n_steps) + every // 2) // every
+        return array[np.minimum(nearest, n_kept - 1)]
+
+    def name_dims(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return what the dimensions of the output are called, given the names of those of the recordings.
+
+        Examples
+        --------
+        >>> Preprocessing(velocities="append").fit([[[1.0], [3.0]]]).name_dims(["x"])
+        ('x', 'velocity of x')
+        """
+        if len(names) != self.n_input_dims:
+            raise InputError(f"names has {len(names)} entries, needed one for each of {self.n_input_dims} dimensions.")
+        moving = self.settings._moving_dims(self.n_input_dims)
+        if self.settings.velocities == "append":
+            return (*names, *(f"velocity of {names[dim]}" for dim in moving))
+        return tuple(f"velocity of {name}" if dim in moving else name for dim, name in enumerate(names))
+
+    def to_record(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts and lists, ready for JSON."""
+        return {
+            "settings": asdict(self.settings),
+            "n_input_dims": self.n_input_dims,
+            "offset": self.offset.tolist(),
+            "factors": self.factors.tolist(),
+            "quaternion_sides": [side.tolist() for side in self.quaternion_sides],
+        }
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> FittedPreprocessing:
+        """Return what `to_record` was called on."""
+        return cls(
+            Preprocessing(**record["settings"]),
+            record["n_input_dims"],
+            frozen(np.array(record["offset"], dtype=np.float64)),
+            frozen(np.array(record["factors"], dtype=np.float64)),
+            tuple(frozen(np.array(side, dtype=np.float64)) for side in record["quaternion_sides"]),
+        )
+
+    def _check_last_axis(self, values: ArrayLike, item: str) -> FloatArray:
+        """Return an array whose last axis is that of the output's dimensions, or raise."""
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim == 0 or array.shape[-1] != self.n_dims:
+            raise InputError(f"{item} has shape {array.shape}, needed {self.n_dims} dimensions along the last axis.")
+        return array
+
+
+def _named(sequences: Sequences) -> list[tuple[str, FloatArray]]:
+    return list(zip(sequences.names, sequences, strict=True))
+
+
+def _mean_rotation(quaternions: FloatArray) -> FloatArray:
+    """Return the mean direction of quaternions (n_steps, 4) whatever their signs, its largest entry positive."""
+    # The leading eigenvector of the mean of q q' does not change when a sign does (Markley et al. 2007).
+    _, vectors = np.linalg.eigh(quaternions.T @ quaternions / len(quaternions))
+    mean = vectors[:, -1]
+    return np.asarray(mean * np.sign(mean[np.abs(mean).argmax()]))
+
+
+def _with_continuous_signs(series: FloatArray, dims: list[int], side: FloatArray) -> FloatArray:
+    """Flip quaternions such that each points along the one before, and all together along `side`."""
+    quaternions = series[:, dims]
+    flips = np.where((quaternions[1:] * quaternions[:-1]).sum(axis=1) < 0, -1.0, 1.0)
+    quaternions = quaternions * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
+    if (quaternions @ side).sum() < 0:
+        quaternions = -quaternions
+    continuous = series.copy()
+    continuous[:, dims] = quaternions
+    return continuous
+
+
+def _savitzky_golay(series: FloatArray, window: int, derivative: int = 0) -> FloatArray:
+    """Return the series smoothed by local polynomials, or their derivative per step."""
+    from scipy.signal import savgol_filter
+
+    order = min(POLYNOMIAL_ORDER, window - 1)
+    return np.asarray(savgol_filter(series, window, order, deriv=derivative, axis=0))
+
+
+def _group_size(steps: FloatArray, scale: str) -> float:
+    """Return the size dimensions have together: root mean variance over them, or the widest range."""
+    return float(np.sqrt(steps.var(axis=0).mean()) if scale == "std" else np.ptp(steps, axis=0).max())
+
+
+def _check_moving(centred: list[FloatArray]) -> None:
+    """Raise naming a dimension that differs at most between series, of which centring by series leaves only rounding."""
+    levels = np.stack([one[0] for one in centred])
+    still = np.all([np.ptp(one, axis=0) == 0 for one in centred], axis=0)
+    still &= np.ptp(levels, axis=0) <= ROUNDING * np.abs(np.concatenate(centred)).max()
+    if still.any():
+        raise InputError(
+            f"After centring, dimension {int(still.argmax())} is constant in every series, so it cannot be scaled. "
+            "Leave it out, or centre over all series."
+        )
+
+
+def _check_choice(value: str | None, name: str, choices: tuple[str, ...]) -> None:
+    """Raise unless the value is None or one of the choices."""
+    if value is not None and value not in choices:
+        raise InputError(f"{name} is {value!r}, needed one of {', '.join(map(repr, choices))}, or None.")
+
+
+def _check_steps(value: int, name: str, minimum: int = 1) -> int:
+    """Return a number of steps, or raise unless it is whole and large enough."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
+        raise InputError(f"{name} is {value!r}, needed a whole number of at least {minimum}.")
+    return int(value)
+
+
+def _check_factors(factors: Sequence[float]) -> tuple[float, ...]:
+    """Return factors as a tuple, or raise unless all can be divided by."""
+    values = np.asarray(factors, dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all() or (values == 0).any():
+        raise InputError(f"scale is {factors!r}, needed one finite number other than zero per dimension of the output.")
+    return tuple(values.tolist())
+
+
+def _check_disjoint(groups: Sequence[Sequence[int]], name: str) -> tuple[tuple[int, ...], ...]:
+    """Return groups of dimensions as tuples, or raise if one is empty or a dimension comes twice or is negative."""
+    checked = tuple(tuple(_check_steps(dim, f"A dimension in {name}", 0) for dim in group) for group in groups)
+    dims = list(chain.from_iterable(checked))
+    if len(set(dims)) < len(dims) or any(not group for group in checked):
+        raise InputError(f"{name} is {checked}, needed each dimension once at most and no empty group.")
+    return checked
