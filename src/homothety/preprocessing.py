@@ -311,7 +311,8 @@ class FittedPreprocessing:
         n_kept = -(-n_steps // every)
         if array.ndim == 0 or len(array) != n_kept:
             raise InputError(
-                f"labels has shape {array.shape}, needed {n_kept} entries, as one step in {every} of {n_steps} was kept."
+                f"labels has shape {array.shape}, needed {n_kept} entries, "
+                f"as one step in {every} of {n_steps} was kept."
             )
         nearest = (np.arange(n_steps) + every // 2) // every
         return array[np.minimum(nearest, n_kept - 1)]
@@ -398,7 +399,7 @@ def _group_size(steps: FloatArray, scale: str) -> float:
 
 
 def _check_moving(centred: list[FloatArray]) -> None:
-    """Raise naming a dimension that differs at most between series, of which centring by series leaves only rounding."""
+    """Raise naming a dimension that differs at most between series, of which centring leaves only rounding."""
     levels = np.stack([one[0] for one in centred])
     still = np.all([np.ptp(one, axis=0) == 0 for one in centred], axis=0)
     still &= np.ptp(levels, axis=0) <= ROUNDING * np.abs(np.concatenate(centred)).max()
