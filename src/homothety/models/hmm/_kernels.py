@@ -1,0 +1,348 @@
+"""Compiled messages of a hidden Markov model: they know log-likelihoods, and nothing of what emits.
+
+The evidence of a series is a table (n_steps, n_states) over all states there are. A chain uses some of them: `states`
+lists its columns, and everything else here of size `n_active` is in that order. What is derived from a table once,
+`scale_evidence`, serves all chains through it, so the inner loops take no exponential.
+
+Filtered probabilities are kept up to a factor: a row sums to the evidence of the steps since the last rescaling. That
+leaves one logarithm and one division for many steps; whatever reads the rows needs their proportions alone. A state
+less probable than the others by a factor of 1e190 may be taken for impossible.
+
+No kernel allocates or checks; `messages.py` does both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety._jit import inlined, jit
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
+
+RESCALE_BELOW = 1e-50  # rows summing to less are divided by their sum
+REDO_BELOW = 1e-100  # one step took the sum down by more than 1e50: its scaled likelihoods cannot be trusted
+NO_LIKELIHOOD_BELOW = -667.0  # logarithm of 1e-290: products with smaller numbers lose digits, and slow the machine
+LEAST_PREDICTED = 1e-300  # keeps quotients finite
+
+
+@jit
+def scale_evidence(log_evidence: FloatArray, offsets: FloatArray, likelihood: FloatArray) -> None:
+    """Write the largest log evidence of each step over all states, and the evidence as a share of it.
+
+    Parameters
+    ----------
+    log_evidence : ndarray of shape (n_steps, n_states)
+        May hold minus infinity; a step where nothing else is found gets offset 0 and likelihoods 0.
+    offsets : ndarray of shape (n_steps,)
+    likelihood : ndarray of shape (n_steps, n_states)
+    """
+    n_steps, n_states = log_evidence.shape
+    for t in range(n_steps):
+        offset = -np.inf
+        for k in range(n_states):
+            offset = max(offset, log_evidence[t, k])
+        if offset == -np.inf:
+            offset = 0.0
+        offsets[t] = offset
+        for k in range(n_states):
+            difference = log_evidence[t, k] - offset
+            likelihood[t, k] = 0.0 if difference < NO_LIKELIHOOD_BELOW else np.exp(difference)
+
+
+@inlined
+def predict(filtered: FloatArray, before: int, transition: FloatArray, predicted: FloatArray, row: int) -> None:
+    """Write into a row of `predicted` where the chain goes from a row of `filtered`, which may be the same array."""
+    n_active = transition.shape[0]
+    n_in_fours = n_active - n_active % 4
+    for k in range(n_active):
+        predicted[row, k] = 0.0
+    # The loop over k runs in vector registers; four states at a time write the row a quarter as often.
+    for j in range(0, n_in_fours, 4):
+        a, b, c, d = filtered[before, j], filtered[before, j + 1], filtered[before, j + 2], filtered[before, j + 3]
+        for k in range(n_active):
+            predicted[row, k] += (a * transition[j, k] + b * transition[j + 1, k]) + (
+                c * transition[j + 2, k] + d * transition[j + 3, k]
+            )
+    for j in range(n_in_fours, n_active):
+        a = filtered[before, j]
+        for k in range(n_active):
+            predicted[row, k] += a * transition[j, k]
+
+
+@inlined
+def normalise(row: int, weights: FloatArray) -> float:
+    """Divide a row by its sum, and return what that was."""
+    total = 0.0
+    for k in range(weights.shape[1]):
+        total += weights[row, k]
+    for k in range(weights.shape[1]):
+        weights[row, k] /= total
+    return total
+
+
+@jit
+def redo_step(
+    t: int,
+    before: int,
+    row: int,
+    log_evidence: FloatArray,
+    states: IntArray,
+    initial: FloatArray,
+    transition: FloatArray,
+    filtered: FloatArray,
+) -> float:
+    """Write a filtered row through logarithms, divided by its sum, and return the logarithm of that sum.
+
+    The likelihoods of a step are shares of the largest over all states. Where that of the states in use is far below
+    it, or belongs to a state the chain can hardly be in, they are too small for a double.
+    """
+    n_active = states.shape[0]
+    if t == 0:
+        for k in range(n_active):
+            filtered[row, k] = initial[k]
+    else:
+        predict(filtered, before, transition, filtered, row)
+    largest = -np.inf
+    for k in range(n_active):
+        filtered[row, k] = np.log(filtered[row, k]) + log_evidence[t, states[k]]
+        largest = max(largest, filtered[row, k])
+    if largest == -np.inf:
+        return largest
+    for k in range(n_active):
+        filtered[row, k] = np.exp(filtered[row, k] - largest)
+    return largest + np.log(normalise(row, filtered))
+
+
+@jit
+def filter_forward(
+    log_evidence: FloatArray,
+    offsets: FloatArray,
+    likelihood: FloatArray,
+    states: IntArray,
+    initial: FloatArray,
+    transition: FloatArray,
+    filtered: FloatArray,
+) -> float:
+    """Log-likelihood of a series, paths summed out; leaves its filtered probabilities behind.
+
+    Parameters
+    ----------
+    log_evidence, offsets, likelihood : ndarray
+        As `scale_evidence` has them.
+    states : ndarray of shape (n_active,)
+    initial : ndarray of shape (n_active,)
+    transition : ndarray of shape (n_active, n_active)
+        Rows sum to one. C order.
+    filtered : ndarray of shape (n_rows, n_active)
+        Written, rows in turn: with as many rows as steps all are kept; two are enough for the log-likelihood.
+
+    Returns
+    -------
+    log_likelihood : float
+        Minus infinity if no path is possible; `filtered` then holds nothing of use.
+    """
+    n_active, n_rows = states.shape[0], filtered.shape[0]
+    log_scale, total, row = 0.0, 1.0, 0
+    for t in range(log_evidence.shape[0]):
+        before = row - 1 if row > 0 else n_rows - 1
+        if t == 0:
+            for k in range(n_active):
+                filtered[row, k] = initial[k]
+        else:
+            predict(filtered, before, transition, filtered, row)
+        total = 0.0
+        for k in range(n_active):
+            filtered[row, k] *= likelihood[t, states[k]]
+            total += filtered[row, k]
+        log_scale += offsets[t]
+        if total < RESCALE_BELOW:
+            if total < REDO_BELOW:
+                log_total = redo_step(t, before, row, log_evidence, states, initial, transition, filtered) - offsets[t]
+            else:
+                log_total = np.log(normalise(row, filtered))
+            if log_total == -np.inf:
+                return log_total
+            log_scale += log_total
+            total = 1.0
+        row = row + 1 if row + 1 < n_rows else 0
+    return log_scale + np.log(total)
+
+
+filter_log_likelihood = filter_forward  # the same loop: given two rows, it keeps nothing
+
+
+@jit
+def draw_path(
+    rng: Generator,
+    transition: FloatArray,
+    states: IntArray,
+    filtered: FloatArray,
+    cumulative: FloatArray,
+    path: IntArray,
+) -> None:
+    """Draw a path from its posterior, last step first, by one uniform number per step.
+
+    Parameters
+    ----------
+    rng : Generator
+    transition : ndarray of shape (n_active, n_active)
+    states : ndarray of shape (n_active,)
+    filtered : ndarray of shape (n_steps, n_active)
+        As `filter_forward` leaves it, all steps kept, for a series with a possible path.
+    cumulative : ndarray of shape (n_active,)
+        Scratch space.
+    path : ndarray of shape (n_steps,)
+        Written: numbers of states, as in `states`.
+    """
+    n_steps, n_active = filtered.shape
+    drawn = 0
+    for t in range(n_steps - 1, -1, -1):
+        total = 0.0
+        for k in range(n_active):
+            total += filtered[t, k] if t == n_steps - 1 else filtered[t, k] * transition[k, drawn]
+            cumulative[k] = total
+        # A count has no branch to mispredict. The threshold is below the total, even rounded, so the state that is
+        # drawn has a positive weight: whoever is drawn next was predicted by the same products.
+        threshold, drawn = rng.random() * total, 0
+        for k in range(n_active):
+            drawn += cumulative[k] <= threshold
+        path[t] = states[drawn]
+
+
+@jit
+def log_path_density(
+    path: IntArray,
+    log_evidence: FloatArray,
+    states: IntArray,
+    initial: FloatArray,
+    transition: FloatArray,
+    positions: IntArray,
+) -> float:
+    """Log density of a path and its series together; less the log-likelihood, it is the log probability of the path.
+
+    Parameters
+    ----------
+    path : ndarray of shape (n_steps,)
+        Numbers of states; one that is not in `states` makes the path impossible.
+    log_evidence : ndarray of shape (n_steps, n_states)
+    states, initial : ndarray of shape (n_active,)
+    transition : ndarray of shape (n_active, n_active)
+    positions : ndarray of shape (n_states,)
+        Scratch space.
+    """
+    n_active = states.shape[0]
+    for k in range(positions.shape[0]):
+        positions[k] = n_active
+    for k in range(n_active):
+        positions[states[k]] = k
+    log_density, product, before = 0.0, 1.0, n_active
+    for t in range(path.shape[0]):
+        k = positions[path[t]]
+        if k == n_active:
+            return -np.inf
+        log_density += log_evidence[t, path[t]]
+        probability = initial[k] if t == 0 else transition[before, k]
+        if probability < 1e-100:
+            log_density += np.log(probability)
+        else:
+            product *= probability
+        # One logarithm for many steps, taken before their product can leave the range of doubles.
+        if product < 1e-100:
+            log_density += np.log(product)
+            product = 1.0
+        before = k
+    return log_density + np.log(product)
+
+
+@jit
+def smooth(
+    transition: FloatArray, filtered: FloatArray, predicted: FloatArray, smoothed: FloatArray, pairs: FloatArray
+) -> None:
+    """Write the probabilities of states given the whole series, and add those of pairs of states in succession.
+
+    Parameters
+    ----------
+    transition : ndarray of shape (n_active, n_active)
+    filtered : ndarray of shape (n_steps, n_active)
+        As `filter_forward` leaves it, all steps kept, for a series with a possible path.
+    predicted : ndarray of shape (1, n_active)
+        Scratch space.
+    smoothed : ndarray of shape (n_steps, n_active)
+        Written; rows sum to one.
+    pairs : ndarray of shape (n_active, n_active)
+        Increased by the expected number of steps from one state to another.
+
+    Notes
+    -----
+    Given the next state, where the chain comes from depends on filtered probabilities alone. So this is `draw_path`
+    with probabilities in place of draws: no evidence is read, and no product of messages can vanish.
+    """
+    n_steps, n_active = filtered.shape
+    last = n_steps - 1
+    for k in range(n_active):
+        smoothed[last, k] = filtered[last, k]
+    normalise(last, smoothed)
+    for t in range(last - 1, -1, -1):
+        predict(filtered, t, transition, predicted, 0)
+        for k in range(n_active):
+            predicted[0, k] = smoothed[t + 1, k] / max(predicted[0, k], LEAST_PREDICTED)
+        for j in range(n_active):
+            total = 0.0
+            for k in range(n_active):
+                pair = filtered[t, j] * transition[j, k] * predicted[0, k]
+                pairs[j, k] += pair
+                total += pair
+            smoothed[t, j] = total
+        normalise(t, smoothed)
+
+
+@jit
+def viterbi(
+    log_evidence: FloatArray,
+    states: IntArray,
+    log_initial: FloatArray,
+    log_transition: FloatArray,
+    scores: FloatArray,
+    origins: IntArray,
+    path: IntArray,
+) -> float:
+    """Write the most probable path and return its log density together with the series; of equals, the first state.
+
+    Parameters
+    ----------
+    log_evidence : ndarray of shape (n_steps, n_states)
+    states, log_initial : ndarray of shape (n_active,)
+    log_transition : ndarray of shape (n_active, n_active)
+    scores : ndarray of shape (2, n_active)
+        Scratch space, as is the next.
+    origins : ndarray of shape (n_steps, n_active)
+    path : ndarray of shape (n_steps,)
+        Written: numbers of states, as in `states`.
+    """
+    n_steps, n_active = origins.shape
+    for t in range(n_steps):
+        row, before = t % 2, 1 - t % 2
+        for k in range(n_active):
+            best, origin = log_initial[k], 0
+            if t > 0:
+                best = scores[before, 0] + log_transition[0, k]
+                for j in range(1, n_active):
+                    score = scores[before, j] + log_transition[j, k]
+                    if score > best:
+                        best, origin = score, j
+            scores[row, k] = best + log_evidence[t, states[k]]
+            origins[t, k] = origin
+    row, k = (n_steps - 1) % 2, 0
+    for j in range(1, n_active):
+        if scores[row, j] > scores[row, k]:
+            k = j
+    best = scores[row, k]
+    for t in range(n_steps - 1, -1, -1):
+        path[t] = states[k]
+        k = origins[t, k]
+    return best

@@ -1,0 +1,278 @@
+"""What a hidden Markov model says of one series, given the log-likelihood of every step under every state.
+
+Nothing is known here of what emits. A sampler that asks thousands of times about the same series calls the compiled
+loops of `_kernels.py` itself, with arrays it keeps; these functions check, allocate and call them once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray, IntArray
+
+SUM_TOLERANCE = 1e-8  # how far from one probabilities may sum
+
+
+class Chain(NamedTuple):
+    """A checked series and the chain behind it, in the order the compiled loops take them."""
+
+    log_evidence: FloatArray  # (n_steps, n_states)
+    offsets: FloatArray  # (n_steps,)
+    likelihood: FloatArray  # (n_steps, n_states)
+    states: IntArray  # (n_active,)
+    initial: FloatArray  # (n_active,)
+    transition: FloatArray  # (n_active, n_active)
+
+
+class Smoothed(NamedTuple):
+    """What expectation-maximisation needs of one series."""
+
+    probs: FloatArray
+    """Probability of each state at each step given the whole series, (n_steps, n_active)."""
+    n_transitions: FloatArray
+    """Expected number of steps from one state to another, (n_active, n_active)."""
+    log_likelihood: float
+
+
+def log_likelihood(
+    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, *, states: ArrayLike | None = None
+) -> float:
+    """Log-likelihood of a series, its path summed out.
+
+    Parameters
+    ----------
+    log_evidence : array-like of shape (n_steps, n_states)
+        Log-likelihood of each step under each state. Minus infinity is a value.
+    initial : array-like of shape (n_active,)
+        Probabilities of the first state; they sum to one.
+    transition : array-like of shape (n_active, n_active)
+        From row to column; rows sum to one.
+    states : array-like of shape (n_active,), optional
+        Columns of `log_evidence` the chain moves through, in the order of `initial` and `transition`; all of them by
+        default.
+
+    Returns
+    -------
+    log_likelihood : float
+        Minus infinity if no path is possible.
+
+    Examples
+    --------
+    A fair coin, seen three times through glasses that are right two times in three:
+
+    >>> heads, tails = np.log([2 / 3, 1 / 3]), np.log([1 / 3, 2 / 3])
+    >>> coin = np.full(2, 0.5), np.full((2, 2), 0.5)
+    >>> round(float(np.exp(log_likelihood([heads, tails, heads], *coin))), 12)
+    0.125
+    """
+    from homothety.models.hmm import _kernels
+
+    chain = _check_chain(log_evidence, initial, transition, states)
+    return float(_kernels.filter_log_likelihood(*chain, np.empty((2, len(chain.states)))))
+
+
+def filtered_probs(
+    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, *, states: ArrayLike | None = None
+) -> FloatArray:
+    """Probability of each state at each step given the series up to that step, (n_steps, n_active).
+
+    Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible.
+
+    Examples
+    --------
+    >>> filtered_probs(np.log([[0.5, 0.5], [0.9, 0.1]]), [0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]]).round(3).tolist()
+    [[0.5, 0.5], [0.9, 0.1]]
+    """
+    filtered, _ = _filter(_check_chain(log_evidence, initial, transition, states))
+    return filtered / filtered.sum(axis=1, keepdims=True)
+
+
+def smoothed_probs(
+    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, *, states: ArrayLike | None = None
+) -> FloatArray:
+    """Probability of each state at each step given the whole series, (n_steps, n_active).
+
+    Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible.
+
+    Examples
+    --------
+    A chain that never leaves its state learns about its first step from the second:
+
+    >>> smoothed_probs(np.log([[0.5, 0.5], [0.9, 0.1]]), [0.5, 0.5], np.eye(2)).round(3).tolist()
+    [[0.9, 0.1], [0.9, 0.1]]
+    """
+    return smooth_series(log_evidence, initial, transition, states=states).probs
+
+
+def smooth_series(
+    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, *, states: ArrayLike | None = None
+) -> Smoothed:
+    """Return smoothed probabilities, expected numbers of transitions and the log-likelihood of a series at once.
+
+    Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible.
+
+    Examples
+    --------
+    >>> smoothed = smooth_series(np.zeros((5, 2)), [0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]])
+    >>> smoothed.n_transitions.round(6).tolist(), round(smoothed.log_likelihood, 6)
+    ([[1.0, 1.0], [1.0, 1.0]], 0.0)
+    """
+    from homothety.models.hmm import _kernels
+
+    chain = _check_chain(log_evidence, initial, transition, states)
+    filtered, log_total = _filter(chain)
+    probs, n_transitions = np.empty_like(filtered), np.zeros_like(chain.transition)
+    _kernels.smooth(chain.transition, filtered, np.empty((1, len(chain.states))), probs, n_transitions)
+    return Smoothed(probs, n_transitions, log_total)
+
+
+def sample_path(
+    rng: Generator,
+    log_evidence: ArrayLike,
+    initial: ArrayLike,
+    transition: ArrayLike,
+    *,
+    states: ArrayLike | None = None,
+) -> tuple[IntArray, float]:
+    """Draw a path from its posterior: forward filtering, backward sampling.
+
+    Parameters other than `rng` are those of `log_likelihood`. Raises `InputError` if no path is possible.
+
+    Returns
+    -------
+    path : ndarray of shape (n_steps,)
+        Numbers of states: columns of `log_evidence`.
+    log_prob : float
+        Log of the probability with which this path was drawn.
+
+    Examples
+    --------
+    >>> evidence = np.log([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]])
+    >>> path, log_prob = sample_path(np.random.default_rng(0), evidence, [1.0, 0.0], [[0.0, 1.0], [1.0, 0.0]])
+    >>> path.tolist(), round(log_prob, 12)
+    ([0, 1, 0], 0.0)
+    """
+    from homothety.models.hmm import _kernels
+
+    chain = _check_chain(log_evidence, initial, transition, states)
+    filtered, log_total = _filter(chain)
+    path = np.empty(len(filtered), dtype=np.int64)
+    _kernels.draw_path(rng, chain.transition, chain.states, filtered, np.empty(len(chain.states)), path)
+    return path, _log_density(path, chain) - log_total
+
+
+def most_likely_path(
+    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, *, states: ArrayLike | None = None
+) -> tuple[IntArray, float]:
+    """Find the most probable path given the series (Viterbi); of equally probable states, the first.
+
+    Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible.
+
+    Returns
+    -------
+    path : ndarray of shape (n_steps,)
+        Numbers of states: columns of `log_evidence`.
+    log_density : float
+        Log density of path and series together.
+
+    Examples
+    --------
+    >>> evidence = np.log([[0.9, 0.1], [0.4, 0.6], [0.9, 0.1]])
+    >>> most_likely_path(evidence, [0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]])[0].tolist()
+    [0, 0, 0]
+    """
+    from homothety.models.hmm import _kernels
+
+    chain = _check_chain(log_evidence, initial, transition, states)
+    n_steps, n_active = len(chain.log_evidence), len(chain.states)
+    path, origins = np.empty(n_steps, dtype=np.int64), np.empty((n_steps, n_active), dtype=np.int64)
+    with np.errstate(divide="ignore"):
+        logs = np.log(chain.initial), np.log(chain.transition)
+    best = _kernels.viterbi(chain.log_evidence, chain.states, *logs, np.empty((2, n_active)), origins, path)
+    _check_possible(best)
+    return path, float(best)
+
+
+def _filter(chain: Chain) -> tuple[FloatArray, float]:
+    """Return filtered probabilities, each row up to a factor, and the log-likelihood."""
+    from homothety.models.hmm import _kernels
+
+    filtered = np.empty((len(chain.log_evidence), len(chain.states)))
+    log_total = float(_kernels.filter_forward(*chain, filtered))
+    _check_possible(log_total)
+    return filtered, log_total
+
+
+def _log_density(path: IntArray, chain: Chain) -> float:
+    """Log density of a path and its series together."""
+    from homothety.models.hmm import _kernels
+
+    positions = np.empty(chain.log_evidence.shape[1], dtype=np.int64)
+    arrays = chain.log_evidence, chain.states, chain.initial, chain.transition
+    return float(_kernels.log_path_density(path, *arrays, positions))
+
+
+def _check_possible(log_density: float) -> None:
+    """Raise if the series has probability zero."""
+    if log_density == -np.inf:
+        raise InputError(
+            "No path through the states is possible: at some step log_evidence is -inf for every state the chain can "
+            "be in. Floor the evidence, or allow more transitions."
+        )
+
+
+def _check_chain(log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, states: ArrayLike | None) -> Chain:
+    """Return everything as the compiled loops want it, or raise saying what does not fit."""
+    from homothety.models.hmm import _kernels
+
+    evidence = _check_evidence(log_evidence)
+    columns = _check_states(states, evidence.shape[1])
+    start = _check_probs(initial, (len(columns),), "initial")
+    moves = _check_probs(transition, (len(columns), len(columns)), "transition")
+    offsets, likelihood = np.empty(len(evidence)), np.empty_like(evidence)
+    _kernels.scale_evidence(evidence, offsets, likelihood)
+    return Chain(evidence, offsets, likelihood, columns, start, moves)
+
+
+def _check_evidence(log_evidence: ArrayLike) -> FloatArray:
+    """Return log-likelihoods as an array (n_steps, n_states) without NaN or plus infinity, or raise."""
+    evidence = np.ascontiguousarray(log_evidence, dtype=np.float64)
+    if evidence.ndim != 2 or 0 in evidence.shape:
+        raise InputError(f"log_evidence has shape {evidence.shape}, needed (n_steps, n_states), both at least 1.")
+    bad = np.isnan(evidence) | (evidence == np.inf)
+    if bad.any():
+        t, k = np.argwhere(bad)[0]
+        raise InputError(f"log_evidence[{t}, {k}] is {evidence[t, k]}, needed a number or minus infinity.")
+    return evidence
+
+
+def _check_states(states: ArrayLike | None, n_states: int) -> IntArray:
+    """Return distinct columns of the evidence, all of them by default, or raise."""
+    columns = np.ascontiguousarray(np.arange(n_states) if states is None else states, dtype=np.int64)
+    if columns.ndim != 1 or not len(columns):
+        raise InputError(f"states has shape {columns.shape}, needed (n_active,) with at least one state.")
+    if columns.min() < 0 or columns.max() >= n_states or len(np.unique(columns)) < len(columns):
+        raise InputError(f"states is {columns.tolist()}, needed distinct numbers from 0 to {n_states - 1}.")
+    return columns
+
+
+def _check_probs(probs: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
+    """Return probabilities of the given shape whose last axis sums to one, or raise."""
+    array = np.ascontiguousarray(probs, dtype=np.float64)
+    if array.shape != shape:
+        raise InputError(f"{name} has shape {array.shape}, needed {shape}, one entry per state in use.")
+    off = np.abs(array.sum(axis=-1) - 1)
+    if not (array.min() >= 0 and off.max() <= SUM_TOLERANCE):
+        raise InputError(
+            f"{name} has a smallest entry of {array.min():.3g} and sums off one by up to {off.max():.3g}. "
+            "Needed probabilities; divide by their sum."
+        )
+    return array
