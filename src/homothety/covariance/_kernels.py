@@ -38,15 +38,15 @@ def ratio_moments(
         means[c] = 0.0
         variances[c] = 0.0
     for k in range(n_dims):
-        scale, axis = scales[k], columns[k]
+        scale, axis = scales[k], columns[k, left : left + n_columns]
         for c in range(n_columns):
-            means[c] += scale * axis[left + c]
+            means[c] += scale * axis[c]
     for c in range(n_columns):
         means[c] /= n_dims
     for k in range(n_dims):
-        scale, axis = scales[k], columns[k]
+        scale, axis = scales[k], columns[k, left : left + n_columns]
         for c in range(n_columns):
-            deviation = scale * axis[left + c] - means[c]
+            deviation = scale * axis[c] - means[c]
             variances[c] += deviation * deviation
     for c in range(n_columns):
         variances[c] /= n_dims - ddof
@@ -94,11 +94,19 @@ def apply_decay(decay: int, strength: float, row: FloatArray) -> None:
 
 
 @inlined
-def mirror(top: int, bottom: int, left: int, right: int, out: FloatArray) -> None:
-    """Copy a tile of `out` to its mirror image below the diagonal."""
+def write_tile(tile: FloatArray, top: int, bottom: int, left: int, right: int, out: FloatArray) -> None:
+    """Copy the used corner of a tile to its place in `out`."""
+    for i in range(top, bottom):
+        for c in range(left, right):
+            out[i, c] = tile[i - top, c - left]
+
+
+@inlined
+def write_mirrored_tile(tile: FloatArray, top: int, bottom: int, left: int, right: int, out: FloatArray) -> None:
+    """Copy the used corner of a tile, transposed, to its place on the other side of the diagonal."""
     for c in range(left, right):
         for i in range(top, bottom):
-            out[c, i] = out[i, c]
+            out[c, i] = tile[i - top, c - left]
 
 
 @jit
@@ -113,6 +121,7 @@ def fill_pairs(
     strength: float,
     within: bool,
     moments: FloatArray,
+    tile: FloatArray,
     out: FloatArray,
 ) -> None:
     """Write SPCM, or its similarity, between matrices in rows and matrices in columns.
@@ -128,7 +137,8 @@ def fill_pairs(
     within : bool
         Whether rows and columns are the same matrices: then one half is worked out and the other copied.
     moments : ndarray of shape (4, TILE)
-        Scratch space.
+        Scratch space, as is the next.
+    tile : ndarray of shape (TILE, TILE)
     out : ndarray of shape (n_rows, n_columns)
     """
     n_rows, n_columns = out.shape
@@ -144,11 +154,12 @@ def fill_pairs(
                 ratio_moments(reciprocals[i], columns, left, ddof, mean_ba, spread_ba)
                 variance_to_dispersion(dispersion, mean_ab, spread_ab)
                 variance_to_dispersion(dispersion, mean_ba, spread_ba)
-                row = out[i, left:right]
+                row = tile[i - top, :width]
                 choose_direction(mean_ab, spread_ab, mean_ba, spread_ba, row)
                 apply_decay(decay, strength, row)
+            write_tile(tile, top, bottom, left, right, out)
             if within:
-                mirror(top, bottom, left, right, out)
+                write_mirrored_tile(tile, top, bottom, left, right, out)
 
 
 def spcm_between(
@@ -168,7 +179,8 @@ def spcm_between(
     """
     columns = np.ascontiguousarray(lengths_b.T)
     settings = (ddof, dispersion, decay, strength, within)
-    fill_pairs(lengths_a, 1.0 / lengths_a, columns, 1.0 / columns, *settings, np.empty((4, TILE)), out)
+    moments, tile = np.empty((4, TILE)), np.empty((TILE, TILE))
+    fill_pairs(lengths_a, 1.0 / lengths_a, columns, 1.0 / columns, *settings, moments, tile, out)
 
 
 def spcm_within(lengths: FloatArray, ddof: int, dispersion: int, decay: int, strength: float, out: FloatArray) -> None:

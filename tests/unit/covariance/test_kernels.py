@@ -113,13 +113,18 @@ def test_direction_and_tie(kernel):
     np.testing.assert_array_equal(row, [5.0, 7.0, 6.0, np.inf])
 
 
-@pytest.mark.parametrize("kernel", both(_kernels.mirror))
-def test_a_tile_is_mirrored_and_nothing_else_touched(kernel):
-    out = np.zeros((5, 5))
-    out[1:3, 3:] = [[1, 2], [3, 4]]
-    expected = out + out.T
-    kernel(1, 3, 3, 5, out)
-    np.testing.assert_array_equal(out, expected)
+def test_a_tile_is_written_to_its_place_and_nowhere_else():
+    tile = np.array([[1.0, 2.0, -1.0], [3.0, 4.0, -1.0], [-1.0, -1.0, -1.0]])
+    expected = np.zeros((5, 5))
+    expected[1:3, 3:] = tile[:2, :2]
+    for copy in (_kernels.write_tile, _kernels.write_tile.py_func):
+        out = np.zeros((5, 5))
+        copy(tile, 1, 3, 3, 5, out)
+        np.testing.assert_array_equal(out, expected)
+    for copy in (_kernels.write_mirrored_tile, _kernels.write_mirrored_tile.py_func):
+        out = np.zeros((5, 5))
+        copy(tile, 1, 3, 3, 5, out)
+        np.testing.assert_array_equal(out, expected.T)
 
 
 @pytest.mark.parametrize("kernel", both(_kernels.apply_decay))
