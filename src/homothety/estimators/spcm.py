@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from homothety.estimators._sampled import PointEstimate, RandomState
 
 Points = Literal["spectral", "shape", "log-euclidean"]
+MAX_FULL_DIMS = 100  # every seat changed costs the cube of it
 
 
 class SPCMMixture(LinkMixture):
@@ -187,7 +188,13 @@ class SPCMMixture(LinkMixture):
             raise InputError(f"points is {self.points!r}, needed 'spectral', 'shape' or 'log-euclidean'.")
         if matrices is None:
             raise InputError(f"points={self.points!r} needs the matrices themselves, not a precomputed similarity.")
-        return coordinates[self.points](matrices)
+        points = coordinates[self.points](matrices)
+        if points.shape[1] > MAX_FULL_DIMS and not self.diagonal:
+            raise InputError(
+                f"points={self.points!r} gives {points.shape[1]} coordinates per matrix, and covariances of more than "
+                f"{MAX_FULL_DIMS} cannot be sampled in reasonable time. Use points='spectral', or diagonal=True."
+            )
+        return points
 
     def __sklearn_tags__(self) -> Any:
         return matrix_tags(super().__sklearn_tags__(), self.measure)

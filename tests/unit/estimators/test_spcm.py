@@ -149,3 +149,10 @@ def test_five_matrices_of_two_shapes():
     toy = make_toy_3d(random_state=0)
     model = SPCMMixture(random_state=0).fit(toy.matrices)
     assert metrics.ari(toy.labels, model.labels_) == 1.0
+
+
+@pytest.mark.parametrize("points", ["shape", "log-euclidean"])
+def test_too_many_coordinates_are_refused_before_sampling(points):
+    matrices = np.stack([np.diag(np.linspace(1, 2 + k, 110)) for k in range(3)])
+    with pytest.raises(InputError, match=r"coordinates per matrix.*Use points='spectral'"):
+        SPCMMixture(points=points, **SHORT).fit(matrices)
