@@ -1,20 +1,26 @@
-"""Covariance matrices to cluster: made by a recipe with a known answer, or read from files.
+"""Covariance matrices to cluster and series to segment: made by a recipe with a known answer, or read from files.
 
-Everything here comes as a :class:`MatrixSet`. Whatever is made is the same again for the same ``random_state``.
+Everything here comes as a :class:`MatrixSet` or a :class:`SequenceSet`. Whatever is made is the same again for the same
+``random_state``.
 """
 
 from homothety.datasets.dti import make_dti
 from homothety.datasets.matrix_set import MatrixSet
-from homothety.datasets.readers import read_matrices, write_label_image
+from homothety.datasets.readers import read_matrices, read_sequences, write_label_image
+from homothety.datasets.sequence_set import SequenceSet
 from homothety.datasets.toy import make_toy_3d, make_toy_6d
+from homothety.datasets.toy_sequences import make_toy_2d
 from homothety.datasets.wishart import make_wishart_families
 
 __all__ = [
     "MatrixSet",
+    "SequenceSet",
     "make_dti",
+    "make_toy_2d",
     "make_toy_3d",
     "make_toy_6d",
     "make_wishart_families",
     "read_matrices",
+    "read_sequences",
     "write_label_image",
 ]

@@ -23,7 +23,7 @@ NEEDED = (
 
 def read_mat(path: Path, variable: str | None) -> MatrixSet:
     """Read matrices from an array, a cell array or a struct array, and `labels` if there are any."""
-    variables = _load(path)
+    variables = load_variables(path)
     name, stack = _choose_variable(variables, variable, path)
     matrices = check_stack(stack, f"{path}, variable {name!r}")
     labels = None
@@ -32,7 +32,7 @@ def read_mat(path: Path, variable: str | None) -> MatrixSet:
     return MatrixSet(matrices, labels, path.stem)
 
 
-def _load(path: Path) -> dict[str, NDArray[Any]]:
+def load_variables(path: Path) -> dict[str, NDArray[Any]]:
     """Load all variables of a file, without the three entries that describe the file itself."""
     with blame_file(path, "Save it again in MATLAB with save(file, 'name', '-v7')."):
         try:

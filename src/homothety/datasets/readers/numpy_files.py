@@ -22,16 +22,12 @@ REMEDY = "Write plain arrays of numbers with np.save or np.savez; Python objects
 
 def read_npy(path: Path) -> MatrixSet:
     """Read an array of shape (n_matrices, n_dims, n_dims)."""
-    with blame_file(path, REMEDY), path.open("rb") as file:
-        array = np.load(file, allow_pickle=False)
-    if not isinstance(array, np.ndarray):
-        raise InputError(f"{path} is an archive of several arrays, needed one array. Rename it to end in .npz.")
-    return MatrixSet(check_stack(array, str(path)), name=path.stem)
+    return MatrixSet(check_stack(load_array(path), str(path)), name=path.stem)
 
 
 def read_npz(path: Path, variable: str | None) -> MatrixSet:
     """Read matrices and, if they are there, `labels`, `grid`, `positions` and `affine`."""
-    arrays = _load_archive(path)
+    arrays = load_archive(path)
     name = _choose_variable(arrays, variable, path)
     matrices = check_stack(arrays[name], f"{path}, array {name!r}")
     labels, grid = arrays.get("labels"), _grid(arrays)
@@ -45,7 +41,16 @@ def read_npz(path: Path, variable: str | None) -> MatrixSet:
     )
 
 
-def _load_archive(path: Path) -> dict[str, NDArray[Any]]:
+def load_array(path: Path) -> NDArray[Any]:
+    """Load a single array."""
+    with blame_file(path, REMEDY), path.open("rb") as file:
+        array = np.load(file, allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{path} is an archive of several arrays, needed one array. Rename it to end in .npz.")
+    return array
+
+
+def load_archive(path: Path) -> dict[str, NDArray[Any]]:
     """Load every array of an archive."""
     # Opened here, because NumPy leaves the file open when the archive is broken.
     with blame_file(path, REMEDY), path.open("rb") as file:

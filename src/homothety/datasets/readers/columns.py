@@ -1,0 +1,73 @@
+"""Choosing columns by name or number, and cutting rows into series."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from homothety.arrays import FloatArray, IntArray
+
+    Scalar = TypeVar("Scalar", bound=np.generic)
+
+Column: TypeAlias = "str | int"
+"""A column, by its name or by its number from 0."""
+
+
+def find_column(column: Column, names: Sequence[str], n_columns: int, path: Path) -> int:
+    """Return the number of a column, or raise saying which there are."""
+    if isinstance(column, str):
+        if column in names:
+            return list(names).index(column)
+        found = f"columns {', '.join(names)}" if names else "columns without names, counted from 0"
+        raise InputError(f"{path} has no column {column!r}; it has {found}.")
+    if not 0 <= column < n_columns:
+        raise InputError(f"{path} has no column {column}; it has {n_columns}, counted from 0.")
+    return int(column)
+
+
+def find_columns(columns: Column | Sequence[Column], names: Sequence[str], n_columns: int, path: Path) -> list[int]:
+    """Return the numbers of columns, or raise; a single one need not be in a list."""
+    wanted = [columns] if isinstance(columns, str | int) else list(columns)
+    if not wanted:
+        raise InputError("columns is empty, needed at least one name or number. Leave it out to read all.")
+    return [find_column(column, names, n_columns, path) for column in wanted]
+
+
+def cut_by_lengths(n_steps: int, lengths: ArrayLike, path: Path) -> list[IntArray]:
+    """Return the rows of each series, the series standing one after the other."""
+    counts = np.ravel(np.asarray(lengths))
+    if counts.size == 0 or counts.dtype.kind not in "iuf" or (counts != np.round(counts)).any() or (counts < 1).any():
+        raise InputError(f"{path}: lengths is {lengths!r}, needed a whole number of steps for each series.")
+    if counts.sum() != n_steps:
+        raise InputError(f"{path} has {n_steps} steps but lengths add up to {int(counts.sum())}. They must agree.")
+    return np.split(np.arange(n_steps), np.cumsum(counts)[:-1].astype(np.int64))
+
+
+def take_rows(values: NDArray[Scalar] | None, rows: list[IntArray]) -> list[NDArray[Scalar]] | None:
+    """Return an array's rows for each series, or None if there is no array."""
+    return None if values is None else [values[one] for one in rows]
+
+
+def as_numbers(array: NDArray[Any], item: str) -> FloatArray:
+    """Return a 2-D array of numbers as floats, or raise."""
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{item} holds values of type {array.dtype}, needed real numbers.")
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(f"{item} has shape {array.shape}, needed (n_steps, n_dims) with both at least 1.")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def whole_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as a row, whole numbers as integers."""
+    labels = np.ravel(labels)
+    is_whole = labels.dtype.kind == "f" and bool((labels == np.round(labels)).all())
+    return labels.astype(np.int64) if is_whole else labels

@@ -1,0 +1,204 @@
+"""Series from files of arrays: NumPy's .npy and .npz, MATLAB's .mat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from homothety.datasets.readers.columns import as_numbers, cut_by_lengths, find_columns, take_rows, whole_labels
+from homothety.datasets.readers.matlab import load_variables
+from homothety.datasets.readers.numpy_files import load_archive, load_array
+from homothety.datasets.sequence_set import SequenceSet
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from homothety.arrays import FloatArray
+    from homothety.datasets.readers.columns import Column
+
+    Columns = Column | Sequence[Column] | None
+
+LABELS, STATES, LENGTHS, CHANNELS = "labels", "states", "lengths", "channels"
+MAT_NEEDED = "a cell array of n_steps x n_dims matrices, or one such matrix"
+
+
+def read_npy_series(path: Path, variable: str | None, columns: Columns, lengths: ArrayLike | None) -> SequenceSet:
+    """Read one array, cut up if lengths are given."""
+    if variable is not None:
+        raise InputError(f"variable means nothing for {path}, which holds a single array. Leave it out.")
+    return _cut(as_numbers(load_array(path), str(path)), path, columns, lengths)
+
+
+def read_npz_series(path: Path, variable: str | None, columns: Columns, lengths: ArrayLike | None) -> SequenceSet:
+    """Read one array that `lengths` cut up, with `labels`, `states` and `channels`; or one array per series."""
+    arrays = load_archive(path)
+    channels = tuple(map(str, np.ravel(arrays.get(CHANNELS, ()))))
+    lengths = arrays.get(LENGTHS) if lengths is None else lengths
+    if variable is None and lengths is None:
+        series = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "biuf"}
+        if not series:
+            raise InputError(f"{path} holds {_listed(arrays)}; needed an array of shape (n_steps, n_dims) per series.")
+        if len(series) > 1:
+            return _one_per_array(series, path, columns, channels)
+        variable = next(iter(series))
+    steps = as_numbers(*_choose_array(arrays, variable, lengths, path))
+    return _cut(steps, path, columns, lengths, channels, arrays.get(STATES), arrays.get(LABELS))
+
+
+def read_mat_series(path: Path, variable: str | None, columns: Columns, lengths: ArrayLike | None) -> SequenceSet:
+    """Read a cell array of series and of their labels, or a single array."""
+    variables = load_variables(path)
+    name = _choose_mat_variable(variables, variable, path)
+    if variables[name].dtype != object:
+        steps = _time_first([variables[name]], f"{path}, variable {name!r}")[0]
+        return _cut(steps, path, columns, lengths, labels=variables.get(LABELS) if name != LABELS else None)
+    if lengths is not None:
+        raise InputError(f"lengths cut up a single array, but {path}, variable {name!r} is a cell array of series.")
+    series = _time_first(list(variables[name].ravel()), f"{path}, variable {name!r}")
+    actions = _mat_labels(variables, name, [len(one) for one in series])
+    names = tuple(f"{path.stem} {i}" for i in range(len(series)))
+    return SequenceSet([_take(one, columns, (), path)[0] for one in series], None, actions, names, (), path.stem)
+
+
+def _cut(
+    steps: FloatArray,
+    path: Path,
+    columns: Columns,
+    lengths: ArrayLike | None,
+    channels: tuple[str, ...] = (),
+    states: NDArray[Any] | None = None,
+    labels: NDArray[Any] | None = None,
+) -> SequenceSet:
+    """Cut one array of all steps into series, and what is known of its steps with it."""
+    kept, channels = _take(steps, columns, channels, path)
+    rows = [np.arange(len(steps))] if lengths is None else cut_by_lengths(len(steps), lengths, path)
+    names = (path.stem,) if lengths is None else tuple(f"{path.stem} {i}" for i in range(len(rows)))
+    return SequenceSet(
+        [kept[one] for one in rows],
+        take_rows(_one_per_step(states, STATES, len(steps), path), rows),
+        take_rows(_one_per_step(labels, LABELS, len(steps), path), rows),
+        names,
+        channels,
+        path.stem,
+    )
+
+
+def _one_per_step(values: NDArray[Any] | None, kind: str, n_steps: int, path: Path) -> NDArray[Any] | None:
+    """Return states or labels as a row, or raise unless there is one per step."""
+    if values is None:
+        return None
+    row = whole_labels(values)
+    if len(row) != n_steps:
+        raise InputError(f"{path} has {len(row)} {kind} for {n_steps} steps, needed one each.")
+    return row
+
+
+def _take(
+    steps: FloatArray, columns: Columns, channels: tuple[str, ...], path: Path
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return the chosen dimensions and their names."""
+    n_dims = steps.shape[1]
+    channels = channels if len(channels) == n_dims else ()
+    if columns is None:
+        return steps, channels
+    chosen = find_columns(columns, channels, n_dims, path)
+    return steps[:, chosen], tuple(channels[at] for at in chosen) if channels else ()
+
+
+def _one_per_array(
+    series: dict[str, NDArray[Any]], path: Path, columns: Columns, channels: tuple[str, ...]
+) -> SequenceSet:
+    """Return each array of an archive as a series of its own."""
+    widths = {array.shape[1] for array in series.values()}
+    if len(widths) > 1:
+        raise InputError(
+            f"{path} holds {_listed(series)}: arrays of different numbers of dimensions are no series of one kind. "
+            "Say which array to read with variable=."
+        )
+    taken = [
+        _take(as_numbers(array, f"{path}, array {name!r}"), columns, channels, path) for name, array in series.items()
+    ]
+    return SequenceSet([steps for steps, _ in taken], None, None, tuple(series), taken[0][1], path.stem)
+
+
+def _choose_array(
+    arrays: dict[str, NDArray[Any]], variable: str | None, lengths: ArrayLike | None, path: Path
+) -> tuple[NDArray[Any], str]:
+    """Return the array told, or the only one with as many rows as the lengths add up to, and what errors call it."""
+    if variable is None:
+        n_steps = np.sum(np.asarray(lengths))
+        fitting = [name for name, array in arrays.items() if array.ndim == 2 and len(array) == n_steps]
+        fitting = [name for name in fitting if name.lower() == "x"] or fitting
+        if len(fitting) != 1:
+            raise InputError(
+                f"{path} holds {_listed(arrays)}; needed exactly one array of {n_steps} steps, as lengths add up to. "
+                "Say which it is with variable=."
+            )
+        variable = fitting[0]
+    if variable not in arrays:
+        raise InputError(f"{path} has no array {variable!r}. It holds {_listed(arrays)}.")
+    return arrays[variable], f"{path}, array {variable!r}"
+
+
+def _choose_mat_variable(variables: dict[str, NDArray[Any]], variable: str | None, path: Path) -> str:
+    """Return the variable told, the only cell array of matrices, or the only matrix."""
+    if variable is not None:
+        if variable not in variables:
+            raise InputError(f"{path} has no variable {variable!r}. It holds {_listed(variables)}.")
+        return variable
+    cells = {name: list(value.ravel()) for name, value in variables.items() if _is_cells(value)}
+    matrices = [name for name, items in cells.items() if not all(_is_vector(item) for item in items)]
+    arrays = [name for name, value in variables.items() if value.dtype.kind in "biuf" and value.size > 1]
+    no_vectors = [name for name in arrays if not _is_vector(variables[name])]
+    for candidates in (matrices, list(cells), no_vectors, arrays):
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            break
+    raise InputError(f"{path} holds {_listed(variables)}; needed {MAT_NEEDED}. Say which it is with variable=.")
+
+
+def _is_cells(value: NDArray[Any]) -> bool:
+    """Tell whether a variable is a cell array of numeric matrices."""
+    return (
+        value.dtype == object
+        and value.size > 0
+        and all(
+            isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind in "biuf" and item.size > 0
+            for item in value.ravel()
+        )
+    )
+
+
+def _is_vector(array: NDArray[Any]) -> bool:
+    return min(array.shape) == 1
+
+
+def _time_first(items: list[NDArray[Any]], item: str) -> list[FloatArray]:
+    """Return matrices with time along the first axis: the one along which they differ, else the longer one."""
+    matrices = [as_numbers(one, item) for one in items]
+    n_rows, n_columns = ({matrix.shape[axis] for matrix in matrices} for axis in (0, 1))
+    if len(n_rows) > 1 and len(n_columns) > 1:
+        raise InputError(f"{item} has matrices that differ along both axes, needed the same dimensions in all.")
+    is_time_last = len(n_columns) > 1 or (len(n_rows) == 1 and max(n_rows) < max(n_columns))
+    return [np.ascontiguousarray(matrix.T) if is_time_last else matrix for matrix in matrices]
+
+
+def _mat_labels(variables: dict[str, NDArray[Any]], chosen: str, lengths: list[int]) -> list[NDArray[Any]] | None:
+    """Return labels from the only other cell array that holds one whole number for every step."""
+    candidates = [
+        [whole_labels(item) for item in value.ravel()]
+        for name, value in variables.items()
+        if name != chosen and _is_cells(value) and [item.size for item in value.ravel()] == lengths
+    ]
+    whole = [labels for labels in candidates if all(one.dtype.kind in "iu" for one in labels)]
+    return whole[0] if len(whole) == 1 else None
+
+
+def _listed(arrays: dict[str, NDArray[Any]]) -> str:
+    return ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"

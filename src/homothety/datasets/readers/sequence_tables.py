@@ -1,0 +1,196 @@
+"""Series from tables with one row per time step: text and Parquet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from homothety.datasets.readers.checks import blame_file
+from homothety.datasets.readers.columns import cut_by_lengths, find_column, find_columns, take_rows, whole_labels
+from homothety.datasets.readers.text_tables import (
+    Table,
+    counts_columns,
+    names_columns,
+    parse_labels,
+    parse_numbers,
+    read_table,
+)
+from homothety.datasets.sequence_set import SequenceSet
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.datasets.readers.columns import Column
+
+LABEL_COLUMN, STATE_COLUMN = "label", "state"
+NOT_MEASURED = ("", "time", "timestamp", LABEL_COLUMN, STATE_COLUMN)
+
+
+class Frame(Protocol):
+    """A table, wherever it comes from."""
+
+    names: list[str]  # empty without a header
+    n_columns: int
+    n_rows: int
+
+    def numbers(self, columns: list[int]) -> tuple[FloatArray, list[str]]:
+        """Return columns as numbers, shape (n_rows, n_dims), and what the dimensions are called."""
+
+    def values(self, column: int) -> NDArray[Any]:
+        """Return a column as it is, shape (n_rows,)."""
+
+
+def read_csv_series(
+    path: Path, group: Column | None, columns: Column | Sequence[Column] | None, lengths: ArrayLike | None
+) -> SequenceSet:
+    """Read a text table."""
+    return _cut(TextFrame(path), path, group, columns, lengths)
+
+
+def read_parquet_series(
+    path: Path, group: Column | None, columns: Column | Sequence[Column] | None, lengths: ArrayLike | None
+) -> SequenceSet:
+    """Read a Parquet table."""
+    return _cut(ParquetFrame(path), path, group, columns, lengths)
+
+
+def _cut(
+    frame: Frame,
+    path: Path,
+    group: Column | None,
+    columns: Column | Sequence[Column] | None,
+    lengths: ArrayLike | None,
+) -> SequenceSet:
+    """Return the measurements in a table, cut into series by a column, by lengths or not at all."""
+    if group is not None and lengths is not None:
+        raise InputError("group and lengths both say how to cut the series apart, needed one of them.")
+    group_at = None if group is None else find_column(group, frame.names, frame.n_columns, path)
+    if columns is None:
+        chosen = [at for at in _measured(frame) if at != group_at]
+        if not chosen:
+            raise InputError(f"{path} has no column of measurements. Name them with columns=.")
+    else:
+        chosen = find_columns(columns, frame.names, frame.n_columns, path)
+    steps, channels = frame.numbers(chosen)
+    rows, names = [np.arange(frame.n_rows)], [path.stem]
+    if group_at is not None:
+        rows, names = _rows_by_group(frame.values(group_at))
+    elif lengths is not None:
+        rows = cut_by_lengths(frame.n_rows, lengths, path)
+        names = [f"{path.stem} {i}" for i in range(len(rows))]
+    return SequenceSet(
+        [steps[one] for one in rows],
+        take_rows(_values_called(STATE_COLUMN, frame, chosen), rows),
+        take_rows(_values_called(LABEL_COLUMN, frame, chosen), rows),
+        tuple(names),
+        tuple(channels),
+        path.stem,
+    )
+
+
+def _measured(frame: Frame) -> list[int]:
+    """Return the columns that are not known to be something other than measurements."""
+    names = [name.lower() for name in frame.names] or ["column"] * frame.n_columns
+    return [at for at, name in enumerate(names) if name not in NOT_MEASURED]
+
+
+def _values_called(name: str, frame: Frame, taken: list[int]) -> NDArray[Any] | None:
+    """Return the column of this name, if there is one that does not serve as a measurement."""
+    lower = [one.lower() for one in frame.names]
+    at = lower.index(name) if name in lower else None
+    return None if at is None or at in taken else frame.values(at)
+
+
+def _rows_by_group(values: NDArray[Any]) -> tuple[list[IntArray], list[str]]:
+    """Return the rows of each group in the order of the file, and its name; groups by first appearance."""
+    groups, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    by_group = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
+    return [by_group[place] for place in order], [str(groups[place]) for place in order]
+
+
+class TextFrame:
+    """Text parted into cells."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.table: Table = read_table(path, "one time step per row", _has_header)
+        self.names = list(self.table.header or [])
+        if self.names and self.names[0].startswith("#"):
+            self.names[0] = self.names[0].lstrip("# ")  # how NumPy writes a header
+        self.n_columns, self.n_rows = self.table.width, len(self.table.rows)
+
+    def numbers(self, columns: list[int]) -> tuple[FloatArray, list[str]]:
+        """Return columns as numbers, shape (n_rows, n_dims), and their names."""
+        remedy = "Choose the columns of measurements with columns=."
+        numbers = parse_numbers(self.table, columns, self.path, remedy)
+        return numbers, [self.names[column] for column in columns] if self.names else []
+
+    def values(self, column: int) -> NDArray[Any]:
+        """Return a column as whole numbers, numbers or text."""
+        return parse_labels([row[column] for row in self.table.rows])
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """Tell whether a first row names the columns."""
+    if names_columns(rows[0]) or rows[0][0] == "":
+        return True
+    # 0, 1, 2, ... could be data too, unless what follows are not whole numbers.
+    return counts_columns(rows[0]) and any(not cell.lstrip("-").isdigit() for row in rows[1:] for cell in row)
+
+
+class ParquetFrame:
+    """A Parquet file read by pyarrow."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            from pyarrow import parquet
+        except ImportError as error:
+            raise ImportError(
+                f"Reading {path} needs pyarrow, which pip install 'homothety[parquet]' brings."
+            ) from error
+        self.path = path
+        with blame_file(path, "Write it again as a Parquet file with one row per time step."):
+            self.table = parquet.read_table(path, partitioning=None)
+        self.names = [str(name) for name in self.table.column_names]
+        self.n_columns, self.n_rows = self.table.num_columns, self.table.num_rows
+        if self.n_rows == 0:
+            raise InputError(f"{path} has no rows, needed one time step per row.")
+
+    def numbers(self, columns: list[int]) -> tuple[FloatArray, list[str]]:
+        """Return columns as numbers, shape (n_rows, n_dims); a column of lists makes several dimensions."""
+        blocks = [self._block(column) for column in columns]
+        names = [
+            self.names[column] if block.shape[1] == 1 else f"{self.names[column]}[{place}]"
+            for column, block in zip(columns, blocks, strict=True)
+            for place in range(block.shape[1])
+        ]
+        return np.hstack(blocks), names
+
+    def values(self, column: int) -> NDArray[Any]:
+        """Return a column as whole numbers, numbers or text."""
+        return whole_labels(np.array(self.table.column(column).to_pylist()))
+
+    def _block(self, column: int) -> FloatArray:
+        """Return one column as numbers of shape (n_rows, n_values)."""
+        from pyarrow import types
+
+        values = self.table.column(column).combine_chunks()
+        item = f"{self.path}, column {self.names[column]!r}"
+        n_values = 1
+        if types.is_list(values.type) or types.is_large_list(values.type) or types.is_fixed_size_list(values.type):
+            sizes = set(values.value_lengths().to_pylist())
+            if len(sizes) != 1 or None in sizes:
+                raise InputError(f"{item} has lists of different lengths, needed one length. Leave it out.")
+            n_values, values = sizes.pop(), values.flatten()
+        kind = values.type
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            raise InputError(f"{item} is of type {kind}, needed numbers. Choose columns of numbers with columns=.")
+        numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+        return numbers.reshape(self.n_rows, n_values)
