@@ -1,5 +1,6 @@
 """Hidden Markov models: messages that know log-likelihoods alone, and Gaussian models fitted by EM."""
 
+from homothety.models.hmm.em import HMMFit, HMMSelection, fit_hmm, most_likely_paths, select_hmm
 from homothety.models.hmm.messages import (
     Smoothed,
     filtered_probs,
@@ -11,11 +12,16 @@ from homothety.models.hmm.messages import (
 )
 
 __all__ = [
+    "HMMFit",
+    "HMMSelection",
     "Smoothed",
     "filtered_probs",
+    "fit_hmm",
     "log_likelihood",
     "most_likely_path",
+    "most_likely_paths",
     "sample_path",
+    "select_hmm",
     "smooth_series",
     "smoothed_probs",
 ]

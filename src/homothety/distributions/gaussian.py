@@ -1,0 +1,58 @@
+"""Densities of Gaussians, many points under many of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.errors import NotSPDError
+
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray
+
+
+def gaussian_log_density(points: FloatArray, means: FloatArray, covariances: FloatArray) -> FloatArray:
+    """Log density of every point under every Gaussian.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, n_dims)
+    means : ndarray of shape (n_gaussians, n_dims)
+    covariances : ndarray of shape (n_gaussians, n_dims, n_dims)
+        Symmetric positive definite; lower triangles are read.
+
+    Returns
+    -------
+    log_density : ndarray of shape (n_points, n_gaussians)
+        C order, as the messages of hidden Markov models want their evidence.
+
+    Examples
+    --------
+    >>> density = np.exp(gaussian_log_density(np.zeros((1, 2)), np.zeros((1, 2)), np.eye(2)[None]))
+    >>> bool(np.isclose(density[0, 0], 1 / (2 * np.pi)))
+    True
+    """
+    roots = cholesky_factors(covariances)
+    # One product of matrices per Gaussian: the inverse of a triangle is cheap, a triangular solve per point is not.
+    whitenings = np.linalg.inv(roots).swapaxes(-1, -2)
+    n_dims = points.shape[1]
+    constants = -np.log(np.diagonal(roots, axis1=-2, axis2=-1)).sum(axis=-1) - n_dims / 2 * np.log(2 * np.pi)
+    log_density = np.empty((len(points), len(means)))
+    for k, (mean, whitening) in enumerate(zip(means, whitenings, strict=True)):
+        whitened = (points - mean) @ whitening
+        log_density[:, k] = constants[k] - 0.5 * np.einsum("nd,nd->n", whitened, whitened)
+    return log_density
+
+
+def cholesky_factors(covariances: FloatArray) -> FloatArray:
+    """Lower triangular roots of covariances (n_gaussians, n_dims, n_dims), or an error that names the offender."""
+    try:
+        return np.asarray(np.linalg.cholesky(covariances))
+    except np.linalg.LinAlgError:
+        smallest = np.linalg.eigvalsh(covariances)[:, 0]
+        k = int(smallest.argmin())
+        raise NotSPDError(
+            f"covariances[{k}] is not positive definite: its smallest eigenvalue is {smallest[k]:.3g}, needed more "
+            "than rounding leaves of zero. Add a ridge to it."
+        ) from None
