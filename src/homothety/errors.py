@@ -9,6 +9,10 @@ class NotSPDError(InputError):
     """A matrix that has to be symmetric positive definite and is not."""
 
 
+class CheckpointError(InputError):
+    """A checkpoint that cannot be read, or belongs to another run; the message names what differs."""
+
+
 class HomothetyWarning(UserWarning):
     """Base of all warnings of this library."""
 
@@ -23,3 +27,7 @@ class EmbeddingWarning(HomothetyWarning):
 
 class ShortChainWarning(HomothetyWarning):
     """A chain was too short for what was asked of it."""
+
+
+class CheckpointWarning(HomothetyWarning):
+    """A checkpoint could not be written; the run goes on, and the last good checkpoint is untouched."""

@@ -1,6 +1,33 @@
-"""Running Markov chains, whatever the model: driver, trace, several chains."""
+"""Running Markov chains, whatever the model: driver, trace, recorders, checkpoints, diagnostics."""
 
-from homothety.sampling.driver import iterate, run_chain, run_chains
+from homothety.sampling.checkpoint import Checkpoints
+from homothety.sampling.codec import storable
+from homothety.sampling.driver import Chain, Recording, iterate, run_chain, run_chains
+from homothety.sampling.recorders import (
+    ProgressBar,
+    ProgressLines,
+    Recorder,
+    StopWhen,
+    StopWhenChainsAgree,
+    StopWhenStuck,
+    Visit,
+)
 from homothety.sampling.trace import Trace
 
-__all__ = ["Trace", "iterate", "run_chain", "run_chains"]
+__all__ = [
+    "Chain",
+    "Checkpoints",
+    "ProgressBar",
+    "ProgressLines",
+    "Recorder",
+    "Recording",
+    "StopWhen",
+    "StopWhenChainsAgree",
+    "StopWhenStuck",
+    "Trace",
+    "Visit",
+    "iterate",
+    "run_chain",
+    "run_chains",
+    "storable",
+]

@@ -22,12 +22,15 @@ class Trace:
     kept : list
         What was kept of each sweep after burn-in.
     interrupted : bool
-        Whether the chain was stopped before its last sweep.
+        Whether an interrupt ended the chain before its last sweep.
+    stopped_by : str, optional
+        Name of the recorder that ended the chain before its last sweep.
     """
 
     scalars: dict[str, list[float]] = field(default_factory=dict)
     kept: list[Any] = field(default_factory=list)
     interrupted: bool = False
+    stopped_by: str | None = None
 
     @property
     def n_sweeps(self) -> int:
@@ -42,3 +45,9 @@ class Trace:
     def array(self, name: str) -> FloatArray:
         """Return one of the traces as an array of shape (n_sweeps,)."""
         return np.asarray(self.scalars[name])
+
+    def truncate(self, n_sweeps: int, n_kept: int) -> None:
+        """Forget what came after the first `n_sweeps` sweeps: an interrupt may strike in the middle of a record."""
+        for values in self.scalars.values():
+            del values[n_sweeps:]
+        del self.kept[n_kept:]

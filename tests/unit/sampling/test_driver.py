@@ -132,17 +132,47 @@ def test_no_chain_is_started_after_an_interrupt():
     assert [(trace.n_sweeps, trace.interrupted) for trace in traces] == [(5, True)]
 
 
-def test_interrupted_threads_return_what_they_have():
+def test_an_interrupt_in_one_thread_stops_the_others():
     traces = walk(interrupted_at(5), n_jobs=2)
-    assert [(trace.n_sweeps, len(trace.kept), trace.interrupted) for trace in traces] == 3 * [(5, 1, True)]
+    whole = walk()
+    assert all(trace.interrupted and trace.n_sweeps <= 5 for trace in traces)
+    assert max(trace.n_sweeps for trace in traces) == 5
+    for part, trace in zip(traces, whole, strict=True):
+        assert part.scalars.get("place", []) == trace.scalars["place"][: part.n_sweeps]
+        assert len(part.kept) == max(part.n_sweeps - 4, 0)
 
 
-def test_other_errors_are_not_swallowed():
+def test_an_interrupt_in_the_middle_of_a_record_leaves_no_half_of_it():
+    def scalars(model, state, infos):
+        return {"place": state.place, "torn": Torn() if state.step == 7 else 0.0}
+
+    class Torn:
+        def __float__(self):
+            raise KeyboardInterrupt
+
+    trace = run_chain(SeedSequence(1), 1.0, Walk(), SWEEP, Recording(scalars, WALK.keep), n_sweeps=12, n_burn=4)
+    assert trace.interrupted
+    assert {name: len(values) for name, values in trace.scalars.items()} == {"place": 6, "torn": 6, "seconds": 6}
+    assert trace.kept == trace.scalars["place"][4:]
+
+
+def test_chains_may_start_from_places_drawn_by_their_own_generator():
+    def start(rng, model):
+        return Walk(model * rng.standard_normal())
+
+    settings = {"seed": SeedSequence(1), "n_chains": 2, "n_sweeps": 3, "n_burn": 0}
+    traces = run_chains(1.0, start, SWEEP, WALK, **settings)
+    for trace, seed in zip(traces, SeedSequence(1).spawn(2), strict=True):
+        np.testing.assert_allclose(trace.array("place"), np.random.default_rng(seed).standard_normal(4).cumsum()[1:])
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_other_errors_are_not_swallowed(n_jobs):
     def fail(rng, model, state):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        walk({"step": fail})
+        walk({"step": fail}, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize(
@@ -165,14 +195,6 @@ def test_progress_counts_every_sweep_of_every_chain(capsys, n_jobs):
     assert "36/36" in capsys.readouterr().err
 
 
-def test_sweeps_are_reported_one_by_one():
-    calls = []
-    run_chain(
-        SeedSequence(1), 1.0, Walk(), SWEEP, WALK, n_sweeps=5, n_burn=0, on_sweep=lambda: calls.append(len(calls))
-    )
-    assert calls == [0, 1, 2, 3, 4]
-
-
 def test_trace_collects_numbers_by_name():
     trace = Trace()
     assert trace.n_sweeps == 0
@@ -183,3 +205,10 @@ def test_trace_collects_numbers_by_name():
     np.testing.assert_array_equal(trace.array("a"), [1.0, 3.0])
     with pytest.raises(KeyError):
         trace.array("c")
+
+
+def test_trace_forgets_what_was_not_finished():
+    trace = Trace({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0]}, kept=[1, 2])
+    trace.truncate(2, 1)
+    assert trace.scalars == {"a": [1.0, 2.0], "b": [1.0, 2.0]}
+    assert trace.kept == [1]

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.errors import InputError
+from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
     from homothety.arrays import IntArray
     from homothety.models.crp.model import Model
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class ChainState:
     """One point of the chain over partitions. Arrays are read-only.

@@ -10,12 +10,14 @@ import numpy as np
 
 from homothety.errors import InputError
 from homothety.models.ddcrp.prior import labels_from_links
+from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
     from homothety.arrays import IntArray
     from homothety.models.ddcrp.model import Model
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class ChainState:
     """One point of the chain over links. Arrays are read-only.

@@ -1,0 +1,181 @@
+"""States and draws as bytes and back, exactly, without pickle: one JSON text and plain arrays in a zip.
+
+What can be stored: numbers, texts, None, arrays, lists, tuples, dicts, and the dataclasses and named tuples that were
+marked `storable`. A class is known in a file by its name, and the name is looked up among the marked ones alone:
+reading a file imports nothing and executes nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from homothety.errors import CheckpointError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEXT = "value.json"
+PLAIN_KINDS = "biufcU"  # of arrays: numbers, truth values and texts
+
+Class = TypeVar("Class", bound=type)
+
+_storable: dict[str, type] = {}
+
+
+def storable(cls: Class) -> Class:
+    """Mark a dataclass or named tuple as one that files may hold; use as a decorator."""
+    if not (is_dataclass(cls) or _is_named_tuple(cls)):
+        raise TypeError(f"{cls.__name__} is neither a dataclass nor a named tuple.")
+    _storable[_name_of(cls)] = cls
+    return cls
+
+
+def to_bytes(value: Any) -> bytes:
+    """Return a value as the bytes of a zip archive."""
+    pool = _ArrayPool()
+    text = json.dumps(_encode(value, pool))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr(TEXT, text)
+        for name, array in pool.members():
+            with archive.open(name, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def from_bytes(content: bytes) -> Any:
+    """Return the value that `to_bytes` wrote, or raise CheckpointError if these are not such bytes, whole."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {
+                name: np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+                for name in archive.namelist()
+                if name != TEXT
+            }
+            return _Decoder(members).decode(json.loads(archive.read(TEXT)))
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, IndexError, EOFError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"not written by homothety, or damaged: {error}") from error
+
+
+class _ArrayPool:
+    """Arrays laid one after the other, those of one type in one member: thousands of draws are still few members."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, list[np.ndarray[Any, Any]]] = {}
+        self._sizes: dict[str, int] = {}
+
+    def add(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """Take an array in, and return where it is.
+
+        The order of axes in memory is kept: it decides the order in which sums are taken, and so their last digit.
+        """
+        if array.dtype.kind not in PLAIN_KINDS:
+            raise CheckpointError(f"Cannot store an array of {array.dtype}: only numbers, truth values and texts.")
+        name, order = array.dtype.str, "C" if array.flags.c_contiguous or not array.flags.f_contiguous else "F"
+        start = self._sizes.get(name, 0)
+        self._arrays.setdefault(name, []).append(array.ravel(order=order))  # type: ignore[arg-type]
+        self._sizes[name] = start + array.size
+        place = {"is": "array", "in": name, "from": start, "shape": list(array.shape)}
+        return place | {"order": order, "writeable": bool(array.flags.writeable)}
+
+    def members(self) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+        """Yield the arrays by name, one per type."""
+        for name, arrays in self._arrays.items():
+            yield name, np.concatenate(arrays)
+
+
+def _encode(value: Any, pool: _ArrayPool) -> Any:
+    """Return `value` as what JSON can hold: every container says what it is, arrays go into the pool."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, np.generic):
+        return pool.add(np.asarray(value)) | {"is": "number"}
+    if isinstance(value, np.ndarray):
+        return pool.add(np.asarray(value))
+    if type(value) in (list, tuple):
+        return {"is": type(value).__name__, "items": [_encode(item, pool) for item in value]}
+    if type(value) is dict:
+        return {"is": "dict", "items": [[_encode(part, pool) for part in item] for item in value.items()]}
+    return {
+        "is": "object",
+        "class": _stored_name(value),
+        "fields": {name: _encode(getattr(value, name), pool) for name in _field_names(type(value))},
+    }
+
+
+class _Decoder:
+    """Undo `_encode`."""
+
+    def __init__(self, members: dict[str, np.ndarray[Any, Any]]) -> None:
+        self._members = members
+
+    def decode(self, code: Any) -> Any:
+        if not isinstance(code, dict):
+            return code
+        return getattr(self, f"_{KINDS[code['is']]}")(code)
+
+    def _array(self, code: dict[str, Any]) -> np.ndarray[Any, Any]:
+        size = int(np.prod(code["shape"], dtype=np.int64))
+        flat = self._members[code["in"]][code["from"] : code["from"] + size]
+        array = flat.copy().reshape(code["shape"], order=code["order"])
+        array.setflags(write=code["writeable"])
+        return array
+
+    def _number(self, code: dict[str, Any]) -> Any:
+        return self._array(code)[()]
+
+    def _sequence(self, code: dict[str, Any]) -> list[Any] | tuple[Any, ...]:
+        items = [self.decode(item) for item in code["items"]]
+        return tuple(items) if code["is"] == "tuple" else items
+
+    def _mapping(self, code: dict[str, Any]) -> dict[Any, Any]:
+        return {self.decode(key): self.decode(value) for key, value in code["items"]}
+
+    def _object(self, code: dict[str, Any]) -> Any:
+        if code["class"] not in _storable:
+            known = ", ".join(sorted(_storable)) or "none"
+            raise CheckpointError(f"The file holds a {code['class']!r}, which is not known here; known are {known}.")
+        values = {name: self.decode(value) for name, value in code["fields"].items()}
+        return _storable[code["class"]](**values)
+
+
+KINDS = {
+    "array": "array",
+    "number": "number",
+    "list": "sequence",
+    "tuple": "sequence",
+    "dict": "mapping",
+    "object": "object",
+}
+
+
+def _stored_name(value: Any) -> str:
+    """Return the name of the class of a value, or raise if files cannot hold it."""
+    name = _name_of(type(value))
+    if _storable.get(name) is not type(value):
+        raise CheckpointError(
+            f"Cannot store a {name}: only numbers, texts, arrays, their containers, and dataclasses marked with "
+            "homothety.sampling.storable."
+        )
+    return name
+
+
+def _name_of(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _is_named_tuple(cls: type) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def _field_names(cls: Any) -> tuple[str, ...]:
+    """Return the names of what the constructor takes; other fields follow from these."""
+    return cls._fields if _is_named_tuple(cls) else tuple(field.name for field in fields(cls) if field.init)

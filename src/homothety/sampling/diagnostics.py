@@ -1,0 +1,200 @@
+"""Have the chains run long enough? R-hat and effective sample size through ArviZ, and what they mean in plain words."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from homothety.arrays import FloatArray
+    from homothety.sampling.trace import Trace
+
+MIN_DRAWS = 4  # per chain: R-hat halves each chain and needs a variance of each half
+
+
+class Diagnosis(NamedTuple):
+    """What is found of one traced number.
+
+    Parameters
+    ----------
+    name : str
+    r_hat : float
+        Rank-normalised split R-hat; 1 if chains agree. NaN where it is undefined: one chain, or always the same value.
+        Infinite if every chain stays at one value, but not all at the same.
+    ess : float
+        Bulk effective sample size, the number of independent draws that all draws are worth. NaN where it is undefined.
+    trouble : str
+        What is wrong, empty if nothing is.
+    """
+
+    name: str
+    r_hat: float
+    ess: float
+    trouble: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether chains agree.
+
+    Parameters
+    ----------
+    agree : bool
+        Whether nothing speaks against it. One chain never agrees: there is nothing it could disagree with.
+    text : str
+        The same in plain words, with what to do.
+    table : tuple of Diagnosis
+        One for each traced number.
+    """
+
+    agree: bool
+    text: str
+    table: tuple[Diagnosis, ...]
+
+
+def judge(
+    traces: Sequence[Trace],
+    *,
+    names: Sequence[str] | None = None,
+    max_r_hat: float = 1.01,
+    min_ess: float = 100.0,
+) -> Verdict:
+    """Return whether the kept sweeps of several chains agree.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        Chains without a kept sweep are left out; all are cut to the length of the shortest.
+    names : sequence of str, optional
+        Which traced numbers to look at. Default: all but the seconds.
+    max_r_hat : float
+        Largest R-hat at which chains agree.
+    min_ess : float
+        Least effective sample size for each chain.
+
+    Notes
+    -----
+    R-hat and the limits are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021). Numbers of clusters do not
+    change when clusters are relabelled, so they can be compared between chains; labels cannot.
+
+    Examples
+    --------
+    >>> from homothety.sampling import Trace
+    >>> rng = np.random.default_rng(0)
+    >>> traces = [Trace({"place": list(rng.normal(size=500))}, kept=list(range(500))) for _ in range(4)]
+    >>> judge(traces).text
+    'chains agree: over 4 chains of 500 draws R-hat is at most 1.00, and they are worth ... independent draws or more.'
+    """
+    draws = kept_draws(traces, names)
+    n_chains, n_draws = next(iter(draws.values())).shape
+    if n_draws < MIN_DRAWS:
+        return Verdict(False, f"run longer: {n_draws} kept sweeps in each chain, needed at least {MIN_DRAWS}.", ())
+    table = tuple(_diagnose(name, values, max_r_hat, min_ess * n_chains) for name, values in draws.items())
+    if n_chains == 1:
+        return Verdict(False, "one chain only: nothing to compare. Run several.", table)
+    troubles = [f"{row.name} {row.trouble}" for row in table if row.trouble]
+    if troubles:
+        return Verdict(False, f"run longer: {'; '.join(troubles)}.", table)
+    return Verdict(True, _praise(table, n_chains, n_draws), table)
+
+
+def to_arviz(traces: Sequence[Trace], *, names: Sequence[str] | None = None) -> Any:
+    """Return the traced numbers of the kept sweeps as ArviZ's data tree, for its plots and tables.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+    names : sequence of str, optional
+        Default: all but the seconds, which are among the sample statistics.
+
+    Returns
+    -------
+    tree : xarray.DataTree
+        With groups "posterior" and "sample_stats", dimensions "chain" and "draw".
+    """
+    arviz = require_arviz()
+    groups = {"posterior": kept_draws(traces, names)}
+    if "seconds" in traces[0].scalars:
+        groups["sample_stats"] = kept_draws(traces, ["seconds"])
+    if int(arviz.__version__.split(".")[0]) >= 1:
+        return arviz.from_dict(groups)
+    return arviz.from_dict(**groups).to_datatree()
+
+
+def kept_draws(traces: Sequence[Trace], names: Sequence[str] | None = None) -> dict[str, FloatArray]:
+    """Return traced numbers of the kept sweeps, each (n_chains, n_draws), cut to the shortest chain."""
+    begun = [trace for trace in traces if trace.kept]
+    if not begun:
+        raise InputError("No chain has kept a sweep: there is nothing to look at. Run longer than the burn-in.")
+    names = [name for name in begun[0].scalars if name != "seconds"] if names is None else names
+    unknown = [name for name in names if name not in begun[0].scalars]
+    if unknown or not names:
+        raise InputError(f"{unknown or names} is not traced; traced are {', '.join(begun[0].scalars)}.")
+    n_draws = min(len(trace.kept) for trace in begun)
+    return {name: np.stack([_after_burn(trace, name)[:n_draws] for trace in begun]) for name in names}
+
+
+def require_arviz() -> Any:
+    """Return ArviZ, or raise saying how to install it."""
+    try:
+        with warnings.catch_warnings():
+            # Its last versions before 1.0 announce the next ones whenever they are imported.
+            warnings.simplefilter("ignore", FutureWarning)
+            import arviz
+    except ImportError as error:
+        raise ImportError("Diagnostics need ArviZ: pip install 'homothety[diagnostics]'.") from error
+    return arviz
+
+
+def _after_burn(trace: Trace, name: str) -> FloatArray:
+    """Return a traced number of the kept sweeps, which are the last ones."""
+    return trace.array(name)[trace.n_sweeps - len(trace.kept) :]
+
+
+def _diagnose(name: str, values: FloatArray, max_r_hat: float, min_ess: float) -> Diagnosis:
+    """Return what is found of one number, (n_chains, n_draws)."""
+    if not np.isfinite(values).all():
+        return Diagnosis(name, np.nan, np.nan, "is not finite in every sweep")
+    if (values == values[:, :1]).all():
+        return _diagnose_constants(name, values[:, 0])
+    arviz = require_arviz()
+    # Two values alone, or half a chain that stands still, divide by a variance of zero.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r_hat = float(arviz.rhat(values)) if len(values) > 1 else np.nan
+        ess = float(arviz.ess(values, method="bulk"))
+    return Diagnosis(name, r_hat, ess, _trouble(r_hat, ess, len(values), max_r_hat, min_ess))
+
+
+def _diagnose_constants(name: str, values: FloatArray) -> Diagnosis:
+    """Return what is found of a number that stays at one value in each chain, (n_chains,): R-hat is undefined."""
+    if (values == values[0]).all():
+        return Diagnosis(name, np.nan, np.nan, "")
+    trouble = f"stays at {values.min():g} in one chain and at {values.max():g} in another"
+    return Diagnosis(name, np.inf, np.nan, trouble)
+
+
+def _trouble(r_hat: float, ess: float, n_chains: int, max_r_hat: float, min_ess: float) -> str:
+    # Written so that NaN, of which nobody knows what it hides, is trouble too.
+    if n_chains > 1 and not r_hat <= max_r_hat:
+        return f"differs between chains (R-hat {r_hat:.2f}, needed {max_r_hat:g} or less)"
+    if not ess >= min_ess:
+        return f"is worth {ess:.0f} independent draws (needed {min_ess:.0f})"
+    return ""
+
+
+def _praise(table: Sequence[Diagnosis], n_chains: int, n_draws: int) -> str:
+    moving = [row for row in table if not np.isnan(row.r_hat)]
+    if not moving:
+        return f"chains agree: in all {n_chains} chains everything traced stays at the same value."
+    r_hat, ess = max(row.r_hat for row in moving), min(row.ess for row in moving)
+    return (
+        f"chains agree: over {n_chains} chains of {n_draws} draws R-hat is at most {r_hat:.2f}, "
+        f"and they are worth {ess:.0f} independent draws or more."
+    )

@@ -1,0 +1,36 @@
+"""Writing a file so that, whatever happens, either the old one or the new one is there, whole."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UNFINISHED = ".part"  # how the names of files end that are being written
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file aside, make sure it is on the disk, and rename it into place."""
+    aside = path.with_name(path.name + UNFINISHED)
+    try:
+        with aside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last: it is an entry of the folder. Windows has no way, and no need, to do this."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,41 @@
+"""Where a random generator stands, and bringing another one there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+
+from homothety.errors import CheckpointError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def capture(rng: Generator) -> dict[str, Any]:
+    """Return all that future draws of a generator depend on, as numbers, texts and arrays."""
+    return {"bits": rng.bit_generator.state, "n_spawned": _seed_of(rng).n_children_spawned}
+
+
+def restore(seed: SeedSequence, captured: Mapping[str, Any]) -> Generator:
+    """Return the generator of a seed, at the place where `capture` met it."""
+    # Generators spawned from this one are numbered, and its seed does the counting.
+    counted = SeedSequence(
+        seed.entropy,
+        spawn_key=seed.spawn_key,
+        pool_size=seed.pool_size,
+        n_children_spawned=captured["n_spawned"],
+    )
+    rng = np.random.default_rng(counted)
+    found, needed = captured["bits"]["bit_generator"], type(rng.bit_generator).__name__
+    if found != needed:
+        raise CheckpointError(f"The checkpoint holds the state of a {found} generator, this NumPy uses {needed}.")
+    rng.bit_generator.state = captured["bits"]
+    return rng
+
+
+def _seed_of(rng: Generator) -> SeedSequence:
+    seed = rng.bit_generator.seed_seq
+    assert isinstance(seed, SeedSequence)  # chains are always seeded by one
+    return seed

@@ -1,0 +1,76 @@
+"""The simplest chains: a walker in the plane, with a state of every kind that a checkpoint has to hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from homothety.sampling import Recording, run_chains, storable
+
+
+@storable
+class Shoes(NamedTuple):
+    size: float
+    worn: np.ndarray
+
+
+@storable
+@dataclass(frozen=True, eq=False, slots=True)
+class Walker:
+    place: np.ndarray  # (2,)
+    visited: tuple[np.ndarray, ...]
+    shoes: Shoes | None
+    names: dict[str, int]
+    step: int = 0
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.visited)
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    slope: np.ndarray  # (2,)
+    friction: float = 0.5
+
+
+def walk(rng, model, state):
+    """Step at random; forget the shoes, remember up to five places: shapes change from sweep to sweep."""
+    place = model.friction * state.place + model.slope + rng.standard_normal(2)
+    visited = (*state.visited, place)[-rng.integers(1, 6) :]
+    return replace(state, place=place, visited=visited, shoes=None), place
+
+
+def put_on_shoes(rng, model, state):
+    child = rng.spawn(1)[0]  # the count of children is part of where a generator stands
+    shoes = Shoes(np.float64(child.random()), np.asfortranarray(child.random((2, 3))))
+    return replace(state, shoes=shoes, names={**state.names, f"pair {state.step % 3}": state.step}), shoes
+
+
+def trace_scalars(model, state, infos):
+    return {"log_joint": -float(state.place @ state.place), "n_clusters": state.n_clusters, "size": state.shoes.size}
+
+
+SWEEP = {"walk": walk, "shoes": put_on_shoes}
+RECORDING = Recording(scalars=trace_scalars, keep=lambda state: state.visited)
+GROUND = Ground(np.array([0.1, -0.2]))
+START = Walker(np.zeros(2), (), None, {})
+
+
+def run_walks(seed=1, sweep=SWEEP, model=GROUND, state=START, **options):
+    settings = {"n_chains": 3, "n_sweeps": 12, "n_burn": 4} | options
+    seed = seed if seed is None else SeedSequence(seed)
+    return run_chains(model, state, sweep, RECORDING, seed=seed, **settings)
+
+
+def content(trace):
+    """Everything of a trace that must not depend on how it came about, as text: equal texts mean equal bits."""
+    scalars = {name: [value.hex() for value in values] for name, values in trace.scalars.items() if name != "seconds"}
+    return repr((scalars, [[place.tobytes() for place in places] for places in trace.kept]))
+
+
+def contents(traces):
+    return [content(trace) for trace in traces]
