@@ -1,0 +1,5 @@
+"""Emissions of hidden Markov models: Gaussian or autoregressive, with a conjugate prior."""
+
+from homothety.models.emissions.regression import Emission
+
+__all__ = ["Emission"]

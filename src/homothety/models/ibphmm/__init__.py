@@ -1,0 +1,16 @@
+"""Hidden Markov models of many series with features from an Indian buffet process (Section 4.2, Algorithm 3)."""
+
+from homothety.models.ibphmm.model import GammaPrior, Hyperpriors, Model, Proposals, log_joint
+from homothety.models.ibphmm.moves import default_sweep
+from homothety.models.ibphmm.state import ChainState, init_state
+
+__all__ = [
+    "ChainState",
+    "GammaPrior",
+    "Hyperpriors",
+    "Model",
+    "Proposals",
+    "default_sweep",
+    "init_state",
+    "log_joint",
+]

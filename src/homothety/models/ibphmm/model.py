@@ -1,0 +1,148 @@
+"""What a chain of the IBP-HMM is conditioned on, and its joint density."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior, log_repeated_unused
+from homothety.models.ibphmm.statistics import log_marginals, path_statistics, transition_counts
+
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.emissions import Emission
+    from homothety.models.ibphmm.state import ChainState
+    from homothety.sequences import Sequences
+
+BirthProposal = Literal["prior", "data-driven"]
+
+
+class GammaPrior(NamedTuple):
+    """Gamma distribution by shape and rate."""
+
+    shape: float
+    rate: float
+
+    def log_density(self, value: float) -> float:
+        """Log density at a positive value."""
+        log_constant = self.shape * np.log(self.rate) - gammaln(self.shape)
+        return float(log_constant + (self.shape - 1) * np.log(value) - self.rate * value)
+
+
+@dataclass(frozen=True)
+class Hyperpriors:
+    """Priors of the four parameters above features and transitions.
+
+    Parameters
+    ----------
+    gamma : GammaPrior
+        Of the rate of new features.
+    mass : GammaPrior or None
+        Of c, the second parameter of the Indian buffet process; None keeps it where it starts.
+    alpha, kappa : GammaPrior
+        Of the weight of a transition, and of what a transition to oneself has more.
+    """
+
+    gamma: GammaPrior = GammaPrior(0.5, 0.5)
+    mass: GammaPrior | None = None
+    alpha: GammaPrior = GammaPrior(0.01, 0.01)
+    kappa: GammaPrior = GammaPrior(0.01, 0.01)
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """How moves propose; none of it changes the posterior.
+
+    Parameters
+    ----------
+    birth : {"data-driven", "prior"}
+        Where the parameters of a new feature come from: half of the time from a window of the series, or never.
+    window : tuple of two ints
+        Shortest and longest window.
+    n_split_merge : int
+        Trials of splitting or merging per sweep.
+    n_concentration : int
+        Steps on alpha and kappa per sweep.
+    n_mass : int
+        Steps on c per sweep.
+    annealing : tuple of two ints
+        Sweeps between which the proposal ratio of splits and merges is phased in; all of them belong to burn-in.
+    """
+
+    birth: BirthProposal = "data-driven"
+    window: tuple[int, int] = (15, 100)
+    n_split_merge: int = 5
+    n_concentration: int = 20
+    n_mass: int = 10
+    annealing: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Series, how states emit, and the priors. Never changes.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_steps, n_regressors + n_dims)
+        Regressors and observation of every step, one series after the other.
+    starts : ndarray of shape (n_series + 1,)
+    emission : Emission
+    hyperpriors : Hyperpriors
+    proposals : Proposals
+    """
+
+    z: FloatArray
+    starts: IntArray
+    emission: Emission
+    hyperpriors: Hyperpriors = field(default_factory=Hyperpriors)
+    proposals: Proposals = field(default_factory=Proposals)
+
+    @classmethod
+    def from_sequences(
+        cls,
+        sequences: Sequences,
+        emission: Emission,
+        hyperpriors: Hyperpriors | None = None,
+        proposals: Proposals | None = None,
+    ) -> Model:
+        """Build the model of checked sequences."""
+        z, starts = emission.augment(sequences)
+        return cls(z, starts, emission, hyperpriors or Hyperpriors(), proposals or Proposals())
+
+    @property
+    def n_series(self) -> int:
+        """Number of series."""
+        return len(self.starts) - 1
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps of all series together."""
+        return len(self.z)
+
+    @cached_property
+    def bounds(self) -> list[tuple[int, int]]:
+        """First step of each series, and the one after its last."""
+        return list(zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True))
+
+
+def log_joint(model: Model, state: ChainState) -> float:
+    """Log density of features up to their order, paths and data; parameters and weights integrated out (section 10)."""
+    statistics = path_statistics(model, state.path, state.n_features)
+    counts = transition_counts(model, state.path, state.n_features)
+    n_owners = state.active.sum(axis=0)
+    log_features = log_feature_prior(n_owners, model.n_series, state.gamma, state.mass)
+    log_features -= log_repeated_unused(state.active, statistics.sizes > 0)
+    log_paths = log_path_prior(counts, state.active, state.alpha, state.kappa)
+    log_data = log_marginals(model.emission, statistics).sum()
+    return float(log_features + log_paths + log_data + log_hyperprior(model.hyperpriors, state))
+
+
+def log_hyperprior(priors: Hyperpriors, state: ChainState) -> float:
+    """Log density of gamma, c (if sampled), alpha and kappa."""
+    total = priors.gamma.log_density(state.gamma) + priors.alpha.log_density(state.alpha)
+    total += priors.kappa.log_density(state.kappa)
+    return total + (priors.mass.log_density(state.mass) if priors.mass is not None else 0.0)

@@ -1,0 +1,60 @@
+"""Prior over features and paths, as the acceptance ratios and the trace need it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import betaln, gammaln
+
+if TYPE_CHECKING:
+    from homothety.arrays import BoolArray, FloatArray, IntArray
+
+
+def expected_new(n_series: int, mass: float) -> float:
+    """Return the sum over customers of c / (c + i - 1): how many features a unit of gamma is expected to make."""
+    return float((mass / (mass + np.arange(n_series))).sum())
+
+
+def log_feature_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: float, mass: float) -> float:
+    """Log density of which series has which feature, features told apart, formula (2).
+
+    Parameters
+    ----------
+    n_owners : ndarray of shape (n_features,)
+        How many series have each feature.
+    n_series : int
+    gamma, mass : float
+        The two parameters of the Indian buffet process.
+    """
+    owners = np.asarray(n_owners, dtype=np.float64)
+    terms = np.log(gamma * mass) + betaln(owners, n_series - owners + mass)
+    return float(terms.sum() - gamma * expected_new(n_series, mass))
+
+
+def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: float) -> float:
+    """Log probability of the paths of all series, transition weights integrated out (section 1.1).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_series, n_features, n_features)
+        Transitions of each path.
+    active : ndarray of shape (n_series, n_features)
+    """
+    n_active = active.sum(axis=1)
+    prior = alpha + kappa * np.eye(active.shape[1])
+    # Entries without a transition add nothing, and most have none.
+    series, j, k = np.nonzero(counts)
+    total = (gammaln(prior[j, k] + counts[series, j, k]) - gammaln(prior[j, k])).sum()
+    leaving = counts.sum(axis=2)
+    series, j = np.nonzero(leaving)
+    row = n_active[series] * alpha + kappa
+    total -= (gammaln(row + leaving[series, j]) - gammaln(row)).sum()
+    return float(total - np.log(n_active).sum())
+
+
+def log_repeated_unused(active: BoolArray, used: BoolArray) -> float:
+    """Log of the number of orders of unused features that nobody can tell apart."""
+    patterns = Counter(active[:, k].tobytes() for k in np.flatnonzero(~used))
+    return float(sum(gammaln(count + 1) for count in patterns.values()))

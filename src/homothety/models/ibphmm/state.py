@@ -1,0 +1,167 @@
+"""One point of the chain: which series has which feature, their parameters, and the paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.errors import InputError
+from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.ibphmm.evidence import Evidence
+    from homothety.models.ibphmm.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class ChainState:
+    """One point of the chain. Arrays are read-only.
+
+    Parameters
+    ----------
+    active : ndarray of bool, shape (n_series, n_features)
+        Which series has which feature; every series has one, every feature has a series.
+    ids : ndarray of int, shape (n_features,)
+        A number for each feature that stays with it for life and is never used again.
+    weights : ndarray of shape (n_series, n_features, n_features)
+        Transition weights of each series between its features, zero elsewhere.
+    whiteners : ndarray of shape (n_features, n_dims, n_regressors + n_dims)
+        Emission parameters, see `models/emissions`.
+    path : ndarray of int, shape (n_steps,)
+        Feature of every step, all series one after the other.
+    gamma, mass : float
+        Parameters of the Indian buffet process.
+    alpha, kappa : float
+        Prior weight of a transition, and what a transition to oneself has more.
+    next_id : int
+        Number of the next feature to be born.
+    step : int
+        Number of sweeps behind this state.
+    evidence : Evidence or None
+        Log densities of all steps under the parameters, kept between moves that leave those alone.
+    """
+
+    active: BoolArray
+    ids: IntArray
+    weights: FloatArray
+    whiteners: FloatArray
+    path: IntArray
+    gamma: float
+    mass: float
+    alpha: float
+    kappa: float
+    next_id: int
+    step: int = 0
+    evidence: Evidence | None = None
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that some series has."""
+        return len(self.ids)
+
+    @property
+    def id_path(self) -> IntArray:
+        """Persistent number of the feature of every step, (n_steps,)."""
+        return self.ids[self.path]
+
+    @property
+    def n_used(self) -> int:
+        """Number of features with at least one step."""
+        return len(np.unique(self.path))
+
+
+def keep_features(state: ChainState, kept: IntArray) -> ChainState:
+    """Return the state with the listed features alone, in the given order; no path may use another."""
+    position = np.full(state.n_features, -1)
+    position[kept] = np.arange(len(kept))
+    path = position[state.path]
+    if (path < 0).any():
+        raise InputError("A feature that a path uses cannot be dropped.")
+    return replace(
+        state,
+        active=state.active[:, kept],
+        ids=state.ids[kept],
+        weights=state.weights[:, kept][:, :, kept],
+        whiteners=state.whiteners[kept],
+        path=path,
+        evidence=None if state.evidence is None else state.evidence.keep(kept),
+    )
+
+
+def init_state(
+    rng: Generator,
+    model: Model,
+    *,
+    n_shared: int = 0,
+    n_unique: int = 2,
+    path: IntArray | None = None,
+    gamma: float | None = None,
+    mass: float = 1.0,
+    alpha: float = 1.0,
+    kappa: float = 10.0,
+) -> ChainState:
+    """Return a first state: shared features, private ones, or those of a given path; then parameters given the path.
+
+    Parameters
+    ----------
+    n_shared : int, default=0
+        Features that all series have.
+    n_unique : int, default=2
+        Features of each series alone.
+    path : ndarray of shape (n_steps,), optional
+        Labels to start from instead; equal labels are one feature, also across series.
+    gamma : float, optional
+        The number of series if not given.
+    """
+    active, path = _features_of_path(model, path) if path is not None else _blocks(model, n_shared, n_unique)
+    n_features = active.shape[1]
+    statistics = path_statistics(model, path, n_features)
+    weights = draw_weights(rng, active, transition_counts(model, path, n_features), alpha, kappa)
+    whiteners = draw_parameters(rng, model.emission, statistics)
+    gamma = float(model.n_series) if gamma is None else gamma
+    return ChainState(active, np.arange(n_features), weights, whiteners, path, gamma, mass, alpha, kappa, n_features)
+
+
+def _blocks(model: Model, n_shared: int, n_unique: int) -> tuple[BoolArray, IntArray]:
+    """Give every series its features in equal contiguous blocks."""
+    if n_shared + n_unique < 1:
+        raise InputError("A series needs at least one feature: n_shared + n_unique is 0.")
+    n_features = n_shared + n_unique * model.n_series
+    active, path = np.zeros((model.n_series, n_features), dtype=bool), np.empty(model.n_steps, dtype=np.int64)
+    for i, (start, stop) in enumerate(model.bounds):
+        own = np.concatenate([np.arange(n_shared), n_shared + n_unique * i + np.arange(n_unique)])
+        active[i, own] = True
+        path[start:stop] = own[np.arange(stop - start) * len(own) // (stop - start)]
+    return active, path
+
+
+def _features_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray]:
+    """Return who has which feature if the given labels are the features."""
+    labels, numbered = np.unique(np.asarray(path), return_inverse=True)
+    if numbered.shape != (model.n_steps,):
+        raise InputError(f"The path to start from has {numbered.size} steps, needed {model.n_steps}.")
+    active = np.zeros((model.n_series, len(labels)), dtype=bool)
+    for i, (start, stop) in enumerate(model.bounds):
+        active[i, numbered[start:stop]] = True
+    return active, numbered.astype(np.int64)
+
+
+def draw_weights(rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float) -> FloatArray:
+    """Draw the transition weights of every series given its transitions, (n_series, n_features, n_features)."""
+    from homothety.models.ibphmm._feature_kernels import draw_transition_weights
+
+    weights = np.empty(counts.shape)
+    for i in range(len(active)):
+        draw_transition_weights(rng, active[i], counts[i], alpha, kappa, weights[i])
+    return weights
