@@ -270,3 +270,40 @@ def write_all_evidence(
     """Write the log densities of a stretch of steps under every state, a column each."""
     for k in range(whiteners.shape[0]):
         write_evidence(z, start, stop, whiteners[k], k, evidence, block)
+
+
+@jit
+def add_steps_of(
+    feature: int,
+    z: FloatArray,
+    path: IntArray,
+    start: int,
+    stop: int,
+    sign: float,
+    row: int,
+    scales: FloatArray,
+    sizes: FloatArray,
+) -> None:
+    """Add the steps of one state in a stretch of the path to a row of statistics, or take them away."""
+    for t in range(start, stop):
+        if path[t] == feature:
+            add_step(z, t, sign, scales, row)
+            sizes[row] += sign
+
+
+@jit
+def write_chosen_evidence(
+    z: FloatArray,
+    start: int,
+    stop: int,
+    chosen: IntArray,
+    whiteners: FloatArray,
+    evidence: FloatArray,
+    block: FloatArray,
+) -> None:
+    """Write the log densities of a stretch of steps under the chosen states, minus infinity in all other columns."""
+    for t in range(evidence.shape[0]):
+        for k in range(evidence.shape[1]):
+            evidence[t, k] = -np.inf
+    for c in range(chosen.shape[0]):
+        write_evidence(z[start:stop], 0, stop - start, whiteners[chosen[c]], chosen[c], evidence, block)

@@ -1,0 +1,36 @@
+"""Sticky hidden Markov model with a hierarchical Dirichlet process prior, cut off at a number of states.
+
+All series share one transition matrix: the baseline of Fox et al. (2011), in the weak limit.
+"""
+
+from homothety.models.hdphmm.model import Model, log_joint, log_likelihood, log_path_prior
+from homothety.models.hdphmm.moves import (
+    default_sweep,
+    resample_concentration,
+    resample_emissions,
+    resample_mass,
+    resample_paths,
+    resample_tables,
+    resample_transitions,
+    resample_weights,
+)
+from homothety.models.hdphmm.state import ChainState, Tables, check_state, init_state
+
+__all__ = [
+    "ChainState",
+    "Model",
+    "Tables",
+    "check_state",
+    "default_sweep",
+    "init_state",
+    "log_joint",
+    "log_likelihood",
+    "log_path_prior",
+    "resample_concentration",
+    "resample_emissions",
+    "resample_mass",
+    "resample_paths",
+    "resample_tables",
+    "resample_transitions",
+    "resample_weights",
+]

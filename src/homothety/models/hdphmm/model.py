@@ -1,0 +1,114 @@
+r"""What a chain of the sticky HDP-HMM is conditioned on, and its joint density.
+
+.. math::
+
+    \beta \sim \mathrm{Dir}(\gamma / L, \dots, \gamma / L), \quad \pi_j \sim \mathrm{Dir}(\alpha\beta + \kappa e_j),
+    \quad \pi_0 \sim \mathrm{Dir}(\alpha_0 \beta), \quad s_1 \sim \pi_0, \quad s_t \sim \pi_{s_{t-1}},
+    \quad x_t \sim \mathcal N(\mu_{s_t}, \Sigma_{s_t}).
+
+In code :math:`\beta` is `weights`, :math:`\gamma` is `mass`, :math:`\alpha + \kappa` is `concentration` and
+:math:`\rho = \kappa / (\alpha + \kappa)` is `self_share`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import gammaln
+
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.distributions import NIW
+    from homothety.models.hdphmm.state import ChainState
+    from homothety.sequences import Sequences
+
+LEAST_PARAMETER = 1e-300  # of a Dirichlet distribution; a product of small numbers must not make it zero
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Series to segment and the priors of what emits them. Never changes.
+
+    Parameters
+    ----------
+    sequences : Sequences
+    base : NIW
+        Prior of the mean and covariance of a state.
+    n_states : int, default=20
+        Number of states there are, used or not: the order of the weak limit.
+    mass_prior : tuple of two floats
+        Shape and rate of the gamma prior of the mass, which says how many states share the weight.
+    concentration_prior : tuple of two floats
+        Shape and rate of the gamma prior of the concentration of a row of transitions.
+    self_share_prior : tuple of two floats
+        Parameters of the beta prior of the share of the concentration that goes to staying.
+    initial_concentration : float, default=1.0
+        Concentration of the first state of a series about the weights. Fixed.
+    """
+
+    sequences: Sequences
+    base: NIW
+    n_states: int = 20
+    mass_prior: tuple[float, float] = (1.0, 0.01)
+    concentration_prior: tuple[float, float] = (1.0, 0.01)
+    self_share_prior: tuple[float, float] = (100.0, 1.0)
+    initial_concentration: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.base.n_dims != self.sequences.n_dims:
+            raise InputError(f"The prior has {self.base.n_dims} dimensions, the series have {self.sequences.n_dims}.")
+        if self.n_states < 1:
+            raise InputError(f"n_states is {self.n_states}, needed at least 1.")
+        for name in ("mass_prior", "concentration_prior", "self_share_prior"):
+            values = getattr(self, name)
+            if len(values) != 2 or not all(np.isfinite(value) and value > 0 for value in values):
+                raise InputError(f"{name} is {values}, needed two positive numbers.")
+        if not (np.isfinite(self.initial_concentration) and self.initial_concentration > 0):
+            raise InputError(f"initial_concentration is {self.initial_concentration}, needed a positive number.")
+
+    def count_transitions(self, paths: IntArray) -> IntArray:
+        """Return how often paths (n_steps,) go from one state to another, (n_states, n_states)."""
+        within = np.ones(len(paths) - 1, dtype=bool)
+        within[self.sequences.starts[1:-1] - 1] = False
+        cells = paths[:-1][within] * self.n_states + paths[1:][within]
+        return np.bincount(cells, minlength=self.n_states**2).reshape(self.n_states, self.n_states)
+
+    def count_starts(self, paths: IntArray) -> IntArray:
+        """Return how many series begin in each state, (n_states,)."""
+        return np.bincount(paths[self.sequences.starts[:-1]], minlength=self.n_states)
+
+
+def transition_parameters(state: ChainState, weights: FloatArray) -> FloatArray:
+    """Return the Dirichlet parameters of the rows of transitions, (n_states, n_states)."""
+    parameters = state.transition_concentration * weights + state.stickiness * np.eye(len(weights))
+    return np.maximum(parameters, LEAST_PARAMETER)
+
+
+def log_path_prior(model: Model, state: ChainState) -> float:
+    """Log probability of the paths given weights and concentrations, transitions integrated out."""
+    weights = state.needed("weights")
+    rows = log_polya(model.count_transitions(state.paths), transition_parameters(state, weights))
+    first = log_polya(model.count_starts(state.paths), model.initial_concentration * weights)
+    return float(rows.sum() + first)
+
+
+def log_polya(counts: IntArray, parameters: FloatArray) -> FloatArray:
+    """Log probability of a sequence of draws with such counts, its Dirichlet probabilities integrated out (...)."""
+    terms = gammaln(parameters + counts) - gammaln(parameters)
+    total = parameters.sum(axis=-1)
+    return np.asarray(terms.sum(axis=-1) + gammaln(total) - gammaln(total + counts.sum(axis=-1)))
+
+
+def log_likelihood(model: Model, state: ChainState) -> float:
+    """Log density of the series given the paths, emissions integrated out."""
+    steps, paths = model.sequences.steps, state.paths
+    return float(sum(model.base.log_marginal(steps[paths == k]) for k in np.unique(paths)))
+
+
+def log_joint(model: Model, state: ChainState) -> float:
+    """Log of path prior times likelihood given weights and concentrations, the reference of trace and tests."""
+    return log_path_prior(model, state) + log_likelihood(model, state)

@@ -1,0 +1,215 @@
+"""Moves of the chain: each takes a state to the next and says what it did.
+
+A sweep draws paths given transitions, and everything else given paths. In between the transitions are integrated out,
+and the counts they leave are split over the tables of Chinese restaurants, which makes every conditional a textbook
+one. The order matters: each move integrates out what the next ones redraw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety.distributions.dirichlet import sample_dirichlet
+from homothety.distributions.gaussian import gaussian_log_density
+from homothety.models.hdphmm.model import transition_parameters
+from homothety.models.hdphmm.state import ChainState, Tables
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.distributions import NIW
+    from homothety.models.hdphmm.model import Model
+
+Move = Callable[["Generator", "Model", ChainState], tuple[ChainState, tuple[object, ...]]]
+
+
+class PathsInfo(NamedTuple):
+    """What one draw of all paths did."""
+
+    n_changed: int
+    log_likelihood: float
+    """Of all series given transitions and emissions, paths summed out."""
+
+
+class ExactDraw(NamedTuple):
+    """What an exact draw from a conditional did: it is always accepted."""
+
+    accepted: bool = True
+
+
+def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
+    """Redraw every path given transitions and emissions: forward filtering, backward sampling."""
+    from homothety.models.hmm import _kernels
+
+    initial, transition = state.needed("initial"), state.needed("transition")
+    evidence = gaussian_log_density(model.sequences.steps, state.needed("means"), state.needed("covariances"))
+    offsets, likelihood, filtered = np.empty(len(evidence)), np.empty_like(evidence), np.empty_like(evidence)
+    _kernels.scale_evidence(evidence, offsets, likelihood)
+    states, cumulative = np.arange(model.n_states), np.empty(model.n_states)
+    paths, log_likelihood = np.empty(len(evidence), dtype=np.int64), 0.0
+    for a, b in pairwise(model.sequences.starts.tolist()):
+        log_likelihood += _kernels.filter_forward(
+            evidence[a:b], offsets[a:b], likelihood[a:b], states, initial, transition, filtered[a:b]
+        )
+        _kernels.draw_path(rng, transition, states, filtered[a:b], cumulative, paths[a:b])
+    info = PathsInfo(int((paths != state.paths).sum()), log_likelihood)
+    return replace(state, paths=paths, tables=None), info
+
+
+def resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+    """Redraw how transitions are seated at tables, and which tables stand for staying, whatever the weights.
+
+    Transitions are integrated out; first states have a restaurant of their own, without stickiness.
+    """
+    weights, counts = state.needed("weights"), model.count_transitions(state.paths)
+    tables = sample_tables(rng, counts, transition_parameters(state, weights))
+    first = sample_tables(rng, model.count_starts(state.paths), model.initial_concentration * weights)
+    staying = np.diagonal(tables)
+    # A table of those who stay chose its state by the weights with odds (1 - share) * weight to share.
+    by_weight = (1 - state.self_share) * weights
+    overrides = rng.binomial(staying, state.self_share / (state.self_share + by_weight))
+    considered = tables.sum(axis=0) - overrides + first
+    found = Tables(counts.sum(axis=1), int(tables.sum()), int(overrides.sum()), considered)
+    return replace(state, tables=found, initial=None, transition=None), ExactDraw()
+
+
+def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+    """Redraw the concentration of a row of transitions, and the share of it that goes to staying.
+
+    Notes
+    -----
+    As in Escobar and West (1995), one pair of auxiliary variables per row that was left. First states have a fixed
+    concentration of their own and do not enter.
+    """
+    tables: Tables = state.needed("tables")
+    n_left = tables.n_left[tables.n_left > 0]
+    concentration = sample_concentration(rng, state.concentration, n_left, tables.n_tables, model.concentration_prior)
+    staying, leaving = model.self_share_prior
+    self_share = rng.beta(staying + tables.n_overrides, leaving + tables.n_tables - tables.n_overrides)
+    return replace(state, concentration=concentration, self_share=float(self_share)), ExactDraw()
+
+
+def resample_mass(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+    """Redraw the mass with weights integrated out.
+
+    Notes
+    -----
+    With finitely many states, the tables that chose one state are customers of one more restaurant each, of
+    concentration mass / n_states: their tables are to be counted, not the states that were chosen. The two counts agree
+    only as the number of states grows.
+    """
+    tables: Tables = state.needed("tables")
+    considered = tables.n_considered
+    parents = sample_tables(rng, considered, np.full(model.n_states, state.mass / model.n_states))
+    mass = sample_concentration(rng, state.mass, considered.sum(keepdims=True), int(parents.sum()), model.mass_prior)
+    return replace(state, mass=mass, weights=None), ExactDraw()
+
+
+def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+    """Redraw the weights of states given how many tables chose each of them."""
+    tables: Tables = state.needed("tables")
+    parameters = np.asarray(state.mass / model.n_states + tables.n_considered, dtype=np.float64)
+    return replace(state, weights=sample_dirichlet(rng, parameters), tables=None), ExactDraw()
+
+
+def resample_transitions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+    """Redraw initial and transition probabilities given paths and weights."""
+    weights = state.needed("weights")
+    rows = transition_parameters(state, weights) + model.count_transitions(state.paths)
+    first = model.initial_concentration * weights + model.count_starts(state.paths)
+    drawn = replace(state, transition=sample_dirichlet(rng, rows), initial=sample_dirichlet(rng, first))
+    return drawn, ExactDraw()
+
+
+def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+    """Redraw mean and covariance of every state given its steps; a state without steps draws from the prior."""
+    means, covariances = sample_gaussians(rng, model.base, model.sequences.steps, state.paths, model.n_states)
+    return replace(state, means=means, covariances=covariances), ExactDraw()
+
+
+def default_sweep() -> dict[str, Move]:
+    """Return the moves of one sweep, in order, by name."""
+    return {
+        "paths": resample_paths,
+        "tables": resample_tables,
+        "concentration": resample_concentration,
+        "mass": resample_mass,
+        "weights": resample_weights,
+        "transitions": resample_transitions,
+        "emissions": resample_emissions,
+    }
+
+
+# --- draws the moves are made of -------------------------------------------------------------------------------------
+
+
+def sample_tables(rng: Generator, n_customers: IntArray, concentrations: FloatArray) -> IntArray:
+    """Draw how many tables customers take, in restaurants of any shape.
+
+    The customer after r others opens a table with probability ``a / (a + r)``, a being the concentration; the first
+    always does.
+    """
+    counts = n_customers.ravel()
+    restaurants = np.repeat(np.arange(counts.size), counts)
+    n_before = np.arange(len(restaurants)) - np.repeat(np.cumsum(counts) - counts, counts)
+    concentration = concentrations.ravel()[restaurants]
+    opens = (n_before == 0) | (rng.random(len(restaurants)) * (concentration + n_before) < concentration)
+    return np.bincount(restaurants[opens], minlength=counts.size).reshape(n_customers.shape)
+
+
+def sample_concentration(
+    rng: Generator, concentration: float, n_customers: IntArray, n_tables: int, prior: tuple[float, float]
+) -> float:
+    """Redraw the concentration that restaurants share, given their customers (n_restaurants,) and tables in all.
+
+    Parameters
+    ----------
+    rng : Generator
+    concentration : float
+        Its present value.
+    n_customers : ndarray of shape (n_restaurants,)
+        Positive.
+    n_tables : int
+    prior : tuple of two floats
+        Shape and rate of its gamma prior.
+    """
+    shape, rate = prior
+    fractions = rng.beta(concentration + 1, n_customers)
+    from_customers = rng.random(len(n_customers)) * (n_customers + concentration) < n_customers
+    return float(rng.gamma(shape + n_tables - from_customers.sum(), 1 / (rate - np.log(fractions).sum())))
+
+
+def sample_gaussians(
+    rng: Generator, base: NIW, steps: FloatArray, paths: IntArray, n_states: int
+) -> tuple[FloatArray, FloatArray]:
+    """Draw means (n_states, n_dims) and covariances (n_states, n_dims, n_dims) from their posteriors (Eq. 34).
+
+    What `NIW.posterior` and `NIW.sample` do, for all states at once.
+    """
+    sizes, totals, scatters = sum_by_state(steps - base.mean, paths, n_states)
+    strengths, n_dims = base.mean_strength + sizes, base.n_dims
+    shifts = totals / strengths[:, None]
+    roots = np.linalg.cholesky(base.scale + scatters - totals[:, :, None] * shifts[:, None, :])
+    triangles = np.tril(rng.standard_normal((n_states, n_dims, n_dims)), -1)
+    diagonal = np.arange(n_dims)
+    triangles[:, diagonal, diagonal] = np.sqrt(rng.chisquare(base.dof + sizes[:, None] - diagonal))
+    spreads = np.linalg.solve(triangles, roots.swapaxes(1, 2)).swapaxes(1, 2)
+    noise = np.einsum("kde,ke->kd", spreads, rng.standard_normal((n_states, n_dims)))
+    return base.mean + shifts + noise / np.sqrt(strengths)[:, None], spreads @ spreads.swapaxes(1, 2)
+
+
+def sum_by_state(centred: FloatArray, paths: IntArray, n_states: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return number (n_states,), sum (n_states, n_dims) and sum of outer squares of the steps of every state."""
+    n_dims = centred.shape[1]
+    order, sizes = np.argsort(paths, kind="stable"), np.bincount(paths, minlength=n_states)
+    totals, scatters = np.zeros((n_states, n_dims)), np.zeros((n_states, n_dims, n_dims))
+    for k, members in enumerate(np.split(centred[order], np.cumsum(sizes)[:-1])):
+        totals[k] = members.sum(axis=0)
+        scatters[k] = members.T @ members
+    return sizes, totals, scatters

@@ -1,0 +1,140 @@
+"""One point of the chain: paths, and all that governs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.hdphmm.model import Model
+
+
+class Tables(NamedTuple):
+    """What is left of the restaurants whose customers are transitions, once weights are to be drawn."""
+
+    n_left: IntArray  # (n_states,) transitions out of each state: customers of its restaurant
+    n_tables: int  # in all of these; the restaurant of first states is not among them
+    n_overrides: int  # tables that stand for staying, whatever the weights
+    n_considered: IntArray  # (n_states,) tables that chose each state by its weight, first states among them
+
+
+@dataclass(frozen=True, eq=False)
+class ChainState:
+    """One point of the chain. Arrays are read-only.
+
+    What a move has integrated out is None after it: a move that needs it then fails at once instead of using an old
+    value. After a whole sweep only `tables` are missing.
+
+    Parameters
+    ----------
+    paths : ndarray of shape (n_steps,)
+        State of every step, series one after the other.
+    mass : float
+        How many states share the weight.
+    concentration : float
+        Sum of the Dirichlet parameters of a row of transitions.
+    self_share : float
+        Share of it that goes to staying.
+    weights : ndarray of shape (n_states,), or None
+        How popular states are in all rows.
+    initial : ndarray of shape (n_states,), or None
+        Probabilities of the first state.
+    transition : ndarray of shape (n_states, n_states), or None
+    means : ndarray of shape (n_states, n_dims), or None
+    covariances : ndarray of shape (n_states, n_dims, n_dims), or None
+    tables : Tables, or None
+        Auxiliary counts, between the move that draws them and the one that draws weights.
+    step : int
+        Number of sweeps behind this state.
+    """
+
+    paths: IntArray
+    mass: float
+    concentration: float
+    self_share: float
+    weights: FloatArray | None = None
+    initial: FloatArray | None = None
+    transition: FloatArray | None = None
+    means: FloatArray | None = None
+    covariances: FloatArray | None = None
+    tables: Tables | None = None
+    step: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @property
+    def n_used(self) -> int:
+        """Number of states that some step is in."""
+        return len(np.unique(self.paths))
+
+    @property
+    def transition_concentration(self) -> float:
+        """Part of the concentration that follows the weights."""
+        return self.concentration * (1 - self.self_share)
+
+    @property
+    def stickiness(self) -> float:
+        """Part of the concentration that goes to staying."""
+        return self.concentration * self.self_share
+
+    def needed(self, name: str) -> Any:
+        """Return a part of the state, or raise if the last move has integrated it out."""
+        value = getattr(self, name)
+        if value is None:
+            raise InputError(f"{name} of the state were integrated out. Redraw them first, in the order of the sweep.")
+        return value
+
+
+def init_state(rng: Generator, model: Model, paths: ArrayLike | None = None) -> ChainState:
+    """Return a state with the given paths (n_steps,), by default every series cut into equal blocks in random order.
+
+    Concentrations are at their prior means and weights equal; transitions and emissions are drawn given the paths.
+    """
+    from homothety.models.hdphmm.moves import resample_emissions, resample_transitions
+
+    labels = _block_paths(rng, model) if paths is None else np.array(paths, dtype=np.int64)
+    staying, leaving = model.self_share_prior
+    state = ChainState(
+        labels,
+        mass=model.mass_prior[0] / model.mass_prior[1],
+        concentration=model.concentration_prior[0] / model.concentration_prior[1],
+        self_share=staying / (staying + leaving),
+        weights=np.full(model.n_states, 1 / model.n_states),
+    )
+    check_state(model, state)
+    state, _ = resample_transitions(rng, model, state)
+    return replace(resample_emissions(rng, model, state)[0], step=0)
+
+
+def _block_paths(rng: Generator, model: Model) -> IntArray:
+    """Cut every series into as many equal blocks as there are states, and give them states in random order."""
+    blocks = [np.arange(length) * model.n_states // length for length in model.sequences.lengths]
+    return np.concatenate([rng.permutation(model.n_states)[block] for block in blocks])
+
+
+def check_state(model: Model, state: ChainState) -> None:
+    """Raise if the paths are not states of the model, one per step, or a concentration is out of range."""
+    if state.paths.shape != (model.sequences.n_steps,):
+        raise InputError(f"paths has shape {state.paths.shape}, needed ({model.sequences.n_steps},), one per step.")
+    if state.paths.min() < 0 or state.paths.max() >= model.n_states:
+        raise InputError(
+            f"paths has states from {state.paths.min()} to {state.paths.max()}, needed 0 to {model.n_states - 1}. "
+            "Renumber them or raise n_states."
+        )
+    if not (state.mass > 0 and state.concentration > 0 and 0 <= state.self_share <= 1):
+        raise InputError(
+            f"mass is {state.mass}, concentration {state.concentration}, self_share {state.self_share}: needed two "
+            "positive numbers and one from 0 to 1."
+        )

@@ -1,0 +1,67 @@
+"""Compiled proposals of paths under plug-in parameters: transitions at their prior means, sticky and alike for all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from homothety._jit import jit
+from homothety.models.hmm._kernels import draw_path, filter_forward, log_path_density
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.ibphmm._feature_kernels import Scratch
+
+
+@jit
+def write_sticky_chain(n: int, alpha: float, kappa: float, scratch: Scratch) -> None:
+    """Write start and transition probabilities between `n` features at the prior means of their weights."""
+    total = n * alpha + kappa
+    for a in range(n):
+        scratch.initial[a] = 1.0 / n
+        for b in range(n):
+            scratch.transition[a * n + b] = (alpha + kappa if a == b else alpha) / total
+
+
+@jit
+def sticky_log_likelihood(
+    states: IntArray,
+    alpha: float,
+    kappa: float,
+    log_evidence: FloatArray,
+    offsets: FloatArray,
+    likelihood: FloatArray,
+    scratch: Scratch,
+) -> float:
+    """Log-likelihood of a series that has the given features, paths summed out."""
+    n = states.shape[0]
+    write_sticky_chain(n, alpha, kappa, scratch)
+    transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: 2 * n].reshape(2, n)
+    return filter_forward(log_evidence, offsets, likelihood, states, scratch.initial[:n], transition, filtered)
+
+
+@jit
+def propose_sticky_path(
+    rng: Generator,
+    states: IntArray,
+    alpha: float,
+    kappa: float,
+    log_evidence: FloatArray,
+    offsets: FloatArray,
+    likelihood: FloatArray,
+    scratch: Scratch,
+    positions: IntArray,
+    drawn: bool,
+    path: IntArray,
+) -> float:
+    """Draw the path of a series, or take the given one; return the log probability of drawing it."""
+    n, n_steps = states.shape[0], path.shape[0]
+    n_rows = n_steps if drawn else 2
+    write_sticky_chain(n, alpha, kappa, scratch)
+    transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: n_rows * n].reshape(n_rows, n)
+    initial = scratch.initial[:n]
+    log_likelihood = filter_forward(log_evidence, offsets, likelihood, states, initial, transition, filtered)
+    if drawn:
+        draw_path(rng, transition, states, filtered, scratch.cumulative[:n], path)
+    return log_path_density(path, log_evidence, states, initial, transition, positions) - log_likelihood

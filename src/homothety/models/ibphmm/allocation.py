@@ -1,0 +1,118 @@
+"""Features and paths with parameters integrated out: what splits, merges and collapsed births work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior
+from homothety.models.ibphmm.statistics import log_marginals, mean_parameters, path_statistics, transition_counts
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.ibphmm.model import Model
+    from homothety.models.ibphmm.state import ChainState
+    from homothety.models.ibphmm.statistics import Statistics
+
+
+class Concentrations(NamedTuple):
+    """The four parameters above features and transitions."""
+
+    gamma: float
+    mass: float
+    alpha: float
+    kappa: float
+
+    @classmethod
+    def of(cls, state: ChainState) -> Concentrations:
+        """Return those of a state."""
+        return cls(state.gamma, state.mass, state.alpha, state.kappa)
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """Which series has which feature, and the path through them."""
+
+    model: Model
+    active: BoolArray  # (n_series, n_features)
+    path: IntArray  # (n_steps,)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.active.shape[1]
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """Statistics of every feature."""
+        return path_statistics(self.model, self.path, self.n_features)
+
+    @cached_property
+    def log_marginals(self) -> FloatArray:
+        """Log marginal likelihood of the steps of every feature, (n_features,)."""
+        return log_marginals(self.model.emission, self.statistics)
+
+    @cached_property
+    def mean_parameters(self) -> FloatArray:
+        """Parameters of every feature at their posterior means."""
+        return mean_parameters(self.model.emission, self.statistics)
+
+    def log_density(self, at: Concentrations) -> float:
+        """Log density of features, told apart, paths and data: the target of splits and merges (section 7)."""
+        n_owners = self.active.sum(axis=0)
+        log_features = log_feature_prior(n_owners, self.model.n_series, at.gamma, at.mass)
+        counts = transition_counts(self.model, self.path, self.n_features)
+        log_paths = log_path_prior(counts, self.active, at.alpha, at.kappa)
+        return log_features + log_paths + float(self.log_marginals.sum())
+
+
+class PathProposal:
+    """Proposes the path of one series under plug-in parameters, or tells how likely it is to propose a given one.
+
+    Parameters
+    ----------
+    model : Model
+    i : int
+        The series.
+    features : ndarray of int, shape (n_own,)
+        Features it may have.
+    whiteners : ndarray of shape (n_features, n_dims, n)
+        Plug-in parameters.
+    """
+
+    def __init__(
+        self, model: Model, i: int, features: IntArray, whiteners: FloatArray, concentrations: Concentrations
+    ) -> None:
+        from homothety.models.emissions._kernels import BLOCK, write_chosen_evidence
+        from homothety.models.hmm._kernels import scale_evidence
+        from homothety.models.ibphmm._feature_kernels import build_scratch
+
+        self.start, self.stop = model.bounds[i]
+        self.sticky = (concentrations.alpha, concentrations.kappa)
+        n_steps, n_columns = self.stop - self.start, len(whiteners)
+        log, likelihood, offsets = np.empty((n_steps, n_columns)), np.empty((n_steps, n_columns)), np.empty(n_steps)
+        block = np.empty((model.z.shape[1] + 2, BLOCK))
+        write_chosen_evidence(model.z, self.start, self.stop, features, whiteners, log, block)
+        scale_evidence(log, offsets, likelihood)
+        self.evidence = (log, offsets, likelihood)
+        self.scratch = build_scratch(len(features), n_steps)
+        self.positions = np.empty(n_columns, dtype=np.int64)
+
+    def log_likelihood(self, features: IntArray) -> float:
+        """Log-likelihood of the series with the given features, paths summed out."""
+        from homothety.models.ibphmm._path_kernels import sticky_log_likelihood
+
+        return sticky_log_likelihood(features, *self.sticky, *self.evidence, self.scratch)
+
+    def propose(self, rng: Generator, features: IntArray, path: IntArray, *, drawn: bool) -> float:
+        """Draw the stretch of `path` of this series, or take it as given; return the log probability of drawing it."""
+        from homothety.models.ibphmm._path_kernels import propose_sticky_path
+
+        stretch = path[self.start : self.stop]
+        arguments = (features, *self.sticky, *self.evidence, self.scratch, self.positions)
+        return propose_sticky_path(rng, *arguments, drawn, stretch)
