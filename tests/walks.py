@@ -54,8 +54,12 @@ def trace_scalars(model, state, infos):
     return {"log_joint": -float(state.place @ state.place), "n_clusters": state.n_clusters, "size": state.shoes.size}
 
 
+def keep_places(state):
+    return state.visited
+
+
 SWEEP = {"walk": walk, "shoes": put_on_shoes}
-RECORDING = Recording(scalars=trace_scalars, keep=lambda state: state.visited)
+RECORDING = Recording(scalars=trace_scalars, keep=keep_places)
 GROUND = Ground(np.array([0.1, -0.2]))
 START = Walker(np.zeros(2), (), None, {})
 
