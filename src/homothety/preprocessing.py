@@ -7,7 +7,7 @@ subsampling, centring, scaling.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from itertools import chain
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -93,6 +93,9 @@ class Preprocessing:
         self._set("quaternions", _check_disjoint(self.quaternions, "quaternions"))
         if any(len(quaternion) != 4 for quaternion in self.quaternions):
             raise InputError(f"quaternions is {self.quaternions}, needed four dimensions each.")
+        for quaternion, group in product(self.quaternions, self.groups):
+            if set(quaternion).intersection(group) not in (set(), set(quaternion)):
+                raise InputError(f"Group {group} holds a part of quaternion {quaternion}, needed all of it or none.")
         if self.velocity_dims is not None:
             self._set("velocity_dims", _check_disjoint([self.velocity_dims], "velocity_dims")[0])
         if self.velocities is None and self.velocity_dims is not None:

@@ -211,6 +211,7 @@ def test_names_of_dimensions():
         ({"groups": [()]}, "no empty group"),
         ({"groups": [(-1, 0)]}, "A dimension in groups is -1"),
         ({"quaternions": [(0, 1, 2)]}, "four dimensions each"),
+        ({"quaternions": [(0, 1, 2, 3)], "groups": [(3, 4)]}, "holds a part of quaternion"),
         ({"velocity_dims": [0]}, "means nothing without velocities"),
     ],
 )
