@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, PathProposal
 from homothety.models.ibphmm.statistics import Statistics, empty_statistics, log_marginals, mean_parameters
@@ -108,11 +107,11 @@ def log_second_choice(allocation: Allocation, a: int, second: int) -> FloatArray
     log_weights = np.full(allocation.n_features, -np.inf)
     if others.any():
         log_weights[others] = log_union_gain(allocation, a)[others]
-        log_weights -= logsumexp(log_weights)
+        log_weights -= np.logaddexp.reduce(log_weights)
     if has[a]:
         # The same feature has twice the chance of all others together.
         log_weights[a] = np.log(2.0) if others.any() else 0.0
-        log_weights -= logsumexp(log_weights)
+        log_weights -= np.logaddexp.reduce(log_weights)
     uniform = np.where(has, UNIFORM_SHARE / has.sum(), 0.0)
     mixed = (1.0 - UNIFORM_SHARE) * np.exp(log_weights) + uniform
     with np.errstate(divide="ignore"):
@@ -168,7 +167,9 @@ def put_last(allocation: Allocation, b: int) -> Allocation:
 
 def other_owners(rng: Generator, owners: FloatArray, first: int, second: int) -> IntArray:
     """Return the owners but the anchors in random order."""
-    return rng.permutation(np.setdiff1d(np.flatnonzero(owners), [first, second]))
+    others = owners.copy()
+    others[[first, second]] = False
+    return rng.permutation(np.flatnonzero(others))
 
 
 def allocate_merge(
@@ -263,12 +264,13 @@ class SplitVisit:
         """Let a series choose halves and path, or follow the target; return the log probability of that."""
         options, log_prior = self._options(i)
         self._update_parameters()
-        kept = np.setdiff1d(np.flatnonzero(self.active[i]), self.halves)
+        self.active[i, list(self.halves)] = False
+        kept = np.flatnonzero(self.active[i])
         features = [np.append(kept, np.array(self.halves)[option]) for option in options]
         everything = np.append(kept, self.halves)
         proposal = PathProposal(self.model, i, everything, self.whiteners, self.at)
         log_weights = np.array([proposal.log_likelihood(own) for own in features]) + log_prior
-        log_weights -= logsumexp(log_weights)
+        log_weights -= np.logaddexp.reduce(log_weights)
         chosen = self._given_option(i, options)
         if chosen is None:
             chosen = int(rng.choice(len(options), p=np.exp(log_weights)))
@@ -285,8 +287,8 @@ class SplitVisit:
         options = np.array([[True, False], [False, True], [True, True]])
         free = np.array([i != self.anchors.first, i != self.anchors.second])
         options = options[options[:, ~free].all(axis=1)]
-        log_bits = np.where(options, np.log(share), np.log1p(-share))
-        return options, log_bits[:, free].sum(axis=1)
+        chances = np.where(options, share, 1.0 - share)[:, free]
+        return options, np.log(chances).sum(axis=1)
 
     def _given_option(self, i: int, options: FloatArray) -> int | None:
         """Return what the target chose, and take its path."""
