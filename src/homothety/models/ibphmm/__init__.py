@@ -2,9 +2,11 @@
 
 from homothety.models.ibphmm.model import GammaPrior, Hyperpriors, Model, Proposals, log_joint
 from homothety.models.ibphmm.moves import default_sweep
+from homothety.models.ibphmm.recording import RECORDING
 from homothety.models.ibphmm.state import ChainState, init_state
 
 __all__ = [
+    "RECORDING",
     "ChainState",
     "GammaPrior",
     "Hyperpriors",

@@ -7,6 +7,7 @@ of the evidence each has. Evidence is that of the series alone, (n_steps, n_colu
 
 from __future__ import annotations
 
+from math import lgamma
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -226,3 +227,29 @@ def log_birth_density(
     largest = max(log_prior, log_window)
     mixture = 0.5 * np.exp(log_prior - largest) + 0.5 * np.exp(log_window - largest)
     return log_prior - largest - np.log(mixture)
+
+
+@jit
+def log_path_densities(counts: FloatArray, active: BoolArray, alpha: float, kappa: float, out: FloatArray) -> None:
+    """Write the log probability of the path of every series, transition weights integrated out (section 1.1)."""
+    n_series, n = active.shape
+    log_gamma, log_gamma_own = lgamma(alpha), lgamma(alpha + kappa)
+    for i in range(n_series):
+        n_active = 0.0
+        for k in range(n):
+            n_active += 1.0 if active[i, k] else 0.0
+        row_prior = n_active * alpha + kappa
+        log_gamma_row, total = lgamma(row_prior), -np.log(n_active)
+        for j in range(n):
+            leaving = 0.0
+            for k in range(n):
+                count = counts[i, j, k]
+                # Most pairs have no transition, and add nothing.
+                if count > 0.0:
+                    leaving += count
+                    total += (
+                        lgamma(alpha + kappa + count) - log_gamma_own if j == k else lgamma(alpha + count) - log_gamma
+                    )
+            if leaving > 0.0:
+                total += log_gamma_row - lgamma(row_prior + leaving)
+        out[i] = total

@@ -42,16 +42,11 @@ def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: f
         Transitions of each path.
     active : ndarray of shape (n_series, n_features)
     """
-    n_active = active.sum(axis=1)
-    prior = alpha + kappa * np.eye(active.shape[1])
-    # Entries without a transition add nothing, and most have none.
-    series, j, k = np.nonzero(counts)
-    total = (gammaln(prior[j, k] + counts[series, j, k]) - gammaln(prior[j, k])).sum()
-    leaving = counts.sum(axis=2)
-    series, j = np.nonzero(leaving)
-    row = n_active[series] * alpha + kappa
-    total -= (gammaln(row + leaving[series, j]) - gammaln(row)).sum()
-    return float(total - np.log(n_active).sum())
+    from homothety.models.ibphmm._feature_kernels import log_path_densities
+
+    out = np.empty(len(active))
+    log_path_densities(counts, active, alpha, kappa, out)
+    return float(out.sum())
 
 
 def log_repeated_unused(active: BoolArray, used: BoolArray) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from homothety.errors import InputError
 from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
+from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from homothety.models.ibphmm.model import Model
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class ChainState:
     """One point of the chain. Arrays are read-only.
