@@ -196,15 +196,24 @@ def _walk_mass(
     return mass, n_accepted
 
 
-def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
-    """Return the moves of one sweep, in order, by name."""
+def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., tuple[ChainState, Any]]]:
+    """Return the moves of one sweep, in order, by name.
+
+    Parameters
+    ----------
+    collapsed_births : bool, default=False
+        Whether features are born and die once more, with parameters integrated out.
+    """
+    from homothety.models.ibphmm.collapsed import resample_unique_collapsed
     from homothety.models.ibphmm.split_merge import split_or_merge
 
+    collapsed = {"collapsed births and deaths": resample_unique_collapsed} if collapsed_births else {}
     return {
         "shared features": resample_shared_features,
         "births and deaths": resample_unique_features,
         "paths": resample_paths,
         "splits and merges": split_or_merge,
+        **collapsed,
         "concentrations": resample_concentrations,
         "weights": resample_weights,
         "emissions": resample_emissions,
