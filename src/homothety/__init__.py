@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from homothety.covariance import pairwise_distance, pairwise_similarity
     from homothety.estimators.baselines import CRPMixture, GMMSelection
     from homothety.estimators.embedding import SpectralEmbedding
+    from homothety.estimators.hmm import IBPHMM
     from homothety.estimators.similarity import SimilarityMixture
     from homothety.estimators.spcm import SPCMMixture
     from homothety.persistence import load
 
 __all__ = [
+    "IBPHMM",
     "CRPMixture",
     "GMMSelection",
     "SPCMMixture",
@@ -38,6 +40,7 @@ __all__ = [
 _HOMES = {
     "CRPMixture": "homothety.estimators.baselines",
     "GMMSelection": "homothety.estimators.baselines",
+    "IBPHMM": "homothety.estimators.hmm",
     "SPCMMixture": "homothety.estimators.spcm",
     "SimilarityMixture": "homothety.estimators.similarity",
     "SpectralEmbedding": "homothety.estimators.embedding",

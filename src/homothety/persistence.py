@@ -29,11 +29,16 @@ SAVEABLE = {
     "SimilarityMixture": "homothety.estimators.similarity",
     "CRPMixture": "homothety.estimators.baselines",
     "GMMSelection": "homothety.estimators.baselines",
+    "IBPHMM": "homothety.estimators.hmm",
     "SpectralEmbedding": "homothety.estimators.embedding",
     "Embedding": "homothety.covariance.embedding",
     "SPCMVariant": "homothety.covariance.variants",
     "NIW": "homothety.distributions.niw",
     "NormalGamma": "homothety.distributions.normal_gamma",
+    "StateModel": "homothety.models.hmm.states",
+    "PathDraws": "homothety.summaries.runs",
+    "Preprocessing": "homothety.preprocessing",
+    "FittedPreprocessing": "homothety.preprocessing",
 }
 
 

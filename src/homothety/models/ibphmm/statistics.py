@@ -1,38 +1,40 @@
-"""Sufficient statistics of the states of a path, and what follows from them in closed form."""
+"""Sufficient statistics of the paths of a model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.random import Generator
+from homothety.models.emissions.statistics import (
+    Statistics,
+    draw_parameters,
+    empty_statistics,
+    factors_of,
+    log_marginals,
+    mean_parameters,
+    statistics_of,
+)
 
+if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
-    from homothety.models.emissions import Emission
     from homothety.models.ibphmm.model import Model
 
-
-class Statistics(NamedTuple):
-    """Steps of each state, and the prior plus the sum of their outer products (lower triangles)."""
-
-    sizes: FloatArray  # (n_features,)
-    scales: FloatArray  # (n_features, n, n)
-
-
-def empty_statistics(emission: Emission, n_features: int) -> Statistics:
-    """Return the statistics of states without steps: the prior."""
-    return Statistics(np.zeros(n_features), np.tile(emission.prior_scale, (n_features, 1, 1)))
+__all__ = [
+    "Statistics",
+    "draw_parameters",
+    "empty_statistics",
+    "factors_of",
+    "log_marginals",
+    "mean_parameters",
+    "path_statistics",
+    "transition_counts",
+]
 
 
 def path_statistics(model: Model, path: IntArray, n_features: int) -> Statistics:
     """Return the statistics of the states of a path over all series."""
-    from homothety.models.emissions._kernels import add_steps
-
-    statistics = empty_statistics(model.emission, n_features)
-    add_steps(model.z, path, 0, len(path), 1.0, statistics.scales, statistics.sizes)
-    return statistics
+    return statistics_of(model.emission, model.z, path, n_features)
 
 
 def transition_counts(model: Model, path: IntArray, n_features: int) -> FloatArray:
@@ -43,44 +45,3 @@ def transition_counts(model: Model, path: IntArray, n_features: int) -> FloatArr
     for i, (start, stop) in enumerate(model.bounds):
         count_transitions(path, start, stop, counts[i])
     return counts
-
-
-def factors_of(emission: Emission, statistics: Statistics) -> FloatArray:
-    """Return the factors of the statistics, (n_features, n, n)."""
-    from homothety.models.emissions._kernels import factorise_all
-
-    factors = np.zeros_like(statistics.scales)
-    factorise_all(statistics.scales, factors, emission.n_regressors, emission.diagonal)
-    return factors
-
-
-def log_marginals(emission: Emission, statistics: Statistics) -> FloatArray:
-    """Return the log marginal likelihood of the steps of each state, (n_features,)."""
-    from homothety.models.emissions._kernels import write_log_marginals
-
-    factors, out = factors_of(emission, statistics), np.empty(len(statistics.sizes))
-    settings = (emission.dof, emission.n_regressors, emission.diagonal)
-    write_log_marginals(statistics.sizes, factors, emission.prior_factor, *settings, out)
-    return out
-
-
-def draw_parameters(rng: Generator, emission: Emission, statistics: Statistics) -> FloatArray:
-    """Draw the parameters of every state given its steps, (n_features, n_dims, n)."""
-    from homothety.models.emissions._kernels import draw_whiteners
-
-    factors = factors_of(emission, statistics)
-    whiteners = np.empty((len(factors), emission.n_dims, factors.shape[1]))
-    settings = (emission.dof, emission.n_regressors, emission.diagonal)
-    draw_whiteners(rng, statistics.sizes, factors, *settings, whiteners)
-    return whiteners
-
-
-def mean_parameters(emission: Emission, statistics: Statistics) -> FloatArray:
-    """Return parameters at the posterior means of coefficients and covariance, (n_features, n_dims, n)."""
-    from homothety.models.emissions._kernels import write_mean_whiteners
-
-    factors = factors_of(emission, statistics)
-    whiteners = np.empty((len(factors), emission.n_dims, factors.shape[1]))
-    settings = (emission.dof, emission.n_regressors, emission.diagonal)
-    write_mean_whiteners(statistics.sizes, factors, *settings, whiteners)
-    return whiteners

@@ -1,0 +1,314 @@
+"""What all estimators share that segment series: preparation of recordings, chains, one answer and how sure it is."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from homothety.errors import InputError, ShortChainWarning
+from homothety.estimators._sampled import most_probable, seed_sequence, stack_traces
+from homothety.models.hmm.states import StateModel
+from homothety.persistence import Saveable
+from homothety.preprocessing import Preprocessing
+from homothety.sampling.driver import run_chains
+from homothety.sequences import check_sequences
+from homothety.summaries.partitions import relabel_by_size
+from homothety.summaries.paths import (
+    BoundaryInterval,
+    Segment,
+    boundary_intervals,
+    change_probability,
+    colabelling,
+    minimise_expected_vi_paths,
+    segments_table,
+    state_probability,
+)
+from homothety.summaries.runs import PathDraws, RunPath
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.emissions import Emission
+    from homothety.sampling.diagnostics import Verdict
+    from homothety.sampling.driver import Recording, Sweep
+    from homothety.sampling.trace import Trace
+    from homothety.sequences import Sequences
+
+
+class Segmenter(Saveable, BaseEstimator):
+    """Base of the estimators that segment series.
+
+    Subclasses store `preprocessing` as a constructor parameter and say, in `_segment`, what the paths through prepared
+    series are. Paths are reported for every step of the recordings, whatever the preparation left out.
+    """
+
+    preprocessing: Preprocessing | None
+
+    paths_: list[IntArray]
+    states_: StateModel
+
+    def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
+        """Segment series.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_steps_i, n_dims), or array-like of shape (n_steps, n_dims)
+            Series of any lengths; or all of them one after the other, with `lengths`.
+        y : ignored
+        lengths : array-like of shape (n_series,), optional
+            Steps of each series if `X` is one array.
+
+        Returns
+        -------
+        self
+        """
+        recordings = check_sequences(X, lengths=lengths)
+        self.preprocessing_ = (self.preprocessing or Preprocessing()).fit(recordings)
+        prepared = self.preprocessing_.transform(recordings)
+        self.names_ = recordings.names
+        self.starts_ = recordings.starts
+        self._segment(prepared)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> list[IntArray]:
+        """Segment series and return the state of every step of each."""
+        return self.fit(X, y, **options).paths_
+
+    def _segment(self, prepared: Sequences) -> None:
+        raise NotImplementedError
+
+    @property
+    def n_states_(self) -> int:
+        """Number of states found."""
+        check_is_fitted(self)
+        return self.states_.n_states
+
+    @property
+    def active_(self) -> FloatArray:
+        """Which series visits which state, (n_series, n_states)."""
+        check_is_fitted(self)
+        return np.stack([np.bincount(path, minlength=self.n_states_) > 0 for path in self.paths_])
+
+    @property
+    def means_(self) -> FloatArray:
+        """Mean of every state in the units of the recordings, (n_states, n_dims)."""
+        check_is_fitted(self)
+        if self.states_.order:
+            raise AttributeError("An autoregressive state has no mean; see coefficients_.")
+        return self.preprocessing_.restore_mean(self.states_.coefficients[:, :, 0])
+
+    @property
+    def coefficients_(self) -> FloatArray:
+        """Coefficients of every autoregressive state, (n_states, n_dims, n_regressors), as the data were prepared."""
+        check_is_fitted(self)
+        return self.states_.coefficients
+
+    @property
+    def covariances_(self) -> FloatArray:
+        """Covariance of every state in the units of the recordings, (n_states, n_dims, n_dims)."""
+        check_is_fitted(self)
+        return self.preprocessing_.restore_covariance(self.states_.covariances)
+
+    @property
+    def transition_probs_(self) -> FloatArray:
+        """Probability to go from one state to another at the next step, over all series, (n_states, n_states)."""
+        check_is_fitted(self)
+        return self.states_.transition
+
+    @property
+    def segments_(self) -> list[Segment]:
+        """All segments: series, start, end (not included), state and probability."""
+        check_is_fitted(self)
+        probability = getattr(self, "state_probability_", None)
+        flat = None if probability is None else np.concatenate(probability)
+        return segments_table(np.concatenate(self.paths_), self.starts_, flat)
+
+    def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
+        """Return the most probable path of new series through the states found, one array per series."""
+        return [self._expand(self.states_.path(series), n) for series, n in self._prepare_new(X, lengths)]
+
+    def predict_proba(self, X: Any, *, lengths: ArrayLike | None = None) -> list[FloatArray]:
+        """Return the probability of each state at each step of new series, (n_steps_i, n_states) for each."""
+        return [self._expand(self.states_.probs(series), n) for series, n in self._prepare_new(X, lengths)]
+
+    def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:  # noqa: ARG002
+        """Return the log-likelihood per step of series under the states found, paths summed out."""
+        series = [prepared for prepared, _ in self._prepare_new(X, lengths)]
+        total = sum(self.states_.log_likelihood(one) for one in series)
+        return total / sum(len(one) - self.states_.order for one in series)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file without pickle; `homothety.load` reads it."""
+        check_is_fitted(self)
+        super().save(path)
+
+    def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
+        """Return new series as the fit prepared its own, each with its number of steps."""
+        check_is_fitted(self)
+        least = (self.states_.order + 1) * self.preprocessing_.settings.subsample
+        recordings = check_sequences(X, lengths=lengths, min_steps=max(1, least), allow_constant=True)
+        prepared = self.preprocessing_.transform(recordings)
+        return [(prepared[i], int(n)) for i, n in enumerate(recordings.lengths)]
+
+    def _expand(self, values: Any, n_steps: int) -> Any:
+        return self.preprocessing_.expand(values, n_steps)
+
+
+class SampledSegmenter(Segmenter):
+    """Base of the segmenters whose answer is a posterior over paths.
+
+    Subclasses also store `n_chains`, `n_sweeps`, `n_burn`, `point_estimate`, `random_state`, `n_jobs`, `progress` and
+    `checkpoint`.
+    """
+
+    n_chains: int
+    n_sweeps: int
+    n_burn: int | None
+    point_estimate: str
+    random_state: Any
+    n_jobs: int | None
+    progress: bool
+    checkpoint: str | Path | None
+
+    def _sample(
+        self, prepared: Sequences, model: Any, start: Any, sweep: Sweep, recording: Recording, emission: Emission
+    ) -> None:
+        """Run the chains and set everything that follows from them."""
+        if self.point_estimate not in ("vi", "map"):
+            raise InputError(f"point_estimate is {self.point_estimate!r}, needed 'vi' or 'map'.")
+        n_burn = self.n_sweeps // 2 if self.n_burn is None else self.n_burn
+        seed = None if self.random_state is None else seed_sequence(self.random_state)
+        traces = run_chains(
+            model,
+            start,
+            sweep,
+            recording,
+            seed=seed,
+            n_chains=self.n_chains,
+            n_sweeps=self.n_sweeps,
+            n_burn=n_burn,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            checkpoint=self.checkpoint,
+        )
+        self._answer(prepared, emission, [trace for trace in traces if trace.n_sweeps], n_burn)
+
+    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> None:
+        """Set draws, point estimate, states and uncertainty from the traces of all chains."""
+        kept = [path for trace in traces for path in trace.kept]
+        self._check_kept(traces, kept)
+        self.n_burn_, self.trace_ = n_burn, stack_traces(traces)
+        augmented = PathDraws.of(kept)
+        point = relabel_by_size(augmented[most_probable(traces, n_burn)])
+        if self.point_estimate == "vi":
+            point = minimise_expected_vi_paths(list(augmented))
+        self.states_ = StateModel.from_path(emission, prepared, point)
+        where = self._steps_of_recordings(prepared, emission.order)
+        self.draws_ = PathDraws.of([RunPath.of(path[where]) for path in augmented])
+        self._report(point[where])
+
+    def _check_kept(self, traces: list[Trace], kept: list[RunPath]) -> None:
+        self.interrupted_ = any(trace.interrupted for trace in traces)
+        if not kept:
+            raise KeyboardInterrupt("Interrupted before any sweep after burn-in: there is nothing to report.")
+        if self.interrupted_:
+            message = f"Interrupted: the answer rests on the {len(kept)} sweeps kept until then."
+            warnings.warn(message, ShortChainWarning, stacklevel=6)
+
+    def _steps_of_recordings(self, prepared: Sequences, order: int) -> IntArray:
+        """Return, for every step of the recordings, the modelled step whose state it has."""
+        where, first = [], 0
+        for n_recorded, n_prepared in zip(np.diff(self.starts_), prepared.lengths, strict=True):
+            modelled = np.maximum(np.arange(n_prepared) - order, 0)
+            where.append(first + self._expand(modelled, int(n_recorded)))
+            first += int(n_prepared) - order
+        return np.concatenate(where)
+
+    def _report(self, point: IntArray) -> None:
+        """Set paths and how sure they are, for every step of the recordings."""
+        draws = list(self.draws_)
+        self.paths_ = self._split(point)
+        self.state_probability_ = self._split(state_probability(point, draws))
+        self.change_probability_ = self._split(change_probability(draws, self.starts_))
+        boundaries = boundary_intervals(point, draws, self.starts_)
+        self.boundary_table_ = np.array([[np.nan if v is None else v for v in row] for row in boundaries]).reshape(
+            -1, 5
+        )
+
+    def _split(self, flat: Any) -> list[Any]:
+        return [flat[start:stop] for start, stop in zip(self.starts_[:-1], self.starts_[1:], strict=True)]
+
+    @property
+    def boundaries_(self) -> list[BoundaryInterval]:
+        """Every change of state with an interval that holds 90 % of where the draws have it."""
+        check_is_fitted(self)
+        return [
+            BoundaryInterval(
+                int(row[0]), int(row[1]), *(None if np.isnan(v) else int(v) for v in row[2:4]), float(row[4])
+            )
+            for row in self.boundary_table_
+        ]
+
+    @property
+    def acceptance_(self) -> dict[str, float]:
+        """Share of proposals accepted after burn-in, by move."""
+        check_is_fitted(self)
+        prefix = "acceptance: "
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a move that never proposed has no share
+            return {
+                name.removeprefix(prefix): float(np.nanmean(values[:, self.n_burn_ :]))
+                for name, values in self.trace_.items()
+                if name.startswith(prefix)
+            }
+
+    def colabelling(self, rows: ArrayLike, columns: ArrayLike) -> FloatArray:
+        """Return the share of draws in which steps have the same state, for chosen steps only.
+
+        Parameters
+        ----------
+        rows, columns : array-like of int
+            Steps, counted over all series one after the other.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_rows, n_columns)
+        """
+        check_is_fitted(self)
+        return colabelling(list(self.draws_), rows, columns)
+
+    def diagnose(self) -> Verdict:
+        """Return whether the chains agree, in numbers and in plain words (needs the extra ``diagnostics``)."""
+        from homothety.sampling.diagnostics import judge
+
+        return judge(self._kept_traces(), names=LABEL_FREE, max_r_hat=1.05, min_ess=25)
+
+    def to_arviz(self) -> Any:
+        """Return the traced numbers of the kept sweeps as ArviZ's data tree (needs the extra ``diagnostics``)."""
+        from homothety.sampling.diagnostics import to_arviz
+
+        names = [name for name in self.trace_ if name != "seconds" and not name.startswith("acceptance")]
+        return to_arviz(self._kept_traces(), names=names)
+
+    def _kept_traces(self) -> list[Trace]:
+        """Return the traces of all chains again, from what is stored of them."""
+        from homothety.sampling.trace import Trace
+
+        check_is_fitted(self)
+        n_chains = len(self.trace_["log_joint"])
+        traces = []
+        for chain in range(n_chains):
+            n_sweeps = int(np.isfinite(self.trace_["log_joint"][chain]).sum())
+            scalars = {name: values[chain, :n_sweeps].tolist() for name, values in self.trace_.items()}
+            traces.append(Trace(scalars, kept=list(range(max(n_sweeps - self.n_burn_, 0)))))
+        return traces
+
+
+LABEL_FREE = ("log_joint", "n_states", "n_segments", "occupancy_entropy")

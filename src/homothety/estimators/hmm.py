@@ -1,0 +1,200 @@
+"""Segmentation of many series into states they share: IBP-HMM, and the baselines of the paper."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from homothety.errors import InputError
+from homothety.estimators._segmentation import SampledSegmenter
+from homothety.models import ibphmm
+from homothety.models.emissions import Emission
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from homothety.arrays import FloatArray
+    from homothety.estimators._sampled import PointEstimate, RandomState
+    from homothety.preprocessing import Preprocessing
+    from homothety.sequences import Sequences
+
+EmissionName = Literal["gaussian", "diagonal", "autoregressive"]
+Start = Literal["private", "shared"]
+MAX_PRIVATE_STATES = 60  # at the start: every state costs evidence of every step
+
+
+class IBPHMM(SampledSegmenter):
+    """Segment series into states that some of them share, without being told how many there are.
+
+    Every series has its own selection of a common set of states, and its own habits of moving between them. Selections,
+    states and segments are inferred together.
+
+    Parameters
+    ----------
+    emission : {"gaussian", "diagonal", "autoregressive"}, default="gaussian"
+        What a state looks like: a Gaussian with full or diagonal covariance, or a linear motion.
+    order : int, default=1
+        Past steps an autoregressive state looks back.
+    preprocessing : Preprocessing, optional
+        What to do with the recordings first; centring alone if not given.
+    mean_strength : float, default=1.0
+        How many steps the prior mean of a state is worth.
+    dof : float, optional
+        Degrees of freedom of the prior of a covariance; two more than there are dimensions if not given.
+    scale : float, default=1.0
+        Prior expectation of the covariance of a state, as a multiple of the variances of all data together.
+    gamma : float, optional
+        Rate of new states at the start; the number of series if not given. Sampled.
+    alpha, kappa : float, default=1.0 and 10.0
+        Weight of a transition and what staying has more, at the start. Sampled.
+    sample_mass : bool, default=False
+        Whether to sample the second parameter of the Indian buffet process too; it is one otherwise.
+    start : {"private", "shared"} or list of array-like of int, default="private"
+        States at the start: some of each series' own, some that all share, or those of given paths.
+    n_start : int, default=2
+        How many.
+    n_split_merge : int, default=5
+        Splits or merges tried per sweep.
+    n_chains : int, default=4
+    n_sweeps : int, default=500
+    n_burn : int, optional
+        Sweeps to forget; half of them if not given.
+    point_estimate : {"vi", "map"}, default="vi"
+        The segmentation nearest to all kept sweeps, by variation of information, or the most probable one visited.
+    random_state : int, Generator, SeedSequence or None
+    n_jobs : int, optional
+        Chains that run side by side.
+    progress : bool, default=False
+    checkpoint : str or Path, optional
+        Folder in which the chains are written while they run; a run found there goes on where it was.
+
+    Attributes
+    ----------
+    paths_ : list of ndarray of int, shape (n_steps_i,)
+        State of every step of each series, numbered by decreasing number of steps.
+    n_states_ : int
+    active_ : ndarray of bool, shape (n_series, n_states)
+        Which series visits which state.
+    means_, covariances_ : ndarray of shape (n_states, n_dims), (n_states, n_dims, n_dims)
+        In the units of the recordings.
+    transition_probs_ : ndarray of shape (n_states, n_states)
+        Over all series.
+    segments_ : list of Segment
+        Series, start, end, state and probability of every segment.
+    state_probability_ : list of ndarray, shape (n_steps_i,)
+        How many of the kept sweeps agree with the state reported.
+    change_probability_ : list of ndarray, shape (n_steps_i,)
+        Posterior probability of a change of state at every step.
+    boundaries_ : list of BoundaryInterval
+        Every change reported, with an interval.
+    trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
+        "log_joint", "n_states", "n_segments", "occupancy_entropy", hyper-parameters and acceptance of every move.
+    draws_ : PathDraws
+        The kept paths, by numbers that are the same for a state through all sweeps of a chain.
+
+    Examples
+    --------
+    >>> from homothety import IBPHMM
+    >>> from homothety.datasets import make_toy_2d
+    >>> toy = make_toy_2d(random_state=0)
+    >>> model = IBPHMM(n_chains=1, n_sweeps=60, random_state=0).fit(toy.sequences)
+    >>> model.n_states_
+    4
+    """
+
+    def __init__(
+        self,
+        *,
+        emission: EmissionName = "gaussian",
+        order: int = 1,
+        preprocessing: Preprocessing | None = None,
+        mean_strength: float = 1.0,
+        dof: float | None = None,
+        scale: float = 1.0,
+        gamma: float | None = None,
+        alpha: float = 1.0,
+        kappa: float = 10.0,
+        sample_mass: bool = False,
+        start: Start | list[Any] = "private",
+        n_start: int = 2,
+        n_split_merge: int = 5,
+        n_chains: int = 4,
+        n_sweeps: int = 500,
+        n_burn: int | None = None,
+        point_estimate: PointEstimate = "vi",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        self.emission = emission
+        self.order = order
+        self.preprocessing = preprocessing
+        self.mean_strength = mean_strength
+        self.dof = dof
+        self.scale = scale
+        self.gamma = gamma
+        self.alpha = alpha
+        self.kappa = kappa
+        self.sample_mass = sample_mass
+        self.start = start
+        self.n_start = n_start
+        self.n_split_merge = n_split_merge
+        self.n_chains = n_chains
+        self.n_sweeps = n_sweeps
+        self.n_burn = n_burn
+        self.point_estimate = point_estimate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.checkpoint = checkpoint
+
+    def _segment(self, prepared: Sequences) -> None:
+        emission = make_emission(prepared, self.emission, self.order, self.mean_strength, self.dof, self.scale)
+        hyperpriors = ibphmm.Hyperpriors(mass=ibphmm.GammaPrior(0.01, 0.01) if self.sample_mass else None)
+        proposals = ibphmm.Proposals(n_split_merge=self.n_split_merge)
+        model = ibphmm.Model.from_sequences(prepared, emission, hyperpriors, proposals)
+        start = partial(
+            ibphmm.init_state, gamma=self.gamma, alpha=self.alpha, kappa=self.kappa, **self._start_options(prepared)
+        )
+        self._sample(prepared, model, start, ibphmm.default_sweep(), ibphmm.RECORDING, emission)
+
+    def _start_options(self, prepared: Sequences) -> dict[str, Any]:
+        """Return what `init_state` needs to know of the first states."""
+        if not isinstance(self.start, str):
+            return {"path": np.concatenate([np.asarray(path) for path in self.start])}
+        if self.start not in ("private", "shared"):
+            raise InputError(f"start is {self.start!r}, needed 'private', 'shared' or a list of paths.")
+        if self.start == "shared" or prepared.n_series * self.n_start > MAX_PRIVATE_STATES:
+            return {"n_shared": self.n_start, "n_unique": 0}
+        return {"n_shared": 0, "n_unique": self.n_start}
+
+
+def make_emission(
+    prepared: Sequences, name: EmissionName, order: int, mean_strength: float, dof: float | None, scale: float
+) -> Emission:
+    """Return emissions whose prior is set to the size of the data, dimension by dimension.
+
+    So the answer does not depend on the units of a dimension, and nothing has to be scaled.
+    """
+    if name not in ("gaussian", "diagonal", "autoregressive"):
+        raise InputError(f"emission is {name!r}, needed 'gaussian', 'diagonal' or 'autoregressive'.")
+    dof = prepared.n_dims + 2.0 if dof is None else dof
+    if name == "autoregressive":
+        moves = np.concatenate([np.diff(series, axis=0) for series in prepared])
+        return autoregressive_emission(prepared, order, moves, dof, scale)
+    variances = scale * prepared.steps.var(axis=0)
+    weight = dof - (2 if name == "diagonal" else prepared.n_dims + 1)
+    mean = prepared.steps.mean(axis=0)
+    return Emission.gaussian(mean, mean_strength, weight * np.diag(variances), dof, diagonal=name == "diagonal")
+
+
+def autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, dof: float, scale: float) -> Emission:
+    """Return autoregressive emissions that expect noise half as large as the moves from step to step."""
+    if order < 1:
+        raise InputError(f"order is {order}, needed at least 1 for autoregressive states.")
+    precision = 0.5 * float(prepared.steps.var(axis=0).mean())
+    noise = 0.5 * scale * np.atleast_2d(np.cov(moves.T)) + 1e-12 * precision * np.eye(prepared.n_dims)
+    return Emission.autoregressive(order, precision, noise, dof)

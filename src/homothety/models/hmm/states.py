@@ -1,0 +1,113 @@
+"""States with fixed parameters, ready to be found in new series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.models.emissions.statistics import mean_parameters, statistics_of
+from homothety.models.hmm.messages import log_likelihood, most_likely_path, smoothed_probs
+
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.emissions import Emission
+    from homothety.sequences import Sequences
+
+
+LOG_2_PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class StateModel:
+    """A hidden Markov model with given parameters.
+
+    Parameters
+    ----------
+    initial : ndarray of shape (n_states,)
+    transition : ndarray of shape (n_states, n_states)
+    coefficients : ndarray of shape (n_states, n_dims, n_regressors)
+        Means of the states, one column, or coefficients of their autoregressions.
+    covariances : ndarray of shape (n_states, n_dims, n_dims)
+    order : int
+        Number of past steps in the regressors; 0 for Gaussian states.
+    """
+
+    initial: FloatArray
+    transition: FloatArray
+    coefficients: FloatArray
+    covariances: FloatArray
+    order: int = 0
+
+    @classmethod
+    def from_path(cls, emission: Emission, sequences: Sequences, path: IntArray) -> StateModel:
+        """Return the states of a path at their posterior means; transitions pooled over series.
+
+        Parameters
+        ----------
+        emission : Emission
+        sequences : Sequences
+        path : ndarray of shape (n_augmented_steps,)
+            States 0, 1, ... of the steps that `emission.augment` leaves.
+        """
+        z, starts = emission.augment(sequences)
+        n_states = int(path.max()) + 1
+        whiteners = mean_parameters(emission, statistics_of(emission, z, path, n_states))
+        initial, transition = pooled_transitions(path, starts, n_states)
+        return cls(
+            initial,
+            transition,
+            emission.coefficients_of(whiteners),
+            emission.covariances_of(whiteners),
+            emission.order,
+        )
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return len(self.initial)
+
+    def log_evidence(self, series: FloatArray) -> FloatArray:
+        """Return the log density of every step but the first `order` under every state, (n_kept, n_states)."""
+        residuals = self._observed(series)[None] - self._regressors(series) @ self.coefficients.transpose(0, 2, 1)
+        roots = np.linalg.cholesky(self.covariances)
+        white = np.linalg.solve(roots, residuals.transpose(0, 2, 1))
+        log_dets = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+        n_dims = residuals.shape[2]
+        return np.ascontiguousarray((-0.5 * (white**2).sum(axis=1) - log_dets[:, None] - n_dims / 2 * LOG_2_PI).T)
+
+    def path(self, series: FloatArray) -> IntArray:
+        """Return the most probable path of a series, (n_steps,); the first `order` steps go with the next one."""
+        return self._from_first(most_likely_path(self.log_evidence(series), self.initial, self.transition)[0])
+
+    def probs(self, series: FloatArray) -> FloatArray:
+        """Return the probability of each state at each step given the whole series, (n_steps, n_states)."""
+        return self._from_first(smoothed_probs(self.log_evidence(series), self.initial, self.transition))
+
+    def log_likelihood(self, series: FloatArray) -> float:
+        """Return the log-likelihood of a series, its path summed out."""
+        return log_likelihood(self.log_evidence(series), self.initial, self.transition)
+
+    def _observed(self, series: FloatArray) -> FloatArray:
+        return series[self.order :]
+
+    def _regressors(self, series: FloatArray) -> FloatArray:
+        if self.order == 0:
+            return np.ones((len(series), 1))
+        n_kept = len(series) - self.order
+        return np.hstack([series[self.order - lag : self.order - lag + n_kept] for lag in range(1, self.order + 1)])
+
+    def _from_first(self, values: FloatArray | IntArray) -> FloatArray | IntArray:
+        return np.concatenate([np.repeat(values[:1], self.order, axis=0), values])
+
+
+def pooled_transitions(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatArray, FloatArray]:
+    """Return start and transition probabilities of a path over all series, each count raised by a half."""
+    counts = np.full((n_states, n_states), 0.5)
+    initial = np.full(n_states, 0.5) + np.bincount(path[starts[:-1]], minlength=n_states)
+    inside = np.ones(len(path), dtype=bool)
+    inside[starts[:-1]] = False
+    later = np.flatnonzero(inside)
+    np.add.at(counts, (path[later - 1], path[later]), 1.0)
+    return initial / initial.sum(), counts / counts.sum(axis=1, keepdims=True)
