@@ -43,7 +43,7 @@ MODEL_OPTIONS: tuple[tuple[str, str, Any, Any, str], ...] = (
     ("--concentration", "concentration", float, 1.0, "the paper's alpha: larger values favour more clusters"),
     ("--chains", "n_chains", at_least(1), 4, "independent chains"),
     ("--sweeps", "n_sweeps", at_least(1), 200, "sweeps per chain; the first half is thrown away"),
-    ("--jobs", "n_jobs", int, None, "chains run side by side; Ctrl-C then saves nothing"),
+    ("--jobs", "n_jobs", int, None, "chains run side by side"),
 )
 
 

@@ -99,6 +99,7 @@ class ChainStore:
         self.folder, self.chain = folder, chain
         self.pieces: list[str] = []
         self.n_sweeps = self.n_kept = 0
+        self.stopped_by: str | None = None
 
     def write(self, visit: Visit) -> None:
         """Write what the trace gained since the last time, then the position that counts it in."""
@@ -114,9 +115,14 @@ class ChainStore:
             "pieces": pieces,
             "n_sweeps": visit.n_sweeps,
             "n_kept": visit.n_kept,
+            "stopped_by": visit.trace.stopped_by,
         }
         write_whole(self.folder / POSITION, to_bytes(position))
-        self.pieces, self.n_sweeps, self.n_kept = pieces, visit.n_sweeps, visit.n_kept
+        self._remember(position)
+
+    def has(self, visit: Visit) -> bool:
+        """Return whether the position on disk is that of a visit."""
+        return (self.n_sweeps, self.stopped_by) == (visit.n_sweeps, visit.trace.stopped_by)
 
     def read(self) -> Visit | None:
         """Return the last visit written, with its whole trace, or None if there is none."""
@@ -128,9 +134,15 @@ class ChainStore:
             raise CheckpointError(
                 f"{self.folder} is damaged: a piece is too short. Delete it to start this chain anew."
             )
-        self.pieces, self.n_sweeps, self.n_kept = position["pieces"], position["n_sweeps"], position["n_kept"]
+        trace.stopped_by = position["stopped_by"]
+        self._remember(position)
         last = {name: values[-1] for name, values in trace.scalars.items()}
         return Visit(self.chain, position["state"], last, trace, self.n_sweeps, self.n_kept, position["generator"])
+
+    def _remember(self, position: dict[str, Any]) -> None:
+        """Know what is on disk without reading it."""
+        self.pieces, self.stopped_by = position["pieces"], position["stopped_by"]
+        self.n_sweeps, self.n_kept = position["n_sweeps"], position["n_kept"]
 
     def _gain(self, visit: Visit) -> dict[str, Any]:
         """Return the part of a trace that is not on disk yet."""
@@ -169,7 +181,7 @@ class Checkpointer(Recorder):
         self._write(visit)
 
     def _write(self, visit: Visit) -> None:
-        if visit.n_sweeps == self.store.n_sweeps:
+        if self.store.has(visit):
             return
         try:
             self.store.write(visit)

@@ -108,7 +108,7 @@ class Chain:
         with self.run.taking_part(self.number, trace):
             try:
                 while True:
-                    trace.stopped_by = _show(recorders, visit)
+                    trace.stopped_by = _show(recorders, visit) or self._stopped_before(trace)
                     yield visit
                     if self._is_over(visit):
                         break
@@ -155,6 +155,10 @@ class Chain:
                 trace.kept.append(self.recording.keep(state))
             yield Visit(self.number, state, scalars, trace, trace.n_sweeps, len(trace.kept), capture(rng))
             started = perf_counter()
+
+    def _stopped_before(self, trace: Trace) -> str | None:
+        """Return who stopped the chain in the run that is resumed, if that recorder is still there."""
+        return trace.stopped_by if trace.stopped_by in {type(r).__name__ for r in self.recorders} else None
 
     def _is_over(self, visit: Visit) -> bool:
         return visit.n_sweeps >= self.n_sweeps or visit.trace.stopped_by is not None or self.run.is_stopped

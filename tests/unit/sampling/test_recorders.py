@@ -128,7 +128,7 @@ def test_chains_that_agree_stop_together_and_the_same_way_every_time():
 
 
 def test_chains_on_threads_stop_when_they_agree():
-    traces = run_walks(recorders=[agreeing()], n_sweeps=3000, n_burn=10, n_jobs=3)
+    traces = run_walks(recorders=[agreeing()], n_sweeps=50_000, n_burn=10, n_jobs=3)
     assert all(trace.stopped_by == "StopWhenChainsAgree" for trace in traces)
 
 
