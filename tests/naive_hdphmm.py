@@ -34,7 +34,7 @@ def draw_prior(rng, base):
         "weights": weights,
         "transition": transition,
         "initial": initial,
-        "paths": np.array(paths, dtype=np.int64),
+        "path": np.array(paths, dtype=np.int64),
         "means": np.array([mean for mean, _ in emissions]),
         "covariances": np.array([covariance for _, covariance in emissions]),
     }
@@ -58,29 +58,29 @@ def dirichlet(rng, parameters):
     return probs / probs.sum()
 
 
-def draw_steps(rng, paths, means, covariances):
+def draw_steps(rng, path, means, covariances):
     """Draw the steps of all series given their states."""
-    roots = np.linalg.cholesky(covariances)[paths]
-    return means[paths] + np.einsum("tde,te->td", roots, rng.standard_normal((len(paths), means.shape[1])))
+    roots = np.linalg.cholesky(covariances)[path]
+    return means[path] + np.einsum("tde,te->td", roots, rng.standard_normal((len(path), means.shape[1])))
 
 
-def count_switches(paths, lengths=LENGTHS):
+def count_switches(path, lengths=LENGTHS):
     """Count steps to another state within a series."""
-    parts = np.split(paths, np.cumsum(lengths)[:-1])
+    parts = np.split(path, np.cumsum(lengths)[:-1])
     return sum(int((part[1:] != part[:-1]).sum()) for part in parts)
 
 
-def sequential_log_prior(paths, lengths, weights, concentration, self_share, initial_concentration):
-    """Log probability of paths with transitions integrated out, by predicting one step after the other."""
+def sequential_log_prior(path, lengths, weights, concentration, self_share, initial_concentration):
+    """Log probability of a path with transitions integrated out, by predicting one step after the other."""
     n_states, total = len(weights), 0.0
     counts, first, place = np.zeros((n_states, n_states)), np.zeros(n_states), 0
     for length in lengths:
         for t in range(length):
-            k = paths[place + t]
+            k = path[place + t]
             if t == 0:
                 seen, parameters = first, initial_concentration * weights
             else:
-                j = paths[place + t - 1]
+                j = path[place + t - 1]
                 seen = counts[j]
                 parameters = concentration * ((1 - self_share) * weights + self_share * np.eye(n_states)[j])
             total += math.log((parameters[k] + seen[k]) / (parameters.sum() + seen.sum()))

@@ -40,7 +40,7 @@ def make_model(steps):
 
 def statistics(state, steps):
     """Numbers that do not depend on how states are named."""
-    paths, staying = state.paths, np.diagonal(state.transition)
+    paths, staying = state.path, np.diagonal(state.transition)
     switches, together = naive.count_switches(paths), paths[0] == paths[6]
     return [
         state.mass,
@@ -66,7 +66,7 @@ def statistics(state, steps):
 def draw_from_prior(rng):
     """Draw a model and a state."""
     state = hdphmm.ChainState(**naive.draw_prior(rng, BASE))
-    return make_model(naive.draw_steps(rng, state.paths, state.means, state.covariances)), state
+    return make_model(naive.draw_steps(rng, state.path, state.means, state.covariances)), state
 
 
 @cache
@@ -85,7 +85,7 @@ def largest_z(sweep, n_draws, seed):
         for move in sweep.values():
             state, _ = move(rng, model, state)
         draws.append(statistics(state, model.sequences.steps))
-        model = make_model(naive.draw_steps(rng, state.paths, state.means, state.covariances))
+        model = make_model(naive.draw_steps(rng, state.path, state.means, state.covariances))
     return z_scores(draws, *prior_means(n_draws)).max()
 
 
@@ -117,7 +117,7 @@ def mass_by_states_chosen(rng, model, state):
 
 def concentration_with_first_states(rng, model, state):
     """Lets the first states enter as if they had the concentration of a row."""
-    first = moves.sample_tables(rng, model.count_starts(state.paths), model.initial_concentration * state.weights)
+    first = moves.sample_tables(rng, model.count_starts(state.path), model.initial_concentration * state.weights)
     tables = state.tables
     n_left = np.append(tables.n_left, model.sequences.n_series)
     tables = tables._replace(n_left=n_left, n_tables=tables.n_tables + int(first.sum()))
@@ -149,14 +149,14 @@ def tables_without_overrides(rng, model, state):
 
 def overrides_by_state(rng, model, state, tables):
     """Overrides, put down to states in proportion to how often these are kept."""
-    stays = model.count_transitions(state.paths).diagonal()
+    stays = model.count_transitions(state.path).diagonal()
     return rng.multinomial(tables.n_overrides, stays / stays.sum()) if tables.n_overrides else 0
 
 
 def tables_with_first_states_twice(rng, model, state):
     """Lets every first state count once more."""
     moved, info = hdphmm.resample_tables(rng, model, state)
-    n_considered = moved.tables.n_considered + model.count_starts(state.paths)
+    n_considered = moved.tables.n_considered + model.count_starts(state.path)
     return replace(moved, tables=moved.tables._replace(n_considered=n_considered)), info
 
 
@@ -174,11 +174,9 @@ def transitions_without_stickiness(rng, model, state):
 
 def emissions_of_all_steps(rng, model, state):
     """Lets every state learn from every step."""
-    moved, info = hdphmm.resample_emissions(rng, model, replace(state, paths=np.zeros_like(state.paths)))
+    moved, info = hdphmm.resample_emissions(rng, model, replace(state, path=np.zeros_like(state.path)))
     first = partial(np.repeat, repeats=model.n_states, axis=0)
-    return replace(
-        moved, paths=state.paths, means=first(moved.means[:1]), covariances=first(moved.covariances[:1])
-    ), info
+    return replace(moved, path=state.path, means=first(moved.means[:1]), covariances=first(moved.covariances[:1])), info
 
 
 BROKEN_MOVES = {

@@ -17,6 +17,7 @@ from homothety.models import hdphmm
 from homothety.models.hdphmm import moves
 from homothety.models.hdphmm.recording import RECORDING
 from homothety.sampling import iterate
+from homothety.sampling.codec import from_bytes, to_bytes
 from homothety.sequences import check_sequences
 from naive_crp import z_scores
 
@@ -132,33 +133,33 @@ def test_transitions_are_counted_within_series():
     model = make_model()
     state = make_state(model)
     counts, first = np.zeros((5, 5)), np.zeros(5)
-    for path in model.sequences.split(state.paths):
+    for path in model.sequences.split(state.path):
         first[path[0]] += 1
         for j, k in pairwise(path):
             counts[j, k] += 1
-    np.testing.assert_array_equal(model.count_transitions(state.paths), counts)
-    np.testing.assert_array_equal(model.count_starts(state.paths), first)
+    np.testing.assert_array_equal(model.count_transitions(state.path), counts)
+    np.testing.assert_array_equal(model.count_starts(state.path), first)
 
 
 @pytest.mark.parametrize("self_share", [0.0, 0.4, 0.99])
 def test_path_prior_equals_its_sequential_twin(rng, self_share):
     model = make_model(initial_concentration=0.7)
     state = replace(make_state(model), weights=rng.dirichlet(np.ones(5)), concentration=2.5, self_share=self_share)
-    expected = naive.sequential_log_prior(state.paths, model.sequences.lengths, state.weights, 2.5, self_share, 0.7)
+    expected = naive.sequential_log_prior(state.path, model.sequences.lengths, state.weights, 2.5, self_share, 0.7)
     assert hdphmm.log_path_prior(model, state) == pytest.approx(expected, rel=1e-10)
 
 
 def test_likelihood_and_joint():
     model = make_model()
     state = make_state(model)
-    parts = [model.base.log_marginal(model.sequences.steps[state.paths == k]) for k in range(5)]
+    parts = [model.base.log_marginal(model.sequences.steps[state.path == k]) for k in range(5)]
     assert hdphmm.log_likelihood(model, state) == pytest.approx(sum(parts))
     joint = hdphmm.log_path_prior(model, state) + sum(parts)
     assert hdphmm.log_joint(model, state) == pytest.approx(joint)
     scalars = RECORDING.scalars(model, state, {})
     assert scalars["log_joint"] == pytest.approx(joint)
     assert scalars["n_states"] == state.n_used == 5
-    assert RECORDING.keep(state) is state.paths
+    np.testing.assert_array_equal(RECORDING.keep(state).expand(), state.path)
 
 
 def test_weights_that_vanish_leave_a_density():
@@ -180,16 +181,29 @@ def test_two_plain_states_are_found():
     states = run(model, 150)
     truth = np.concatenate([np.arange(n) // 8 % 2 for n in (80, 60, 70)])
     best = max(states[50:], key=lambda state: hdphmm.log_joint(model, state))
-    assert {len(np.unique(best.paths[truth == k])) for k in (0, 1)} == {1}
+    assert {len(np.unique(best.path[truth == k])) for k in (0, 1)} == {1}
     assert best.n_used == 2
 
 
 def test_same_seed_same_chain():
     one, other = (run(make_model(), 5)[-1] for _ in range(2))
-    np.testing.assert_array_equal(one.paths, other.paths)
+    np.testing.assert_array_equal(one.path, other.path)
     np.testing.assert_array_equal(one.covariances, other.covariances)
     assert (one.mass, one.concentration, one.self_share) == (other.mass, other.concentration, other.self_share)
     assert one.step == 5
+
+
+def test_stored_state_goes_on_bit_for_bit():
+    model = make_model()
+    states = run(model, 3)
+    rng, other = (np.random.default_rng(8) for _ in range(2))
+    restored = from_bytes(to_bytes(states[-1]))
+    one, _ = next(iterate(rng, model, states[-1], hdphmm.default_sweep()))
+    two, _ = next(iterate(other, model, restored, hdphmm.default_sweep()))
+    np.testing.assert_array_equal(one.path, two.path)
+    np.testing.assert_array_equal(one.transition, two.transition)
+    np.testing.assert_array_equal(one.covariances, two.covariances)
+    assert (one.mass, one.step) == (two.mass, 4)
 
 
 def test_sweep_leaves_a_whole_state():
@@ -199,7 +213,7 @@ def test_sweep_leaves_a_whole_state():
         assert state.tables is None
         np.testing.assert_allclose(state.transition.sum(axis=1), 1.0)
         np.testing.assert_allclose([state.initial.sum(), state.weights.sum()], 1.0)
-        assert not state.paths.flags.writeable
+        assert not state.path.flags.writeable
         assert not state.transition.flags.writeable
 
 
@@ -220,26 +234,26 @@ def test_move_that_needs_what_was_integrated_out_fails(skipped, missing):
         list(islice(chain, 2))
 
 
-def test_given_paths_are_kept():
+def test_given_path_is_kept():
     model = make_model()
-    paths = np.arange(model.sequences.n_steps) % 3
-    state = hdphmm.init_state(np.random.default_rng(0), model, paths)
-    np.testing.assert_array_equal(state.paths, paths)
-    paths[0] = 1
-    assert state.paths[0] == 0
+    path = np.arange(model.sequences.n_steps) % 3
+    state = hdphmm.init_state(np.random.default_rng(0), model, path)
+    np.testing.assert_array_equal(state.path, path)
+    path[0] = 1
+    assert state.path[0] == 0
 
 
 def test_first_state_cuts_series_into_blocks():
     model = make_model(n_states=5, lengths=(30, 12, 25))
-    for path in model.sequences.split(make_state(model).paths):
+    for path in model.sequences.split(make_state(model).path):
         assert (np.diff(path) != 0).sum() == 4
         assert len(np.unique(path)) == 5
 
 
 BAD_STATES = [
-    (np.zeros(3), r"paths has shape \(3,\), needed \(67,\)"),
-    (np.full(67, 5), "paths has states from 5 to 5, needed 0 to 4"),
-    (np.full(67, -1), "paths has states from -1 to -1"),
+    (np.zeros(3), r"path has shape \(3,\), needed \(67,\)"),
+    (np.full(67, 5), "path has states from 5 to 5, needed 0 to 4"),
+    (np.full(67, -1), "path has states from -1 to -1"),
 ]
 
 

@@ -70,16 +70,16 @@ class Model:
         if not (np.isfinite(self.initial_concentration) and self.initial_concentration > 0):
             raise InputError(f"initial_concentration is {self.initial_concentration}, needed a positive number.")
 
-    def count_transitions(self, paths: IntArray) -> IntArray:
-        """Return how often paths (n_steps,) go from one state to another, (n_states, n_states)."""
-        within = np.ones(len(paths) - 1, dtype=bool)
+    def count_transitions(self, path: IntArray) -> IntArray:
+        """Return how often a path (n_steps,) goes from one state to another, (n_states, n_states)."""
+        within = np.ones(len(path) - 1, dtype=bool)
         within[self.sequences.starts[1:-1] - 1] = False
-        cells = paths[:-1][within] * self.n_states + paths[1:][within]
+        cells = path[:-1][within] * self.n_states + path[1:][within]
         return np.bincount(cells, minlength=self.n_states**2).reshape(self.n_states, self.n_states)
 
-    def count_starts(self, paths: IntArray) -> IntArray:
+    def count_starts(self, path: IntArray) -> IntArray:
         """Return how many series begin in each state, (n_states,)."""
-        return np.bincount(paths[self.sequences.starts[:-1]], minlength=self.n_states)
+        return np.bincount(path[self.sequences.starts[:-1]], minlength=self.n_states)
 
 
 def transition_parameters(state: ChainState, weights: FloatArray) -> FloatArray:
@@ -91,8 +91,8 @@ def transition_parameters(state: ChainState, weights: FloatArray) -> FloatArray:
 def log_path_prior(model: Model, state: ChainState) -> float:
     """Log probability of the paths given weights and concentrations, transitions integrated out."""
     weights = state.needed("weights")
-    rows = log_polya(model.count_transitions(state.paths), transition_parameters(state, weights))
-    first = log_polya(model.count_starts(state.paths), model.initial_concentration * weights)
+    rows = log_polya(model.count_transitions(state.path), transition_parameters(state, weights))
+    first = log_polya(model.count_starts(state.path), model.initial_concentration * weights)
     return float(rows.sum() + first)
 
 
@@ -105,8 +105,8 @@ def log_polya(counts: IntArray, parameters: FloatArray) -> FloatArray:
 
 def log_likelihood(model: Model, state: ChainState) -> float:
     """Log density of the series given the paths, emissions integrated out."""
-    steps, paths = model.sequences.steps, state.paths
-    return float(sum(model.base.log_marginal(steps[paths == k]) for k in np.unique(paths)))
+    steps, path = model.sequences.steps, state.path
+    return float(sum(model.base.log_marginal(steps[path == k]) for k in np.unique(path)))
 
 
 def log_joint(model: Model, state: ChainState) -> float:

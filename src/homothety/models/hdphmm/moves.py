@@ -52,14 +52,14 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     offsets, likelihood, filtered = np.empty(len(evidence)), np.empty_like(evidence), np.empty_like(evidence)
     _kernels.scale_evidence(evidence, offsets, likelihood)
     states, cumulative = np.arange(model.n_states), np.empty(model.n_states)
-    paths, log_likelihood = np.empty(len(evidence), dtype=np.int64), 0.0
+    path, log_likelihood = np.empty(len(evidence), dtype=np.int64), 0.0
     for a, b in pairwise(model.sequences.starts.tolist()):
         log_likelihood += _kernels.filter_forward(
             evidence[a:b], offsets[a:b], likelihood[a:b], states, initial, transition, filtered[a:b]
         )
-        _kernels.draw_path(rng, transition, states, filtered[a:b], cumulative, paths[a:b])
-    info = PathsInfo(int((paths != state.paths).sum()), log_likelihood)
-    return replace(state, paths=paths, tables=None), info
+        _kernels.draw_path(rng, transition, states, filtered[a:b], cumulative, path[a:b])
+    info = PathsInfo(int((path != state.path).sum()), log_likelihood)
+    return replace(state, path=path, tables=None), info
 
 
 def resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
@@ -67,9 +67,9 @@ def resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
 
     Transitions are integrated out; first states have a restaurant of their own, without stickiness.
     """
-    weights, counts = state.needed("weights"), model.count_transitions(state.paths)
+    weights, counts = state.needed("weights"), model.count_transitions(state.path)
     tables = sample_tables(rng, counts, transition_parameters(state, weights))
-    first = sample_tables(rng, model.count_starts(state.paths), model.initial_concentration * weights)
+    first = sample_tables(rng, model.count_starts(state.path), model.initial_concentration * weights)
     staying = np.diagonal(tables)
     # A table of those who stay chose its state by the weights with odds (1 - share) * weight to share.
     by_weight = (1 - state.self_share) * weights
@@ -121,15 +121,15 @@ def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[C
 def resample_transitions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
     """Redraw initial and transition probabilities given paths and weights."""
     weights = state.needed("weights")
-    rows = transition_parameters(state, weights) + model.count_transitions(state.paths)
-    first = model.initial_concentration * weights + model.count_starts(state.paths)
+    rows = transition_parameters(state, weights) + model.count_transitions(state.path)
+    first = model.initial_concentration * weights + model.count_starts(state.path)
     drawn = replace(state, transition=sample_dirichlet(rng, rows), initial=sample_dirichlet(rng, first))
     return drawn, ExactDraw()
 
 
 def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
     """Redraw mean and covariance of every state given its steps; a state without steps draws from the prior."""
-    means, covariances = sample_gaussians(rng, model.base, model.sequences.steps, state.paths, model.n_states)
+    means, covariances = sample_gaussians(rng, model.base, model.sequences.steps, state.path, model.n_states)
     return replace(state, means=means, covariances=covariances), ExactDraw()
 
 
@@ -186,13 +186,13 @@ def sample_concentration(
 
 
 def sample_gaussians(
-    rng: Generator, base: NIW, steps: FloatArray, paths: IntArray, n_states: int
+    rng: Generator, base: NIW, steps: FloatArray, path: IntArray, n_states: int
 ) -> tuple[FloatArray, FloatArray]:
     """Draw means (n_states, n_dims) and covariances (n_states, n_dims, n_dims) from their posteriors (Eq. 34).
 
     What `NIW.posterior` and `NIW.sample` do, for all states at once.
     """
-    sizes, totals, scatters = sum_by_state(steps - base.mean, paths, n_states)
+    sizes, totals, scatters = sum_by_state(steps - base.mean, path, n_states)
     strengths, n_dims = base.mean_strength + sizes, base.n_dims
     shifts = totals / strengths[:, None]
     roots = np.linalg.cholesky(base.scale + scatters - totals[:, :, None] * shifts[:, None, :])
@@ -204,10 +204,10 @@ def sample_gaussians(
     return base.mean + shifts + noise / np.sqrt(strengths)[:, None], spreads @ spreads.swapaxes(1, 2)
 
 
-def sum_by_state(centred: FloatArray, paths: IntArray, n_states: int) -> tuple[IntArray, FloatArray, FloatArray]:
+def sum_by_state(centred: FloatArray, path: IntArray, n_states: int) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return number (n_states,), sum (n_states, n_dims) and sum of outer squares of the steps of every state."""
     n_dims = centred.shape[1]
-    order, sizes = np.argsort(paths, kind="stable"), np.bincount(paths, minlength=n_states)
+    order, sizes = np.argsort(path, kind="stable"), np.bincount(path, minlength=n_states)
     totals, scatters = np.zeros((n_states, n_dims)), np.zeros((n_states, n_dims, n_dims))
     for k, members in enumerate(np.split(centred[order], np.cumsum(sizes)[:-1])):
         totals[k] = members.sum(axis=0)

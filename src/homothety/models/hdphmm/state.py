@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.errors import InputError
+from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from homothety.models.hdphmm.model import Model
 
 
+@storable
 class Tables(NamedTuple):
     """What is left of the restaurants whose customers are transitions, once weights are to be drawn."""
 
@@ -26,6 +28,7 @@ class Tables(NamedTuple):
     n_considered: IntArray  # (n_states,) tables that chose each state by its weight, first states among them
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class ChainState:
     """One point of the chain. Arrays are read-only.
@@ -35,8 +38,8 @@ class ChainState:
 
     Parameters
     ----------
-    paths : ndarray of shape (n_steps,)
-        State of every step, series one after the other.
+    path : ndarray of int, shape (n_steps,)
+        State of every step, all series one after the other.
     mass : float
         How many states share the weight.
     concentration : float
@@ -56,7 +59,7 @@ class ChainState:
         Number of sweeps behind this state.
     """
 
-    paths: IntArray
+    path: IntArray
     mass: float
     concentration: float
     self_share: float
@@ -77,7 +80,7 @@ class ChainState:
     @property
     def n_used(self) -> int:
         """Number of states that some step is in."""
-        return len(np.unique(self.paths))
+        return len(np.unique(self.path))
 
     @property
     def transition_concentration(self) -> float:
@@ -97,14 +100,14 @@ class ChainState:
         return value
 
 
-def init_state(rng: Generator, model: Model, paths: ArrayLike | None = None) -> ChainState:
-    """Return a state with the given paths (n_steps,), by default every series cut into equal blocks in random order.
+def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> ChainState:
+    """Return a state with the given path (n_steps,), by default every series cut into equal blocks in random order.
 
-    Concentrations are at their prior means and weights equal; transitions and emissions are drawn given the paths.
+    Concentrations are at their prior means and weights equal; transitions and emissions are drawn given the path.
     """
     from homothety.models.hdphmm.moves import resample_emissions, resample_transitions
 
-    labels = _block_paths(rng, model) if paths is None else np.array(paths, dtype=np.int64)
+    labels = _block_path(rng, model) if path is None else np.array(path, dtype=np.int64)
     staying, leaving = model.self_share_prior
     state = ChainState(
         labels,
@@ -118,19 +121,19 @@ def init_state(rng: Generator, model: Model, paths: ArrayLike | None = None) -> 
     return replace(resample_emissions(rng, model, state)[0], step=0)
 
 
-def _block_paths(rng: Generator, model: Model) -> IntArray:
+def _block_path(rng: Generator, model: Model) -> IntArray:
     """Cut every series into as many equal blocks as there are states, and give them states in random order."""
     blocks = [np.arange(length) * model.n_states // length for length in model.sequences.lengths]
     return np.concatenate([rng.permutation(model.n_states)[block] for block in blocks])
 
 
 def check_state(model: Model, state: ChainState) -> None:
-    """Raise if the paths are not states of the model, one per step, or a concentration is out of range."""
-    if state.paths.shape != (model.sequences.n_steps,):
-        raise InputError(f"paths has shape {state.paths.shape}, needed ({model.sequences.n_steps},), one per step.")
-    if state.paths.min() < 0 or state.paths.max() >= model.n_states:
+    """Raise if the path is not of states of the model, one per step, or a concentration is out of range."""
+    if state.path.shape != (model.sequences.n_steps,):
+        raise InputError(f"path has shape {state.path.shape}, needed ({model.sequences.n_steps},), one per step.")
+    if state.path.min() < 0 or state.path.max() >= model.n_states:
         raise InputError(
-            f"paths has states from {state.paths.min()} to {state.paths.max()}, needed 0 to {model.n_states - 1}. "
+            f"path has states from {state.path.min()} to {state.path.max()}, needed 0 to {model.n_states - 1}. "
             "Renumber them or raise n_states."
         )
     if not (state.mass > 0 and state.concentration > 0 and 0 <= state.self_share <= 1):

@@ -173,9 +173,6 @@ def filter_forward(
     return log_scale + np.log(total)
 
 
-filter_log_likelihood = filter_forward  # the same loop: given two rows, it keeps nothing
-
-
 @jit
 def draw_path(
     rng: Generator,

@@ -76,7 +76,7 @@ def log_likelihood(
     from homothety.models.hmm import _kernels
 
     chain = _check_chain(log_evidence, initial, transition, states)
-    return float(_kernels.filter_log_likelihood(*chain, np.empty((2, len(chain.states)))))
+    return float(_kernels.filter_forward(*chain, np.empty((2, len(chain.states)))))
 
 
 def filtered_probs(
