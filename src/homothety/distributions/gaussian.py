@@ -11,6 +11,8 @@ from homothety.errors import NotSPDError
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray
 
+BLOCK = 2048  # points worked on together: they stay in the cache, and products too small for threads to get in the way
+
 
 def gaussian_log_density(points: FloatArray, means: FloatArray, covariances: FloatArray) -> FloatArray:
     """Log density of every point under every Gaussian.
@@ -34,15 +36,27 @@ def gaussian_log_density(points: FloatArray, means: FloatArray, covariances: Flo
     True
     """
     roots = cholesky_factors(covariances)
-    # One product of matrices per Gaussian: the inverse of a triangle is cheap, a triangular solve per point is not.
-    whitenings = np.linalg.inv(roots).swapaxes(-1, -2)
-    n_dims = points.shape[1]
+    # The inverse of a triangle is cheap, a triangular solve per point is not.
+    whiteners, n_dims = np.asarray(np.linalg.inv(roots), dtype=np.float64), points.shape[1]
     constants = -np.log(np.diagonal(roots, axis1=-2, axis2=-1)).sum(axis=-1) - n_dims / 2 * np.log(2 * np.pi)
     log_density = np.empty((len(points), len(means)))
-    for k, (mean, whitening) in enumerate(zip(means, whitenings, strict=True)):
-        whitened = (points - mean) @ whitening
-        log_density[:, k] = constants[k] - 0.5 * np.einsum("nd,nd->n", whitened, whitened)
+    for start in range(0, len(points), BLOCK):
+        block = slice(start, start + BLOCK)
+        distances = squared_distances(points[block], means, whiteners)
+        log_density[block] = (constants[:, None] - 0.5 * distances).T
     return log_density
+
+
+def squared_distances(points: FloatArray, means: FloatArray, whiteners: FloatArray) -> FloatArray:
+    """Squared Mahalanobis distances of every point from every mean, (n_gaussians, n_points).
+
+    Points are laid out by dimension: with few dimensions, that is what makes rows long enough to be worth a vector.
+    """
+    columns, distances = np.ascontiguousarray(points.T), np.empty((len(means), len(points)))
+    for mean, whitener, row in zip(means, whiteners, distances, strict=True):
+        whitened = whitener @ (columns - mean[:, None])
+        np.einsum("dn,dn->n", whitened, whitened, out=row)
+    return distances
 
 
 def cholesky_factors(covariances: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from homothety.distributions.gaussian import gaussian_log_density
+from homothety.distributions.gaussian import BLOCK, gaussian_log_density
 from homothety.errors import NotSPDError
 
 
@@ -24,6 +24,13 @@ def test_densities_are_those_of_scipy(rng, n_gaussians, n_dims):
     expected = [multivariate_normal(m, c).logpdf(points) for m, c in zip(means, covariances, strict=True)]
     np.testing.assert_allclose(found, np.transpose(expected), rtol=1e-10)
     assert found.flags.c_contiguous
+
+
+def test_points_of_several_blocks_are_all_there(rng):
+    points, (means, covariances) = rng.normal(size=(2 * BLOCK + 3, 2)), random_gaussians(rng, 2, 2)
+    found = gaussian_log_density(points, means, covariances)
+    expected = [multivariate_normal(m, c).logpdf(points) for m, c in zip(means, covariances, strict=True)]
+    np.testing.assert_allclose(found, np.transpose(expected), rtol=1e-10)
 
 
 def test_digits_survive_a_mean_far_from_the_origin(rng):
