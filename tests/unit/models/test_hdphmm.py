@@ -12,8 +12,9 @@ from scipy.stats import beta, gamma
 import naive_hdphmm as naive
 from homothety.distributions import NIW
 from homothety.distributions.dirichlet import sample_dirichlet
+from homothety.distributions.gaussian import gaussian_log_density
 from homothety.errors import InputError
-from homothety.models import hdphmm
+from homothety.models import hdphmm, hmm
 from homothety.models.hdphmm import moves
 from homothety.models.hdphmm.recording import RECORDING
 from homothety.sampling import iterate
@@ -114,6 +115,20 @@ def test_gaussians_follow_the_posteriors_of_their_states(rng):
         assert z_scores([means[k] for means, _ in draws], posterior.mean).max() < MAX_Z
         precisions = [np.linalg.inv(covariances[k]).ravel() for _, covariances in draws]
         assert z_scores(precisions, posterior.dof * np.linalg.inv(posterior.scale).ravel()).max() < MAX_Z
+
+
+def test_paths_are_those_of_the_messages():
+    model = make_model()
+    state = make_state(model)
+    moved, info = hdphmm.resample_paths(np.random.default_rng(3), model, state)
+    rng, log_likelihood = np.random.default_rng(3), 0.0
+    for series, path in zip(model.sequences, model.sequences.split(moved.path), strict=True):
+        evidence = gaussian_log_density(series, state.means, state.covariances)
+        expected, _ = hmm.sample_path(rng, evidence, state.initial, state.transition)
+        np.testing.assert_array_equal(path, expected)
+        log_likelihood += hmm.log_likelihood(evidence, state.initial, state.transition)
+    assert info.log_likelihood == pytest.approx(log_likelihood)
+    assert info.n_changed == (moved.path != state.path).sum() > 0
 
 
 def test_sums_by_state(rng):

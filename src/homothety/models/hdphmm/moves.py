@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -45,20 +44,15 @@ class ExactDraw(NamedTuple):
 
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
     """Redraw every path given transitions and emissions: forward filtering, backward sampling."""
-    from homothety.models.hmm import _kernels
-
     initial, transition = state.needed("initial"), state.needed("transition")
-    evidence = gaussian_log_density(model.sequences.steps, state.needed("means"), state.needed("covariances"))
-    offsets, likelihood, filtered = np.empty(len(evidence)), np.empty_like(evidence), np.empty_like(evidence)
-    _kernels.scale_evidence(evidence, offsets, likelihood)
-    states, cumulative = np.arange(model.n_states), np.empty(model.n_states)
-    path, log_likelihood = np.empty(len(evidence), dtype=np.int64), 0.0
-    for a, b in pairwise(model.sequences.starts.tolist()):
-        log_likelihood += _kernels.filter_forward(
-            evidence[a:b], offsets[a:b], likelihood[a:b], states, initial, transition, filtered[a:b]
-        )
-        _kernels.draw_path(rng, transition, states, filtered[a:b], cumulative, path[a:b])
-    info = PathsInfo(int((path != state.path).sum()), log_likelihood)
+    means, covariances = state.needed("means"), state.needed("covariances")
+    # One series at a time: its messages fit the cache, those of all series would not.
+    draws = [
+        draw_path(rng, gaussian_log_density(series, means, covariances), initial, transition)
+        for series in model.sequences
+    ]
+    path = np.concatenate([drawn for drawn, _ in draws])
+    info = PathsInfo(int((path != state.path).sum()), sum(log_likelihood for _, log_likelihood in draws))
     return replace(state, path=path, tables=None), info
 
 
@@ -147,6 +141,24 @@ def default_sweep() -> dict[str, Move]:
 
 
 # --- draws the moves are made of -------------------------------------------------------------------------------------
+
+
+def draw_path(
+    rng: Generator, evidence: FloatArray, initial: FloatArray, transition: FloatArray
+) -> tuple[IntArray, float]:
+    """Draw a path from its posterior and return it (n_steps,) with the log-likelihood of the series.
+
+    What `hmm.sample_path` does, without its checks: probabilities that were just drawn need none.
+    """
+    from homothety.models.hmm import _kernels
+
+    n_steps, n_states = evidence.shape
+    offsets, likelihood, filtered = np.empty(n_steps), np.empty_like(evidence), np.empty_like(evidence)
+    states, path = np.arange(n_states), np.empty(n_steps, dtype=np.int64)
+    _kernels.scale_evidence(evidence, offsets, likelihood)
+    log_likelihood = _kernels.filter_forward(evidence, offsets, likelihood, states, initial, transition, filtered)
+    _kernels.draw_path(rng, transition, states, filtered, np.empty(n_states), path)
+    return path, float(log_likelihood)
 
 
 def sample_tables(rng: Generator, n_customers: IntArray, concentrations: FloatArray) -> IntArray:
