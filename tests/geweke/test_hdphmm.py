@@ -20,7 +20,7 @@ from homothety.sequences import Sequences
 from naive_crp import mean_and_error, z_scores
 
 MAX_Z = 4.0  # standard errors a mean may be off; there are seventeen means
-N_DRAWS = 5_000
+N_DRAWS = 4_000
 STARTS = np.cumsum([0, *naive.LENGTHS])
 
 # Enough degrees of freedom for the squares that are compared to have a variance.
@@ -201,4 +201,4 @@ def test_broken_sweep_is_caught(fault):
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", MORE_BROKEN_MOVES)
 def test_broken_sweep_is_caught_at_length(fault):
-    assert largest_z(hdphmm.default_sweep() | MORE_BROKEN_MOVES[fault], 4 * N_DRAWS, seed=1) > 1.5 * MAX_Z
+    assert largest_z(hdphmm.default_sweep() | MORE_BROKEN_MOVES[fault], 20_000, seed=1) > 1.5 * MAX_Z

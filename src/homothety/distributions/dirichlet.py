@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray
 
-LEAST_PROBABILITY = 1e-300  # a draw of exactly zero would rule an event out for good
+# A draw of exactly zero would rule an event out for good. Much smaller ones are no better: products with them leave the
+# range in which processors are fast.
+LEAST_PROBABILITY = 1e-200
+LEAST_PARAMETER = 1e-300  # products of small numbers must not make one zero
 
 
 def sample_dirichlet(rng: Generator, parameters: FloatArray) -> FloatArray:
@@ -26,7 +29,7 @@ def sample_dirichlet(rng: Generator, parameters: FloatArray) -> FloatArray:
     Returns
     -------
     probs : ndarray of shape (..., n_outcomes)
-        The last axis sums to one; no entry is below 1e-300.
+        The last axis sums to one; no entry is below 1e-201.
 
     Notes
     -----
@@ -39,7 +42,7 @@ def sample_dirichlet(rng: Generator, parameters: FloatArray) -> FloatArray:
     >>> probs.max(axis=1).tolist(), bool(probs.min() > 0)
     ([1.0, 1.0], True)
     """
-    shapes = np.maximum(parameters, LEAST_PROBABILITY)
+    shapes = np.maximum(parameters, LEAST_PARAMETER)
     # 1 - random() lies in (0, 1]: its logarithm is finite.
     logs = np.log(rng.standard_gamma(shapes + 1)) + np.log1p(-rng.random(shapes.shape)) / shapes
     weights = np.maximum(np.exp(logs - logs.max(axis=-1, keepdims=True)), LEAST_PROBABILITY)

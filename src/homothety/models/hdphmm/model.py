@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln
 
+from homothety.distributions.dirichlet import LEAST_PARAMETER
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from homothety.distributions import NIW
     from homothety.models.hdphmm.state import ChainState
     from homothety.sequences import Sequences
-
-LEAST_PARAMETER = 1e-300  # of a Dirichlet distribution; a product of small numbers must not make it zero
 
 
 @dataclass(frozen=True, eq=False)
