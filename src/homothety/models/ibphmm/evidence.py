@@ -38,6 +38,11 @@ class Evidence:
         """The last column, minus infinity where no feature was born."""
         return self.log.shape[1] - 1
 
+    @property
+    def has_newborn(self) -> bool:
+        """Whether the spare column is in use."""
+        return bool((self.columns == self.spare).any())
+
     def of(self, start: int, stop: int) -> Rows:
         """Return the rows of one series in all three forms."""
         return self.log[start:stop], self.offsets[start:stop], self.likelihood[start:stop]

@@ -56,7 +56,10 @@ class PathsInfo(NamedTuple):
 
 def evidence_of(model: Model, state: ChainState) -> Evidence:
     """Return the evidence under the parameters of a state, worked out unless it is known."""
-    return evaluate(model.z, state.whiteners) if state.evidence is None else state.evidence
+    # Newborn features share one column, known to their own series alone: enough to draw paths, not to go on.
+    if state.evidence is None or state.evidence.has_newborn:
+        return evaluate(model.z, state.whiteners)
+    return state.evidence
 
 
 def resample_shared_features(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
@@ -128,7 +131,8 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     """Draw the path of every series given its features, weights and parameters (section 3)."""
     from homothety.models.ibphmm import _feature_kernels as kernels
 
-    evidence, path, total = evidence_of(model, state), np.empty_like(state.path), 0.0
+    evidence = evaluate(model.z, state.whiteners) if state.evidence is None else state.evidence
+    path, total = np.empty_like(state.path), 0.0
     scratch = kernels.build_scratch(state.n_features, max(stop - start for start, stop in model.bounds))
     for i, (start, stop) in enumerate(model.bounds):
         arguments = (state.active[i], state.weights[i], evidence.columns, *evidence.of(start, stop), scratch)
