@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from homothety.covariance import pairwise_distance, pairwise_similarity
     from homothety.estimators.baselines import CRPMixture, GMMSelection
     from homothety.estimators.embedding import SpectralEmbedding
-    from homothety.estimators.hmm import IBPHMM
+    from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
     from homothety.estimators.similarity import SimilarityMixture
     from homothety.estimators.spcm import SPCMMixture
     from homothety.persistence import load
@@ -24,9 +24,11 @@ __all__ = [
     "IBPHMM",
     "CRPMixture",
     "GMMSelection",
+    "HMMSelection",
     "SPCMMixture",
     "SimilarityMixture",
     "SpectralEmbedding",
+    "StickyHDPHMM",
     "__version__",
     "covariance",
     "datasets",
@@ -40,7 +42,9 @@ __all__ = [
 _HOMES = {
     "CRPMixture": "homothety.estimators.baselines",
     "GMMSelection": "homothety.estimators.baselines",
+    "HMMSelection": "homothety.estimators.hmm",
     "IBPHMM": "homothety.estimators.hmm",
+    "StickyHDPHMM": "homothety.estimators.hmm",
     "SPCMMixture": "homothety.estimators.spcm",
     "SimilarityMixture": "homothety.estimators.similarity",
     "SpectralEmbedding": "homothety.estimators.embedding",

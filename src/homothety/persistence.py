@@ -30,6 +30,8 @@ SAVEABLE = {
     "CRPMixture": "homothety.estimators.baselines",
     "GMMSelection": "homothety.estimators.baselines",
     "IBPHMM": "homothety.estimators.hmm",
+    "StickyHDPHMM": "homothety.estimators.hmm",
+    "HMMSelection": "homothety.estimators.hmm",
     "SpectralEmbedding": "homothety.estimators.embedding",
     "Embedding": "homothety.covariance.embedding",
     "SPCMVariant": "homothety.covariance.variants",

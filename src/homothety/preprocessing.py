@@ -6,13 +6,14 @@ subsampling, centring, scaling.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from homothety.arrays import frozen
+from homothety.decorrelation import decorrelating_stride
 from homothety.errors import InputError
 from homothety.sequences import ROUNDING, Sequences, check_sequences
 
@@ -46,8 +47,10 @@ class Preprocessing:
         Dimensions of the input that are scaled by one common factor. **Coordinates of one vector belong in one
         group**: scaling x, y and z apart changes shapes and turns rotated copies of a movement into something else.
         A quaternion is a group unless it is part of a larger one. Dimensions in no group are scaled each on its own.
-    subsample : int, default=1
-        Keep every so many-th step, from the first on.
+    subsample : int or "auto", default=1
+        Keep every so many-th step, from the first on. "auto" measures how long the recordings go on in one direction
+        and keeps two steps of that time: neighbouring steps of a fast recording are nearly copies, and a model that
+        counts them all finds too many states.
     smooth : int, optional
         Odd window, in steps of the recording, of a Savitzky-Golay filter of order three.
     velocities : {"append", "replace"}, optional
@@ -73,7 +76,7 @@ class Preprocessing:
     centre: Centring | None = "all"
     scale: Scaling | tuple[float, ...] | Sequence[float] | None = None
     groups: Sequence[Sequence[int]] = ()
-    subsample: int = 1
+    subsample: int | Literal["auto"] = 1
     smooth: int | None = None
     velocities: Velocities | None = None
     velocity_dims: Sequence[int] | None = None
@@ -86,7 +89,10 @@ class Preprocessing:
             _check_choice(self.scale, "scale", get_args(Scaling))
         elif self.scale is not None:
             self._set("scale", _check_factors(self.scale))
-        _check_steps(self.subsample, "subsample")
+        if isinstance(self.subsample, str):
+            _check_choice(self.subsample, "subsample", ("auto",))
+        else:
+            _check_steps(self.subsample, "subsample")
         if self.smooth is not None and (_check_steps(self.smooth, "smooth", 3) % 2 == 0):
             raise InputError(f"smooth is {self.smooth}, needed an odd number of steps, so that a window has a middle.")
         self._set("groups", _check_disjoint(self.groups, "groups"))
@@ -115,6 +121,8 @@ class Preprocessing:
         """
         recordings = check_sequences(sequences)
         self._check_dims(recordings.n_dims)
+        if self.subsample == "auto":
+            return self._with_stride(recordings).fit(recordings)
         quaternion_sides = [_mean_rotation(recordings.steps[:, list(dims)]) for dims in self.quaternions]
         series = [self._prepare(one, quaternion_sides) for one in _named(recordings)]
         offset = np.concatenate(series).mean(axis=0) if self.centre == "all" else np.zeros(series[0].shape[1])
@@ -122,6 +130,17 @@ class Preprocessing:
         return FittedPreprocessing(
             self, recordings.n_dims, frozen(offset), frozen(factors), tuple(frozen(side) for side in quaternion_sides)
         )
+
+    @property
+    def stride(self) -> int:
+        """Steps from one that is kept to the next; 1 as long as it is to be measured."""
+        return 1 if isinstance(self.subsample, str) else self.subsample
+
+    def _with_stride(self, recordings: Sequences) -> Preprocessing:
+        """Return the same settings with the stride that suits the recordings, as prepared otherwise."""
+        whole = replace(self, subsample=1)
+        prepared = whole.fit(recordings).transform(recordings)
+        return replace(self, subsample=decorrelating_stride(list(prepared)))
 
     def _prepare(self, named: tuple[str, FloatArray], quaternion_sides: Sequence[FloatArray]) -> FloatArray:
         """Do to one series everything but centring and scaling."""
@@ -134,7 +153,7 @@ class Preprocessing:
                 "Shorten the window or drop the series."
             )
         smoothed = series if self.smooth is None else _savitzky_golay(series, self.smooth)
-        return self._with_velocities(series, smoothed)[:: self.subsample]
+        return self._with_velocities(series, smoothed)[:: self.stride]
 
     def _with_velocities(self, series: FloatArray, smoothed: FloatArray) -> FloatArray:
         """Append velocities to the smoothed series, or put them in the place of its dimensions."""
@@ -310,7 +329,7 @@ class FittedPreprocessing:
         >>> Preprocessing(subsample=3).fit([[[1.0], [3.0]]]).expand([7, 8, 9], 8)
         array([7, 7, 8, 8, 8, 9, 9, 9])
         """
-        array, every = np.asarray(labels), self.settings.subsample
+        array, every = np.asarray(labels), self.settings.stride
         n_kept = -(-n_steps // every)
         if array.ndim == 0 or len(array) != n_kept:
             raise InputError(

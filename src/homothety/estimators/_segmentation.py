@@ -70,7 +70,7 @@ class Segmenter(Saveable, BaseEstimator):
         self
         """
         recordings = check_sequences(X, lengths=lengths)
-        self.preprocessing_ = (self.preprocessing or Preprocessing()).fit(recordings)
+        self.preprocessing_ = (self.preprocessing or Preprocessing(subsample="auto")).fit(recordings)
         prepared = self.preprocessing_.transform(recordings)
         self.names_ = recordings.names
         self.starts_ = recordings.starts
@@ -152,13 +152,29 @@ class Segmenter(Saveable, BaseEstimator):
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
         """Return new series as the fit prepared its own, each with its number of steps."""
         check_is_fitted(self)
-        least = (self.states_.order + 1) * self.preprocessing_.settings.subsample
+        least = (self.states_.order + 1) * self.preprocessing_.settings.stride
         recordings = check_sequences(X, lengths=lengths, min_steps=max(1, least), allow_constant=True)
         prepared = self.preprocessing_.transform(recordings)
         return [(prepared[i], int(n)) for i, n in enumerate(recordings.lengths)]
 
     def _expand(self, values: Any, n_steps: int) -> Any:
         return self.preprocessing_.expand(values, n_steps)
+
+    def _set_paths(self, prepared: Sequences, point: IntArray) -> None:
+        """Report a path through prepared series for every step of the recordings."""
+        self.paths_ = self._split(point[self._steps_of_recordings(prepared, self.states_.order)])
+
+    def _steps_of_recordings(self, prepared: Sequences, order: int) -> IntArray:
+        """Return, for every step of the recordings, the modelled step whose state it has."""
+        where, first = [], 0
+        for n_recorded, n_prepared in zip(np.diff(self.starts_), prepared.lengths, strict=True):
+            modelled = np.maximum(np.arange(n_prepared) - order, 0)
+            where.append(first + self._expand(modelled, int(n_recorded)))
+            first += int(n_prepared) - order
+        return np.concatenate(where)
+
+    def _split(self, flat: Any) -> list[Any]:
+        return [flat[start:stop] for start, stop in zip(self.starts_[:-1], self.starts_[1:], strict=True)]
 
 
 class SampledSegmenter(Segmenter):
@@ -222,15 +238,6 @@ class SampledSegmenter(Segmenter):
             message = f"Interrupted: the answer rests on the {len(kept)} sweeps kept until then."
             warnings.warn(message, ShortChainWarning, stacklevel=6)
 
-    def _steps_of_recordings(self, prepared: Sequences, order: int) -> IntArray:
-        """Return, for every step of the recordings, the modelled step whose state it has."""
-        where, first = [], 0
-        for n_recorded, n_prepared in zip(np.diff(self.starts_), prepared.lengths, strict=True):
-            modelled = np.maximum(np.arange(n_prepared) - order, 0)
-            where.append(first + self._expand(modelled, int(n_recorded)))
-            first += int(n_prepared) - order
-        return np.concatenate(where)
-
     def _report(self, point: IntArray) -> None:
         """Set paths and how sure they are, for every step of the recordings."""
         draws = list(self.draws_)
@@ -242,18 +249,13 @@ class SampledSegmenter(Segmenter):
             -1, 5
         )
 
-    def _split(self, flat: Any) -> list[Any]:
-        return [flat[start:stop] for start, stop in zip(self.starts_[:-1], self.starts_[1:], strict=True)]
-
     @property
     def boundaries_(self) -> list[BoundaryInterval]:
         """Every change of state with an interval that holds 90 % of where the draws have it."""
         check_is_fitted(self)
         return [
-            BoundaryInterval(
-                int(row[0]), int(row[1]), *(None if np.isnan(v) else int(v) for v in row[2:4]), float(row[4])
-            )
-            for row in self.boundary_table_
+            BoundaryInterval(int(series), int(step), _whole(low), _whole(high), float(share))
+            for series, step, low, high, share in self.boundary_table_
         ]
 
     @property
@@ -312,3 +314,8 @@ class SampledSegmenter(Segmenter):
 
 
 LABEL_FREE = ("log_joint", "n_states", "n_segments", "occupancy_entropy")
+
+
+def _whole(value: float) -> int | None:
+    """Return a number of a table as an integer, None where it is missing."""
+    return None if np.isnan(value) else int(value)

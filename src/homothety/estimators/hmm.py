@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from homothety.distributions import NIW
 from homothety.errors import InputError
-from homothety.estimators._segmentation import SampledSegmenter
-from homothety.models import ibphmm
+from homothety.estimators._sampled import seed_sequence
+from homothety.estimators._segmentation import SampledSegmenter, Segmenter
+from homothety.models import hdphmm, ibphmm
 from homothety.models.emissions import Emission
+from homothety.models.hmm.em import select_hmm
+from homothety.models.hmm.states import StateModel
+from homothety.summaries.partitions import relabel_by_size
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +43,8 @@ class IBPHMM(SampledSegmenter):
     order : int, default=1
         Past steps an autoregressive state looks back.
     preprocessing : Preprocessing, optional
-        What to do with the recordings first; centring alone if not given.
+        What to do with the recordings first. If not given, they are centred, and of steps that are nearly copies of
+        each other only some are looked at: ``preprocessing_.settings.stride`` says how many it goes on at a time.
     mean_strength : float, default=1.0
         How many steps the prior mean of a state is worth.
     dof : float, optional
@@ -170,6 +176,146 @@ class IBPHMM(SampledSegmenter):
         if self.start == "shared" or prepared.n_series * self.n_start > MAX_PRIVATE_STATES:
             return {"n_shared": self.n_start, "n_unique": 0}
         return {"n_shared": 0, "n_unique": self.n_start}
+
+
+class StickyHDPHMM(SampledSegmenter):
+    """Segment series into states that all of them share, by a sticky hierarchical Dirichlet process.
+
+    The baseline of the paper: one transition matrix for all series, and at most `max_states` states.
+
+    Parameters
+    ----------
+    max_states : int, default=20
+        Number of states there are, used or not. It should be well above the number in use.
+    preprocessing : Preprocessing, optional
+        As in `IBPHMM`.
+    mean_strength : float, default=0.5
+        How many steps the prior mean of a state is worth.
+    dof, scale
+        As in `IBPHMM`.
+    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
+        As in `IBPHMM`.
+
+    Attributes
+    ----------
+    paths_, n_states_, means_, covariances_, transition_probs_, segments_, boundaries_, trace_, draws_
+        As in `IBPHMM`.
+
+    Examples
+    --------
+    >>> from homothety import StickyHDPHMM
+    >>> from homothety.datasets import make_toy_2d
+    >>> toy = make_toy_2d(random_state=0)
+    >>> StickyHDPHMM(n_chains=1, n_sweeps=60, random_state=0).fit(toy.sequences).n_states_
+    4
+    """
+
+    def __init__(
+        self,
+        *,
+        max_states: int = 20,
+        preprocessing: Preprocessing | None = None,
+        mean_strength: float = 0.5,
+        dof: float | None = None,
+        scale: float = 1.0,
+        n_chains: int = 4,
+        n_sweeps: int = 500,
+        n_burn: int | None = None,
+        point_estimate: PointEstimate = "vi",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        self.max_states = max_states
+        self.preprocessing = preprocessing
+        self.mean_strength = mean_strength
+        self.dof = dof
+        self.scale = scale
+        self.n_chains = n_chains
+        self.n_sweeps = n_sweeps
+        self.n_burn = n_burn
+        self.point_estimate = point_estimate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.checkpoint = checkpoint
+
+    def _segment(self, prepared: Sequences) -> None:
+        emission = make_emission(prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale)
+        base = NIW(emission.coefficients[:, 0], self.mean_strength, emission.scale, emission.dof)
+        model = hdphmm.Model(prepared, base, n_states=self.max_states)
+        self._sample(prepared, model, hdphmm.init_state, hdphmm.default_sweep(), hdphmm.RECORDING, emission)
+
+
+class HMMSelection(Segmenter):
+    """Segment series by a Gaussian hidden Markov model, fitted by EM, whose number of states a criterion chooses.
+
+    Parameters
+    ----------
+    max_states : int, default=15
+        Numbers of states to try, from one.
+    criterion : {"bic", "aic"}, default="bic"
+    n_init : int, default=5
+        Starts for each number of states.
+    preprocessing : Preprocessing, optional
+        As in `IBPHMM`.
+    random_state : int, Generator, SeedSequence or None
+
+    Attributes
+    ----------
+    paths_ : list of ndarray of int, shape (n_steps_i,)
+        Most probable state of every step, numbered by decreasing number of steps.
+    n_states_, means_, covariances_, transition_probs_, segments_
+        As in `IBPHMM`; one fit says nothing of how sure it is.
+    criteria_ : dict of int to float
+        The criterion by number of states.
+
+    Examples
+    --------
+    >>> from homothety import HMMSelection
+    >>> from homothety.datasets import make_toy_2d
+    >>> toy = make_toy_2d(random_state=0)
+    >>> HMMSelection(max_states=6, random_state=0).fit(toy.sequences).n_states_
+    4
+    """
+
+    def __init__(
+        self,
+        *,
+        max_states: int = 15,
+        criterion: Literal["bic", "aic"] = "bic",
+        n_init: int = 5,
+        preprocessing: Preprocessing | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.max_states = max_states
+        self.criterion = criterion
+        self.n_init = n_init
+        self.preprocessing = preprocessing
+        self.random_state = random_state
+
+    def _segment(self, prepared: Sequences) -> None:
+        rng = np.random.default_rng(seed_sequence(self.random_state))
+        chosen = select_hmm(
+            rng,
+            prepared.steps,
+            prepared.starts,
+            range(1, self.max_states + 1),
+            criterion=self.criterion,
+            n_init=self.n_init,
+        )
+        self.criteria_ = {str(number): float(value) for number, value in chosen.criteria.items()}
+        order, path = np.unique(relabel_by_size(chosen.paths), return_index=True)
+        visited, fit = chosen.paths[path[order]], chosen.best
+        transition = fit.transition[np.ix_(visited, visited)]
+        self.states_ = StateModel(
+            fit.initial[visited] / fit.initial[visited].sum(),
+            transition / transition.sum(axis=1, keepdims=True),
+            fit.means[visited][:, :, None],
+            fit.covariances[visited],
+        )
+        self._set_paths(prepared, relabel_by_size(chosen.paths))
 
 
 def make_emission(

@@ -95,7 +95,7 @@ def log_multigamma(x: float, n_dims: int, diagonal: bool) -> float:
 def log_evidence_constant(
     k: int, size: float, factors: FloatArray, dof: float, n_regressors: int, diagonal: bool
 ) -> float:
-    """What the log marginal likelihood takes from a factor: the same of the prior is to be taken away.
+    """Return what the log marginal likelihood takes from a factor, of which the prior's is to be subtracted.
 
     Size counts the steps behind the factor, zero for the prior itself.
     """

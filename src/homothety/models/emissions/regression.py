@@ -98,7 +98,7 @@ class Emission:
     @cached_property
     def prior_factor(self) -> FloatArray:
         """Factor of it, (1, n, n)."""
-        return frozen(np.linalg.cholesky(self.prior_scale)[None])
+        return frozen(np.asarray(np.linalg.cholesky(self.prior_scale), dtype=np.float64)[None])
 
     def augment(self, sequences: Sequences) -> tuple[FloatArray, IntArray]:
         """Return the vectors ``z = (regressors, observation)`` of all steps, and where each series starts.
@@ -106,8 +106,9 @@ class Emission:
         The first `order` steps of a series are regressors only: they are left out.
         """
         augmented = [self._augment_one(series) for series in sequences]
-        starts = np.concatenate([[0], np.cumsum([len(part) for part in augmented])])
-        return frozen(np.ascontiguousarray(np.concatenate(augmented))), frozen(starts.astype(np.int64))
+        starts = np.concatenate([[0], np.cumsum([len(part) for part in augmented])]).astype(np.int64)
+        starts.setflags(write=False)
+        return frozen(np.ascontiguousarray(np.concatenate(augmented))), starts
 
     def _augment_one(self, series: FloatArray) -> FloatArray:
         if self.order == 0:
@@ -118,7 +119,8 @@ class Emission:
 
     def coefficients_of(self, whiteners: FloatArray) -> FloatArray:
         """Return the coefficients, (n_states, n_dims, n_regressors), of parameters as the sampler keeps them."""
-        return -np.linalg.solve(whiteners[:, :, self.n_regressors :], whiteners[:, :, : self.n_regressors])
+        solved = np.linalg.solve(whiteners[:, :, self.n_regressors :], whiteners[:, :, : self.n_regressors])
+        return np.asarray(-solved, dtype=np.float64)
 
     def covariances_of(self, whiteners: FloatArray) -> FloatArray:
         """Return the covariances, (n_states, n_dims, n_dims), of parameters as the sampler keeps them."""

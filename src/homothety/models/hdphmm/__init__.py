@@ -14,9 +14,11 @@ from homothety.models.hdphmm.moves import (
     resample_transitions,
     resample_weights,
 )
+from homothety.models.hdphmm.recording import RECORDING
 from homothety.models.hdphmm.state import ChainState, Tables, check_state, init_state
 
 __all__ = [
+    "RECORDING",
     "ChainState",
     "Model",
     "Tables",

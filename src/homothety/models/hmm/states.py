@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -11,10 +11,14 @@ from homothety.models.emissions.statistics import mean_parameters, statistics_of
 from homothety.models.hmm.messages import log_likelihood, most_likely_path, smoothed_probs
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.emissions import Emission
     from homothety.sequences import Sequences
 
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 LOG_2_PI = float(np.log(2 * np.pi))
 
@@ -98,7 +102,7 @@ class StateModel:
         n_kept = len(series) - self.order
         return np.hstack([series[self.order - lag : self.order - lag + n_kept] for lag in range(1, self.order + 1)])
 
-    def _from_first(self, values: FloatArray | IntArray) -> FloatArray | IntArray:
+    def _from_first(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
         return np.concatenate([np.repeat(values[:1], self.order, axis=0), values])
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
 
-LEAST_WEIGHT = 1e-300  # of a transition: gamma variates of small shape underflow
+LEAST_WEIGHT = 1e-200  # of a transition: gamma variates of small shape underflow, and subnormal products are slow
 
 
 class Scratch(NamedTuple):

@@ -33,6 +33,9 @@ class GammaPrior(NamedTuple):
         return float(log_constant + (self.shape - 1) * np.log(value) - self.rate * value)
 
 
+MODERATE, VAGUE = GammaPrior(0.5, 0.5), GammaPrior(0.01, 0.01)
+
+
 @dataclass(frozen=True)
 class Hyperpriors:
     """Priors of the four parameters above features and transitions.
@@ -47,10 +50,10 @@ class Hyperpriors:
         Of the weight of a transition, and of what a transition to oneself has more.
     """
 
-    gamma: GammaPrior = GammaPrior(0.5, 0.5)
+    gamma: GammaPrior = MODERATE
     mass: GammaPrior | None = None
-    alpha: GammaPrior = GammaPrior(0.01, 0.01)
-    kappa: GammaPrior = GammaPrior(0.01, 0.01)
+    alpha: GammaPrior = VAGUE
+    kappa: GammaPrior = VAGUE
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Two series, the anchors, are drawn, and a feature of each. If it is the same one, a split is proposed: the anchors get a
 half each, and the other owners choose in turn, each by how well the halves explain its data so far. Else the two are
-merged, and the chance that a split would have brought them back is worked out by the same loop, run along what is there.
+merged, and the chance that a split would have brought them back is worked out by the same loop, along what is there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from homothety.models.ibphmm.statistics import Statistics, empty_statistics, log
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
 
@@ -165,7 +165,7 @@ def put_last(allocation: Allocation, b: int) -> Allocation:
     return Allocation(allocation.model, allocation.active[:, order], np.argsort(order)[allocation.path])
 
 
-def other_owners(rng: Generator, owners: FloatArray, first: int, second: int) -> IntArray:
+def other_owners(rng: Generator, owners: BoolArray, first: int, second: int) -> IntArray:
     """Return the owners but the anchors in random order."""
     others = owners.copy()
     others[[first, second]] = False

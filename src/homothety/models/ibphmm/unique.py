@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.ibphmm._feature_kernels import Scratch
     from homothety.models.ibphmm.evidence import Evidence
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
@@ -107,7 +108,7 @@ class Series:
         self.evidence = evidence
         self.rows = evidence.of(self.start, self.stop)
 
-    def log_likelihood(self, scratch: object) -> float:
+    def log_likelihood(self, scratch: Scratch) -> float:
         """Log-likelihood of the series given its features, paths summed out."""
         from homothety.models.ibphmm._feature_kernels import series_log_likelihood
 
@@ -127,7 +128,7 @@ class Series:
         scale_evidence(*self.rows)
 
 
-def jump(rng: Generator, model: Model, state: ChainState, evidence: Evidence, i: int, scratch: object) -> Jump:
+def jump(rng: Generator, model: Model, state: ChainState, evidence: Evidence, i: int, scratch: Scratch) -> Jump:
     """Try one birth or death in series `i`; return what happened. Evidence of a newborn stays in the spare column."""
     unique = np.flatnonzero(state.active[i] & (state.active.sum(axis=0) == 1))
     n_unique, n_active = len(unique), int(state.active[i].sum())
