@@ -1,0 +1,370 @@
+"""Moves and sweeps of the IBP-HMM leave the joint prior of features, paths, parameters and data as it is.
+
+Two tests. *One move*: everything is drawn from the prior, a move is applied, and statistics before and after are
+compared; the move may leave paths or parameters out of date, which are then not looked at. *Sweeps* (Geweke): a chain
+alternates a sweep with a draw of the data, and its statistics are compared with those of independent draws from the
+prior. Both come with moves that have a fault, which must be caught.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cache
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+import naive_ibphmm as naive
+from homothety.models.ibphmm import (
+    GammaPrior,
+    _feature_kernels,
+    allocation,
+    collapsed,
+    default_sweep,
+    moves,
+    split_merge,
+    unique,
+)
+from naive_crp import mean_and_error, z_scores
+
+MAX_Z = 4.0  # standard errors a mean may be off in the short runs; up to 47 means are compared
+MAX_Z_LONG = 3.5  # and in the long ones
+CAUGHT = 6.0  # what a fault must be off by
+N_DRAWS, N_DRAWS_LONG = 1_500, 40_000
+
+SWEEP = default_sweep(collapsed_births=True)
+
+# What a move leaves up to date: features and hyper-parameters always, and of the rest these.
+EVERYTHING = tuple(naive.STATISTICS)
+FEATURES = ("features", "hyper")
+LEAVES = dict.fromkeys(SWEEP, EVERYTHING) | {
+    "shared features": (*FEATURES, "weights", "emissions"),
+    "births and deaths": (*FEATURES, "weights", "emissions"),
+    "splits and merges": (*FEATURES, "paths"),
+    "collapsed births and deaths": (*FEATURES, "paths"),
+    "concentrations": (*FEATURES, "paths"),
+}
+
+
+# --- one move --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def prior_draws(world, n_draws):
+    rng = np.random.default_rng(100)
+    return [naive.draw_world(rng, world) for _ in range(n_draws)]
+
+
+@cache
+def prior_statistics(world, n_draws, groups=EVERYTHING):
+    return np.array([naive.statistics(*draw, groups) for draw in prior_draws(world, n_draws)])
+
+
+def z_of_move(name, move=None, world=naive.GAUSSIAN, n_draws=N_DRAWS, *, seed=1, n_times=1, **settings):
+    """Largest change of the mean of a statistic by a move, in standard errors."""
+    rng, move, proposals, after = (
+        np.random.default_rng(seed),
+        move or SWEEP[name],
+        replace(naive.PROPOSALS, **settings),
+        [],
+    )
+    for model, state in prior_draws(world, n_draws):
+        model = replace(model, proposals=proposals)
+        for _ in range(n_times):
+            state, _ = move(rng, model, state)
+        after.append(naive.statistics(model, state, LEAVES[name]))
+    differences = np.array(after) - prior_statistics(world, n_draws, LEAVES[name])
+    errors = differences.std(axis=0, ddof=1) / np.sqrt(n_draws)
+    changed = np.abs(differences).max(axis=0) > 1e-9
+    assert changed.any(), "the move did nothing"
+    return np.abs(differences.mean(axis=0)[changed] / errors[changed]).max()
+
+
+@pytest.mark.parametrize("name", SWEEP)
+def test_move_keeps_the_prior(name):
+    assert z_of_move(name) < MAX_Z
+
+
+@pytest.mark.parametrize("name", ["births and deaths", "splits and merges", "collapsed births and deaths", "emissions"])
+def test_move_with_autoregression_keeps_the_prior(name):
+    assert z_of_move(name, world=naive.AUTOREGRESSIVE) < MAX_Z
+
+
+def test_births_from_the_prior_keep_the_prior():
+    assert z_of_move("births and deaths", birth="prior") < MAX_Z
+
+
+@pytest.mark.parametrize("name", ["births and deaths", "shared features"])
+def test_births_may_be_followed_by_births_or_shared_features(name):
+    def move(rng, model, state):
+        state, _ = SWEEP["births and deaths"](rng, model, state)
+        return SWEEP[name](rng, model, state)
+
+    assert z_of_move(name, move) < MAX_Z
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", naive.WORLDS)
+@pytest.mark.parametrize("name", SWEEP)
+def test_move_keeps_the_prior_at_length(name, world):
+    assert z_of_move(name, None, naive.WORLDS[world], N_DRAWS_LONG, seed=2) < MAX_Z_LONG
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_series", [2, 3])
+def test_splits_and_merges_keep_the_prior_at_length(n_series):
+    world = naive.World(n_series, 3, gamma=1.5, mass=1.0, alpha=0.8, kappa=1.5)
+    assert z_of_move("splits and merges", None, world, N_DRAWS_LONG, seed=3, n_split_merge=5) < MAX_Z_LONG
+
+
+# --- sweeps ----------------------------------------------------------------------------------------------------------
+
+
+def known_prior_means():
+    """Means of numbers of features, of owned once, of pairs, of the four parameters and of switches (section 11.2)."""
+    return [3.913, 20.32, 1.838, 7.061, 1.838, 0.960, 1.000, 1.498, 2.196]
+
+
+def test_forward_draws_have_the_means_that_are_known():
+    draws = prior_draws(naive.GAUSSIAN, N_DRAWS)
+    chosen = [
+        [
+            state.n_features,
+            state.n_features**2,
+            (state.active.sum(axis=0) == 1).sum(),
+            state.active.sum(),
+            state.gamma,
+            state.mass,
+            state.alpha,
+            state.kappa,
+            (np.diff(state.path.reshape(3, -1)) != 0).sum(),
+        ]
+        for _, state in draws
+    ]
+    assert z_scores(chosen, known_prior_means(), 0.003).max() < MAX_Z
+
+
+def chain_statistics(world, sweep, n_sweeps, seed, proposals):
+    """Statistics of a chain that alternates a sweep and a draw of the data; it starts from the prior."""
+    rng, chain = np.random.default_rng(seed), []
+    model, state = naive.draw_world(rng, world, proposals)
+    for _ in range(n_sweeps):
+        for move in sweep.values():
+            state, _ = move(rng, model, state)
+        chain.append(naive.statistics(model, state))
+        model = naive.make_model(world, naive.draw_steps(rng, world, state.path, state.whiteners), proposals)
+    return np.array(chain)
+
+
+def z_of_sweep(world, sweep, n_sweeps, n_draws, seed=1, **settings):
+    """Largest difference of means between the two ways to draw, in standard errors."""
+    chain = chain_statistics(world, sweep, n_sweeps, seed, replace(naive.PROPOSALS, **settings))
+    return z_scores(chain, *mean_and_error(prior_statistics(world, n_draws))).max()
+
+
+def without(*names):
+    return {name: move for name, move in SWEEP.items() if name not in names}
+
+
+BIRTHS_ALONE = without("splits and merges", "collapsed births and deaths")
+SWEEPS = {
+    "births from the prior": (naive.GAUSSIAN, BIRTHS_ALONE, {"birth": "prior"}),
+    "births from windows": (naive.GAUSSIAN, BIRTHS_ALONE, {}),
+    "splits and merges": (naive.GAUSSIAN, default_sweep(), {}),
+    "collapsed births": (naive.GAUSSIAN, SWEEP, {}),
+    "autoregression": (naive.AUTOREGRESSIVE, SWEEP, {}),
+}
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_sweep_keeps_the_joint_prior(name):
+    world, sweep, settings = SWEEPS[name]
+    assert z_of_sweep(world, sweep, 1_200, N_DRAWS, n_split_merge=1, **settings) < MAX_Z
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SWEEPS)
+def test_sweep_keeps_the_joint_prior_at_length(name):
+    world, sweep, settings = SWEEPS[name]
+    assert z_of_sweep(world, sweep, 60_000, N_DRAWS_LONG, seed=2, **settings) < MAX_Z_LONG
+
+
+# --- moves with a fault ----------------------------------------------------------------------------------------------
+
+
+def patched(target, name, replacement):
+    """Return a function that puts a replacement in place, which gets the original as its first argument."""
+    original = getattr(target, name)
+    return mock.patch.object(target, name, lambda *args, **kwargs: replacement(original, *args, **kwargs))
+
+
+def one_over_u_twice(original, n_unique, n_active):
+    """Count the choice of the feature that dies twice, as published code does."""
+    return original(n_unique, n_active) - np.log(n_unique + 1)
+
+
+def likelihood_without_start(original, series, scratch):
+    """Forget that the first state is drawn among all features of the series."""
+    return original(series, scratch) + np.log(series.active.sum())
+
+
+def path_prior_without_start(original, counts, active, alpha, kappa):
+    return original(counts, active, alpha, kappa) + np.log(active.sum(axis=1)).sum()
+
+
+def density_with_factorials(original, current, at):
+    """Take features of the same owners for indistinguishable."""
+    _, sizes = np.unique(current.active, axis=1, return_counts=True)
+    return original(current, at) - gammaln(sizes + 1).sum()
+
+
+def without_ratio(original, *args):
+    """Leave out the chance to come back."""
+    return original(*args)[0], 0.0
+
+
+def back_for_sure(original, *args, target=None, **kwargs):
+    """Take the way back for certain."""
+    proposed, log_probability = original(*args, target=target, **kwargs)
+    return proposed, log_probability if target is None else 0.0
+
+
+def odds_of_more_series(original, rng, order, n_others, n_series, *args):
+    """Reckon with one series more."""
+    return original(rng, order, n_others, n_series + 1, *args)
+
+
+def odds_of_all_owners(original, rng, order, n_others, n_series, mass, active, *args):
+    """Count the series itself among the owners."""
+    return original(rng, order, np.minimum(n_others + active, n_series - 1), n_series, mass, active, *args)
+
+
+def back_by_current_parameters(original, *args, target=None, **kwargs):
+    """Work out the way back under the parameters of the state that is left, not of the one it starts from."""
+    rng, current, *rest = args
+    if target is None:
+        return original(*args, **kwargs)
+    n, means = current.n_features, target.mean_parameters
+    disguised = allocation.Allocation(current.model, current.active, current.path)
+    means = means[:n] if len(means) >= n else np.concatenate([means, current.mean_parameters[len(means) :]])
+    disguised.__dict__["mean_parameters"] = means
+    return original(rng, disguised, *rest, target=target, **kwargs)
+
+
+def faulty(name, *patches):
+    """Return a move whose ingredients are replaced while it runs."""
+
+    def move(rng, model, state):
+        with ExitStack() as stack:
+            for patch in patches:
+                stack.enter_context(patched(*patch))
+            return SWEEP[name](rng, model, state)
+
+    return move
+
+
+def weights_without_totals(rng, model, state):
+    """Draw weights as if the path told about the totals of rows."""
+    counts = moves.transition_counts(model, state.path, state.n_features)
+    shapes = state.alpha + state.kappa * np.eye(state.n_features) + counts
+    pairs = state.active[:, :, None] & state.active[:, None, :]
+    return replace(state, weights=np.maximum(rng.standard_gamma(shapes), 1e-300) * pairs), ()
+
+
+def weights_without_stickiness(rng, model, state):
+    moved, info = moves.resample_weights(rng, model, replace(state, kappa=1e-9))
+    return replace(moved, kappa=state.kappa), info
+
+
+def paths_against_time(rng, model, state):
+    turned = replace(state, weights=state.weights.transpose(0, 2, 1).copy())
+    moved, info = moves.resample_paths(rng, model, turned)
+    return replace(moved, weights=state.weights), info
+
+
+def gamma_by_unique_features(rng, model, state):
+    """Count the features of one series alone, as the paper's text has it."""
+    once = state.active.sum(axis=0) == 1
+    reduced = replace(state, active=state.active[:, once], ids=state.ids[once])
+    return replace(state, gamma=moves.resample_buffet(rng, model, reduced)[0].gamma), ()
+
+
+def without_jacobian(name, *parameters):
+    """Leave out the Jacobian of the logarithm: the same as a prior of one shape less."""
+
+    def move(rng, model, state):
+        priors = {p: getattr(model.hyperpriors, p) for p in parameters}
+        less = {p: GammaPrior(prior.shape - 1, prior.rate) for p, prior in priors.items()}
+        return SWEEP[name](rng, replace(model, hyperpriors=replace(model.hyperpriors, **less)), state)
+
+    return move
+
+
+def emissions_with_more_dof(rng, model, state):
+    emission = replace(model.emission, dof=model.emission.dof + 1)
+    return moves.resample_emissions(rng, replace(model, emission=emission), state)
+
+
+PAIR = naive.World(2, 2, gamma=2.0, mass=1.0, alpha=0.8, kappa=1.5)  # many features of the same owners
+
+# Per fault: the move it is in, that move, and how often it is repeated to be seen.
+SHARED, JUMPS, SPLITS, COLLAPSED = (
+    "shared features",
+    "births and deaths",
+    "splits and merges",
+    "collapsed births and deaths",
+)
+DOUBLE = (unique, "log_move_ratio", one_over_u_twice)
+START = (allocation, "log_path_prior", path_prior_without_start)
+FACTORIALS = (allocation.Allocation, "log_density", density_with_factorials)
+FAULTS = {
+    "wrong odds": (SHARED, faulty(SHARED, (_feature_kernels, "flip_shared_features", odds_of_more_series)), 1),
+    "odds with oneself": (SHARED, faulty(SHARED, (_feature_kernels, "flip_shared_features", odds_of_all_owners)), 1),
+    "1 / (u + 1) twice": (JUMPS, faulty(JUMPS, DOUBLE), 3),
+    "births without start": (JUMPS, faulty(JUMPS, (unique.Series, "log_likelihood", likelihood_without_start)), 1),
+    "births without proposal": (JUMPS, faulty(JUMPS, (unique, "log_prior_over_proposal", lambda *_: 0.0)), 3),
+    "paths against time": ("paths", paths_against_time, 1),
+    "splits without start": (SPLITS, faulty(SPLITS, START), 1),
+    "splits with factorials": (SPLITS, faulty(SPLITS, FACTORIALS), 1),
+    "splits without way back": (
+        SPLITS,
+        faulty(SPLITS, (split_merge, "split", without_ratio), (split_merge, "merge", without_ratio)),
+        1,
+    ),
+    "merges never undone": (SPLITS, faulty(SPLITS, (split_merge, "allocate_split", back_for_sure)), 1),
+    "collapsed, back by current parameters": (
+        COLLAPSED,
+        faulty(
+            COLLAPSED,
+            (collapsed, "draw_grown", back_by_current_parameters),
+            (collapsed, "draw_shrunk", back_by_current_parameters),
+        ),
+        1,
+    ),
+    "collapsed, without way back": (
+        COLLAPSED,
+        faulty(COLLAPSED, (collapsed, "propose_birth", without_ratio), (collapsed, "propose_death", without_ratio)),
+        1,
+    ),
+    "alpha and kappa without jacobian": ("concentrations", without_jacobian("concentrations", "alpha", "kappa"), 1),
+    "weights without totals": ("weights", weights_without_totals, 1),
+    "weights without stickiness": ("weights", weights_without_stickiness, 1),
+    "more degrees of freedom": ("emissions", emissions_with_more_dof, 1),
+    "gamma by unique features": ("buffet", gamma_by_unique_features, 1),
+    "c without jacobian": ("buffet", without_jacobian("buffet", "mass"), 1),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_broken_move_is_caught(fault):
+    name, move, n_times = FAULTS[fault]
+    world = PAIR if name in (SPLITS, JUMPS) else naive.GAUSSIAN
+    assert z_of_move(name, move, world, n_times=n_times, n_split_merge=1) > CAUGHT
+
+
+def test_broken_sweep_is_caught():
+    broken = BIRTHS_ALONE | {JUMPS: faulty(JUMPS, DOUBLE)}
+    assert z_of_sweep(naive.GAUSSIAN, broken, 2_500, N_DRAWS) > CAUGHT

@@ -1,0 +1,537 @@
+"""The IBP-HMM drawn forwards, its smallest posterior enumerated, and slow twins of what its moves are made of."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import pairwise, permutations, product
+
+import numpy as np
+from scipy import stats
+from scipy.special import beta
+
+import naive_emissions
+from homothety.models.emissions import Emission
+from homothety.models.ibphmm import ChainState, GammaPrior, Hyperpriors, Model, Proposals
+from homothety.sequences import Sequences
+
+# --- the model, drawn forwards ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything the prior needs: hyper-priors as (shape, rate), or a number that is fixed."""
+
+    n_series: int = 3
+    n_steps: int = 4
+    gamma: tuple[float, float] | float = (3.0, 2.0)
+    mass: tuple[float, float] | float = (3.0, 3.0)
+    alpha: tuple[float, float] | float = (3.0, 3.0)
+    kappa: tuple[float, float] | float = (3.0, 2.0)
+    coefficients: tuple[tuple[float, ...], ...] = ((0.0,),)
+    precision: float = 0.5
+    scale: tuple[tuple[float, ...], ...] = ((2.0,),)
+    dof: int = 5
+    order: int = 0
+    first: float = 0.7  # all observations before the first step, which are given
+
+    @cached_property
+    def emission(self):
+        n_regressors = len(self.coefficients[0])
+        return Emission(
+            np.array(self.coefficients),
+            self.precision * np.eye(n_regressors),
+            np.array(self.scale),
+            self.dof,
+            self.order,
+        )
+
+
+GAUSSIAN = World()
+AUTOREGRESSIVE = World(coefficients=((0.3,),), precision=4.0, scale=((1.5,),), order=1)
+WORLDS = {"gaussian": GAUSSIAN, "autoregressive": AUTOREGRESSIVE}
+
+
+def draw_number(rng, prior):
+    return prior if isinstance(prior, float) else float(rng.gamma(prior[0], 1 / prior[1]))
+
+
+def draw_buffet(rng, n_series, gamma, mass):
+    """Let one customer after the other take dishes that others took, then new ones, (n_series, n_features)."""
+    columns = []
+    for i in range(n_series):
+        for column in columns:
+            column.append(rng.random() < sum(column) / (mass + i))
+        columns.extend([False] * i + [True] for _ in range(rng.poisson(gamma * mass / (mass + i))))
+    return np.array(columns, dtype=bool).reshape(len(columns), n_series).T
+
+
+def draw_features(rng, world):
+    """Draw the four parameters and who has which feature, again and again until nobody is without."""
+    while True:
+        at = [draw_number(rng, prior) for prior in (world.gamma, world.mass, world.alpha, world.kappa)]
+        active = draw_buffet(rng, world.n_series, *at[:2])
+        if active.any(axis=1).all():
+            return at, active
+
+
+def draw_parameters(rng, emission):
+    """Draw coefficients and covariance from their prior; the degrees of freedom are a whole number."""
+    root = np.linalg.cholesky(np.linalg.inv(emission.scale))
+    normals = root @ rng.standard_normal((emission.n_dims, int(emission.dof)))
+    covariance = np.linalg.inv(normals @ normals.T)
+    spread = np.linalg.cholesky(np.linalg.inv(emission.precision))
+    noise = rng.standard_normal(emission.coefficients.shape)
+    return emission.coefficients + np.linalg.cholesky(covariance) @ noise @ spread.T, covariance
+
+
+def draw_path(rng, own, weights, n_steps):
+    """Draw the path of a series through its features."""
+    path = [int(own[rng.integers(len(own))])]
+    for _ in range(n_steps - 1):
+        row = np.cumsum(weights[path[-1], own])
+        path.append(int(own[np.searchsorted(row, rng.random() * row[-1], side="right")]))
+    return path
+
+
+def draw_steps(rng, world, path, whiteners):
+    """Draw all series given paths and parameters, with the steps before the first that are given."""
+    n_dims, n_regressors = whiteners.shape[1], whiteners.shape[2] - whiteners.shape[1]
+    roots = np.linalg.inv(whiteners[:, :, n_regressors:])
+    coefficients = -roots @ whiteners[:, :, :n_regressors]
+    noise = np.einsum("tde,te->td", roots[path], rng.standard_normal((len(path), n_dims)))
+    series = []
+    for i, part in enumerate(path.reshape(world.n_series, world.n_steps)):
+        steps = [np.full(n_dims, world.first)] * world.order
+        for t, k in enumerate(part, start=i * world.n_steps):
+            regressors = np.concatenate(steps[: -world.order - 1 : -1]) if world.order else np.ones(1)
+            steps.append(coefficients[k] @ regressors + noise[t])
+        series.append(np.array(steps))
+    starts = (world.n_steps + world.order) * np.arange(world.n_series + 1)
+    return Sequences(np.concatenate(series), starts, tuple("abcdefgh"[: world.n_series]))
+
+
+def draw_world(rng, world, proposals=None):
+    """Draw everything from the prior: a model and a state."""
+    at, active = draw_features(rng, world)
+    n_features = active.shape[1]
+    shapes = at[2] + at[3] * np.eye(n_features)
+    weights = rng.standard_gamma(np.tile(shapes, (world.n_series, 1, 1)))
+    weights = np.maximum(weights, 1e-300) * (active[:, :, None] & active[:, None, :])
+    path = np.concatenate(
+        [draw_path(rng, np.flatnonzero(active[i]), weights[i], world.n_steps) for i in range(world.n_series)]
+    )
+    emission = world.emission
+    parameters = [draw_parameters(rng, emission) for _ in range(n_features)]
+    whiteners = np.array([naive_emissions.whitener(*pair) for pair in parameters])
+    state = ChainState(active, np.arange(n_features), weights, whiteners, path, *at, n_features)
+    return make_model(world, draw_steps(rng, world, path, whiteners), proposals), state
+
+
+def make_model(world, sequences, proposals=None):
+    """Return the model of these series; a number that is fixed gets any prior, its move is left out."""
+    priors = [
+        GammaPrior(1.0, 1.0) if isinstance(prior, float) else GammaPrior(*prior)
+        for prior in (world.gamma, world.mass, world.alpha, world.kappa)
+    ]
+    hyperpriors = Hyperpriors(priors[0], None if isinstance(world.mass, float) else priors[1], *priors[2:])
+    return Model.from_sequences(sequences, world.emission, hyperpriors, proposals or PROPOSALS)
+
+
+PROPOSALS = Proposals(window=(1, 3), n_split_merge=2, n_concentration=2, n_mass=2)
+
+
+# --- numbers that do not depend on the order of features -------------------------------------------------------------
+
+
+def observations(model):
+    """Observations of every series, squeezed between -1 and 1: they have few moments. (n_series, n_steps)"""
+    return np.tanh(model.z[:, -1]).reshape(model.n_series, -1)
+
+
+def feature_statistics(model, state):
+    n_owners, n_active, points = state.active.sum(axis=0), state.active.sum(axis=1), observations(model)
+    spread = np.abs(np.diff(points, axis=1)).mean(axis=1)
+    n_once, n_all = (n_owners == 1).sum(), (n_owners == model.n_series).sum()
+    together = (state.active[0] & state.active[-1]).sum()
+    return [
+        state.n_features,
+        state.n_features**2,
+        n_once,
+        n_all,
+        n_active.sum(),
+        (n_active**2).sum(),
+        (n_active * spread).sum(),
+        n_once * spread.sum(),
+        together * points[0].mean() * points[-1].mean(),
+        state.n_features * state.gamma,
+        state.n_features * state.mass,
+        n_all * state.alpha,
+        n_all * state.kappa,
+    ]
+
+
+def hyper_statistics(model, state):
+    at = np.array([state.gamma, state.mass, state.alpha, state.kappa])
+    return [*at, *np.log(at)]
+
+
+def weight_statistics(model, state):
+    """Totals of rows, and how much of them goes to the same feature."""
+    totals = state.weights.sum(axis=2)[state.active]
+    own = np.diagonal(state.weights, axis1=1, axis2=2)[state.active]
+    return [np.log(totals).sum(), np.log(totals).mean(), (own / totals).mean(), (own / totals).mean() * state.kappa]
+
+
+def emission_statistics(model, state):
+    points = observations(model).mean()
+    coefficients = np.tanh(model.emission.coefficients_of(state.whiteners)[:, 0, 0])
+    log_precision = np.log(state.whiteners[:, -1, -1])
+    return [
+        coefficients.sum(),
+        coefficients.mean(),
+        coefficients.mean() * points,
+        (coefficients**2).sum(),
+        log_precision.sum(),
+        log_precision.mean(),
+        log_precision.mean() * points**2,
+    ]
+
+
+def path_statistics(model, state):
+    path, points = state.path.reshape(model.n_series, -1), observations(model)
+    switched = path[:, 1:] != path[:, :-1]
+    first = path[0, 0] == path[-1, 0]
+    products = points[:, 1:] * points[:, :-1]
+    return [
+        switched.sum(),
+        switched.sum() ** 2,
+        state.n_used,
+        first,
+        first * points[0, 0] * points[-1, 0],
+        (switched * products).sum(),
+        (~switched * products).sum(),
+        switched.sum() * state.kappa,
+        switched.sum() * state.alpha,
+    ]
+
+
+def transition_statistics(model, state):
+    """How probable the transitions that were taken are: weights and paths together."""
+    shares = state.weights / np.maximum(state.weights.sum(axis=2, keepdims=True), 1e-300)
+    path = state.path.reshape(model.n_series, -1)
+    taken = shares[np.arange(model.n_series)[:, None], path[:, :-1], path[:, 1:]]
+    switched = path[:, 1:] != path[:, :-1]
+    return [taken.mean(), (taken * switched).mean(), taken[:, 0].mean()]
+
+
+def fit_statistics(model, state):
+    """How large whitened residuals are: parameters and paths together."""
+    residuals = np.einsum("tdn,tn->td", state.whiteners[state.path], model.z)
+    return [np.abs(residuals).mean(), np.tanh(residuals**2).mean(), residuals.clip(-3, 3).mean()]
+
+
+STATISTICS = {
+    "features": feature_statistics,
+    "hyper": hyper_statistics,
+    "weights": weight_statistics,
+    "emissions": emission_statistics,
+    "paths": path_statistics,
+    "transitions": transition_statistics,
+    "fit": fit_statistics,
+}
+
+
+def statistics(model, state, groups=tuple(STATISTICS)):
+    return np.array([value for group in groups for value in STATISTICS[group](model, state)], dtype=float)
+
+
+# --- densities -------------------------------------------------------------------------------------------------------
+
+
+def log_feature_prior(active, gamma, mass):
+    """Every pattern of owners has a Poisson number of features; told apart, the factorials go."""
+    n_series = len(active)
+    total = 0.0
+    for n_owners in range(1, n_series + 1):
+        n_patterns = math.comb(n_series, n_owners)
+        total -= n_patterns * pattern_rate(n_owners, n_series, gamma, mass)
+    for column in active.T:
+        total += math.log(pattern_rate(column.sum(), n_series, gamma, mass))
+    return total
+
+
+def pattern_rate(n_owners, n_series, gamma, mass):
+    """Expected number of features that a given set of so many series has, and no other."""
+    return gamma * mass * beta(n_owners, n_series - n_owners + mass)
+
+
+def log_path_prior(paths, active, alpha, kappa):
+    """Log probability of the paths of all series, one step predicted after the other."""
+    return sum(_log_one_path(path, np.flatnonzero(row), alpha, kappa) for path, row in zip(paths, active, strict=True))
+
+
+def _log_one_path(path, own, alpha, kappa):
+    seen, total = defaultdict(float), -math.log(len(own))
+    for j, k in pairwise(path):
+        weights = {n: alpha + kappa * (n == j) + seen[j, n] for n in own}
+        total += math.log(weights[k] / sum(weights.values()))
+        seen[j, k] += 1
+    return total
+
+
+def log_data(model, path, n_features):
+    """Log marginal likelihood of all steps."""
+    return sum(naive_emissions.log_marginal(model.z[path == k], model.emission) for k in range(n_features))
+
+
+def log_density(model, active, path, gamma, mass, alpha, kappa):
+    """Target of splits, merges and collapsed births."""
+    paths = np.split(path, model.starts[1:-1])
+    log_paths = log_path_prior(paths, active, alpha, kappa)
+    return log_feature_prior(active, gamma, mass) + log_paths + log_data(model, path, active.shape[1])
+
+
+def log_likelihood(active, weights, log_evidence):
+    """Log-likelihood of one series by going through all its paths; evidence by feature."""
+    own = np.flatnonzero(active)
+    total = 0.0
+    for path in product(own, repeat=len(log_evidence)):
+        value = math.exp(log_evidence[0, path[0]]) / len(own)
+        for t in range(1, len(path)):
+            row = weights[path[t - 1]]
+            value *= row[path[t]] / row[own].sum() * math.exp(log_evidence[t, path[t]])
+        total += value
+    return math.log(total)
+
+
+def sticky_weights(n_features, alpha, kappa):
+    return alpha + kappa * np.eye(n_features)
+
+
+# --- flips, draw for draw --------------------------------------------------------------------------------------------
+
+
+def flip_shared_features(rng, order, n_others, n_series, mass, active, weights, log_evidence):
+    """Switch features one after the other, with the random numbers of the kernel; returns features and counts."""
+    active, n_tried, n_accepted = list(active), 0, 0
+    for k in order:
+        if n_others[k] == 0 or (active[k] and sum(active) == 1):
+            continue
+        flipped = [not value if n == k else value for n, value in enumerate(active)]
+        prob = n_others[k] / (n_series + mass - 1)
+        log_prior = {True: math.log(prob), False: math.log(1 - prob)}
+        gain = log_likelihood(flipped, weights, log_evidence) - log_likelihood(active, weights, log_evidence)
+        n_tried += 1
+        if math.log(rng.random()) < gain + log_prior[flipped[k]] - log_prior[active[k]]:
+            active, n_accepted = flipped, n_accepted + 1
+    return np.array(active), n_tried, n_accepted
+
+
+# --- splits and merges -----------------------------------------------------------------------------------------------
+
+
+def second_choice(model, active, path, a, second):
+    """Probability of each feature of the second series to be chosen after `a` in the first, as section 7 has it."""
+    has = active[second]
+    log_m = lambda steps: naive_emissions.log_marginal(steps, model.emission)  # noqa: E731
+    steps = [model.z[path == k] for k in range(active.shape[1])]
+    weights = np.zeros(active.shape[1])
+    for k in np.flatnonzero(has):
+        if k != a:
+            weights[k] = math.exp(log_m(np.concatenate([steps[a], steps[k]])) - log_m(steps[a]) - log_m(steps[k]))
+    if has[a]:
+        weights[a] = 2 * weights.sum() if weights.any() else 1.0
+    return 0.99 * weights / weights.sum() + 0.01 * has / has.sum()
+
+
+def log_prob_of_path(model, i, own, parameters, path, alpha, kappa):
+    """Log probability to draw the path of series `i` through its own features under plug-in parameters."""
+    start, stop = model.starts[i], model.starts[i + 1]
+    log_joint, log_total = _log_paths(model.z[start:stop], tuple(own), parameters, alpha, kappa)
+    return log_joint[tuple(path[start:stop])] - log_total
+
+
+def _log_paths(z, own, parameters, alpha, kappa):
+    """Log density of every path with its series, and their sum."""
+    log_evidence = {k: naive_emissions.log_evidence(z, *parameters[k]) for k in own}
+    log_joint = {}
+    for path in product(own, repeat=len(z)):
+        value = -math.log(len(own)) + sum(log_evidence[k][t] for t, k in enumerate(path))
+        for j, k in pairwise(path):
+            value += math.log((alpha + kappa * (j == k)) / (len(own) * alpha + kappa))
+        log_joint[path] = value
+    return log_joint, float(np.logaddexp.reduce(list(log_joint.values())))
+
+
+def log_prob_of_split(model, before, after, a, anchors, order, mass, alpha, kappa):
+    """Log probability that a split of `a` leads from one (active, path) to another, by section 7, from scratch."""
+    (active, path), (new_active, new_path) = before, after
+    first, second = anchors
+    b, total = active.shape[1], 0.0
+    parameters = {k: naive_emissions.plug_in(model.z[path == k], model.emission) for k in range(b)}
+    series_of = np.repeat(np.arange(model.n_series), np.diff(model.starts))
+    # What each series has added to either half: its features, and which steps.
+    given = {
+        first: ((1, 0), path == a, np.zeros(len(path), bool)),
+        second: ((0, 1), np.zeros(len(path), bool), path == a),
+    }
+    n_unseen = len(order)
+    for place, i in enumerate([*order, first, second]):
+        given.pop(i, None)
+        n_unseen_now = n_unseen - min(place, len(order)) - (1 if i in order else 0)
+        n_seen = model.n_series - n_unseen_now - 1
+        n_owners = [sum(halves[h] for halves, *_ in given.values()) for h in (0, 1)]
+        for h, half in enumerate((a, b)):
+            chosen = np.zeros(len(path), bool)
+            for s, (_, *steps) in given.items():
+                chosen |= steps[h] & (series_of == s)
+            parameters[half] = naive_emissions.plug_in(model.z[chosen], model.emission)
+        others = [k for k in np.flatnonzero(active[i]) if k != a]
+        log_options = {}
+        for option in ((1, 0), (0, 1), (1, 1)):
+            if (i == first and not option[0]) or (i == second and not option[1]):
+                continue
+            value = 0.0
+            for h, anchor in enumerate(anchors):
+                prob = n_owners[h] / (n_seen + mass)
+                value += 0.0 if i == anchor else math.log(prob if option[h] else 1 - prob)
+            own = others + [half for half, taken in zip((a, b), option, strict=True) if taken]
+            log_options[option] = value + _log_paths(model.z[series_of == i], tuple(own), parameters, alpha, kappa)[1]
+        option = tuple(int(value) for value in new_active[i, [a, b]])
+        if option not in log_options:
+            return -math.inf
+        total += log_options[option] - np.logaddexp.reduce(list(log_options.values()))
+        own = others + [half for half, taken in zip((a, b), option, strict=True) if taken]
+        total += log_prob_of_path(model, i, own, parameters, new_path, alpha, kappa)
+        given[i] = (option, new_path == a, new_path == b)
+    return float(total)
+
+
+def log_prob_of_merge(model, before, after, a, alpha, kappa):
+    """Log probability that merging the last feature into `a` leads from one (active, path) to another."""
+    (active, path), (new_active, new_path) = before, after
+    last = active.shape[1] - 1
+    parameters = {k: naive_emissions.plug_in(model.z[path == k], model.emission) for k in range(last)}
+    parameters[a] = naive_emissions.plug_in(model.z[(path == a) | (path == last)], model.emission)
+    return float(
+        sum(
+            log_prob_of_path(model, i, np.flatnonzero(new_active[i]), parameters, new_path, alpha, kappa)
+            for i in np.flatnonzero(new_active[:, a])
+        )
+    )
+
+
+def all_splits(model, active, path, a, anchors):
+    """Every (active, path) a split of `a` can lead to."""
+    b, owners = active.shape[1], np.flatnonzero(active[:, a])
+    choices = []
+    for i in owners:
+        others, mine = [k for k in np.flatnonzero(active[i]) if k != a], []
+        for option in ((1, 0), (0, 1), (1, 1)):
+            if (i == anchors[0] and not option[0]) or (i == anchors[1] and not option[1]):
+                continue
+            own = others + [half for half, taken in zip((a, b), option, strict=True) if taken]
+            n_steps = model.starts[i + 1] - model.starts[i]
+            mine += [(i, option, steps) for steps in product(own, repeat=n_steps)]
+        choices.append(mine)
+    for choice in product(*choices):
+        new_active, new_path = np.column_stack([active, np.zeros(len(active), bool)]), path.copy()
+        for i, option, steps in choice:
+            new_active[i, [a, b]] = option
+            new_path[model.starts[i] : model.starts[i + 1]] = steps
+        yield new_active, new_path
+
+
+# --- the smallest posterior, enumerated ------------------------------------------------------------------------------
+
+TINY = World(2, 2, gamma=1.0, mass=1.0, alpha=1.0, kappa=2.0)
+TINY_STEPS = np.array([[-1.0], [1.5], [1.2], [0.9]])
+MAX_FEATURES = 9
+
+
+def tiny_sequences():
+    return Sequences(TINY_STEPS, np.array([0, 2, 4]), ("a", "b"))
+
+
+def pattern_of(active):
+    """How many features only the first series has, only the second, and both."""
+    counts = Counter(tuple(column) for column in active.T.tolist())
+    return counts[True, False], counts[False, True], counts[True, True]
+
+
+@cache
+def tiny_posterior():
+    """Probability of every pattern of up to nine features, given the four observations."""
+    logs = {
+        pattern: _log_pattern(*pattern)
+        for pattern in product(range(MAX_FEATURES + 1), repeat=3)
+        if sum(pattern) <= MAX_FEATURES and pattern[0] + pattern[2] > 0 and pattern[1] + pattern[2] > 0
+    }
+    total = np.logaddexp.reduce(list(logs.values()))
+    return {pattern: math.exp(value - total) for pattern, value in logs.items()}
+
+
+def _log_pattern(n_first, n_second, n_both):
+    """Log probability of a pattern and the observations: Poisson numbers of features, all paths summed out."""
+    rates = [pattern_rate(m, 2, TINY.gamma, TINY.mass) for m in (1, 1, 2)]
+    log_prior = sum(stats.poisson.logpmf(n, rate) for n, rate in zip((n_first, n_second, n_both), rates, strict=True))
+    # Features are told apart by number: first those of both, then the others.
+    own = [range(n_both + n_first), [*range(n_both), *range(n_both + n_first, n_both + n_first + n_second)]]
+    log_terms = [
+        _log_tiny_path(left, len(own[0])) + _log_tiny_path(right, len(own[1])) + _log_tiny_data((*left, *right))
+        for left in product(own[0], repeat=2)
+        for right in product(own[1], repeat=2)
+    ]
+    return log_prior + np.logaddexp.reduce(log_terms)
+
+
+@cache
+def _log_switch(switched, n):
+    weight = TINY.alpha if switched else TINY.alpha + TINY.kappa
+    return math.log(weight / (n * TINY.alpha + TINY.kappa)) - math.log(n)
+
+
+def _log_tiny_path(path, n):
+    return _log_switch(path[0] != path[1], n)
+
+
+def _log_tiny_data(path):
+    numbers = {}
+    return _log_partition(tuple(numbers.setdefault(k, len(numbers)) for k in path))
+
+
+@cache
+def _log_partition(labels):
+    labels, z = np.array(labels), np.column_stack([np.ones(4), TINY_STEPS])
+    return sum(naive_emissions.log_marginal(z[labels == k], TINY.emission) for k in range(labels.max() + 1))
+
+
+def by_n_features(patterns):
+    """The same probabilities or frequencies by number of features."""
+    totals = defaultdict(float)
+    for pattern, prob in patterns.items():
+        totals[sum(pattern)] += prob
+    return dict(totals)
+
+
+# --- relabelling -----------------------------------------------------------------------------------------------------
+
+
+def relabelled(state, order):
+    """The same state with its features in another order."""
+    order = np.asarray(order)
+    return replace(
+        state,
+        active=state.active[:, order],
+        ids=state.ids[order],
+        weights=state.weights[:, order][:, :, order],
+        whiteners=state.whiteners[order],
+        path=np.argsort(order)[state.path],
+    )
+
+
+def all_orders(n_features):
+    return list(permutations(range(n_features)))
