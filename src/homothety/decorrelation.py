@@ -32,7 +32,7 @@ def directed_steps(series: Sequence[FloatArray]) -> int:
 
     Independent steps get no farther in two steps than in one; a random walk gets twice as far, in mean squares; motion
     that goes on in its direction gets farther than that, up to four times. Returned is the first lag at which doubling
-    it does not double the mean squared displacement. A swing back and forth is left after about a quarter of its period.
+    it does not double the mean squared displacement. For a swing to and fro that is about a quarter of its period.
 
     Examples
     --------

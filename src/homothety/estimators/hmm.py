@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from homothety.sequences import Sequences
 
 EmissionName = Literal["gaussian", "diagonal", "autoregressive"]
-Start = Literal["private", "shared"]
-MAX_PRIVATE_STATES = 60  # at the start: every state costs evidence of every step
+Start = Literal["clusters", "private", "shared"]
 
 
 class IBPHMM(SampledSegmenter):
@@ -49,7 +48,7 @@ class IBPHMM(SampledSegmenter):
         How many steps the prior mean of a state is worth.
     dof : float, optional
         Degrees of freedom of the prior of a covariance; two more than there are dimensions if not given.
-    scale : float, default=1.0
+    scale : float, default=0.1
         Prior expectation of the covariance of a state, as a multiple of the variances of all data together.
     gamma : float, optional
         Rate of new states at the start; the number of series if not given. Sampled.
@@ -57,10 +56,11 @@ class IBPHMM(SampledSegmenter):
         Weight of a transition and what staying has more, at the start. Sampled.
     sample_mass : bool, default=False
         Whether to sample the second parameter of the Indian buffet process too; it is one otherwise.
-    start : {"private", "shared"} or list of array-like of int, default="private"
-        States at the start: some of each series' own, some that all share, or those of given paths.
-    n_start : int, default=2
-        How many.
+    start : {"clusters", "private", "shared"} or list of array-like of int, default="clusters"
+        States at the start: clusters of steps by k-means, states of each series' own, states that all share, both in
+        blocks of equal length; or those of given paths, one label per step that is looked at.
+    n_start : int, optional
+        How many. If not given, each chain draws a number of clusters, or two private or shared states.
     n_split_merge : int, default=5
         Splits or merges tried per sweep.
     n_chains : int, default=4
@@ -118,13 +118,13 @@ class IBPHMM(SampledSegmenter):
         preprocessing: Preprocessing | None = None,
         mean_strength: float = 1.0,
         dof: float | None = None,
-        scale: float = 1.0,
+        scale: float = 0.1,
         gamma: float | None = None,
         alpha: float = 1.0,
         kappa: float = 10.0,
         sample_mass: bool = False,
-        start: Start | list[Any] = "private",
-        n_start: int = 2,
+        start: Start | list[Any] = "clusters",
+        n_start: int | None = None,
         n_split_merge: int = 5,
         n_chains: int = 4,
         n_sweeps: int = 500,
@@ -162,20 +162,21 @@ class IBPHMM(SampledSegmenter):
         hyperpriors = ibphmm.Hyperpriors(mass=ibphmm.GammaPrior(0.01, 0.01) if self.sample_mass else None)
         proposals = ibphmm.Proposals(n_split_merge=self.n_split_merge)
         model = ibphmm.Model.from_sequences(prepared, emission, hyperpriors, proposals)
-        start = partial(
-            ibphmm.init_state, gamma=self.gamma, alpha=self.alpha, kappa=self.kappa, **self._start_options(prepared)
-        )
+        start = self._start(alpha=self.alpha, kappa=self.kappa, gamma=self.gamma)
         self._sample(prepared, model, start, ibphmm.default_sweep(), ibphmm.RECORDING, emission)
 
-    def _start_options(self, prepared: Sequences) -> dict[str, Any]:
-        """Return what `init_state` needs to know of the first states."""
+    def _start(self, **options: Any) -> Any:
+        """Return the function that makes the first state of a chain."""
         if not isinstance(self.start, str):
-            return {"path": np.concatenate([np.asarray(path) for path in self.start])}
+            path = np.concatenate([np.asarray(path) for path in self.start])
+            return partial(ibphmm.init_state, path=path, **options)
+        if self.start == "clusters":
+            return partial(ibphmm.init_from_clusters, n_clusters=self.n_start, **options)
         if self.start not in ("private", "shared"):
-            raise InputError(f"start is {self.start!r}, needed 'private', 'shared' or a list of paths.")
-        if self.start == "shared" or prepared.n_series * self.n_start > MAX_PRIVATE_STATES:
-            return {"n_shared": self.n_start, "n_unique": 0}
-        return {"n_shared": 0, "n_unique": self.n_start}
+            raise InputError(f"start is {self.start!r}, needed 'clusters', 'private', 'shared' or a list of paths.")
+        number = 2 if self.n_start is None else self.n_start
+        n_shared, n_unique = (number, 0) if self.start == "shared" else (0, number)
+        return partial(ibphmm.init_state, n_shared=n_shared, n_unique=n_unique, **options)
 
 
 class StickyHDPHMM(SampledSegmenter):
@@ -217,7 +218,7 @@ class StickyHDPHMM(SampledSegmenter):
         preprocessing: Preprocessing | None = None,
         mean_strength: float = 0.5,
         dof: float | None = None,
-        scale: float = 1.0,
+        scale: float = 0.1,
         n_chains: int = 4,
         n_sweeps: int = 500,
         n_burn: int | None = None,

@@ -3,7 +3,7 @@
 from homothety.models.ibphmm.model import GammaPrior, Hyperpriors, Model, Proposals, log_joint
 from homothety.models.ibphmm.moves import default_sweep
 from homothety.models.ibphmm.recording import RECORDING
-from homothety.models.ibphmm.state import ChainState, init_state
+from homothety.models.ibphmm.state import ChainState, init_from_clusters, init_state
 
 __all__ = [
     "RECORDING",
@@ -13,6 +13,7 @@ __all__ = [
     "Model",
     "Proposals",
     "default_sweep",
+    "init_from_clusters",
     "init_state",
     "log_joint",
 ]

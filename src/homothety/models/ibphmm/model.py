@@ -77,7 +77,7 @@ class Proposals:
     """
 
     birth: BirthProposal = "data-driven"
-    window: tuple[int, int] = (15, 100)
+    window: tuple[int, int] = (5, 50)
     n_split_merge: int = 5
     n_concentration: int = 20
     n_mass: int = 10

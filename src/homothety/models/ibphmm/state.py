@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.ibphmm.evidence import Evidence
     from homothety.models.ibphmm.model import Model
+
+
+CLUSTERS_AT_START = (5, 20)  # fewest and most
+STEPS_PER_CLUSTER = 10  # at least, on average
 
 
 @storable
@@ -133,6 +137,26 @@ def init_state(
     whiteners = draw_parameters(rng, model.emission, statistics)
     gamma = float(model.n_series) if gamma is None else gamma
     return ChainState(active, np.arange(n_features), weights, whiteners, path, gamma, mass, alpha, kappa, n_features)
+
+
+def init_from_clusters(rng: Generator, model: Model, *, n_clusters: int | None = None, **options: Any) -> ChainState:
+    """Return a first state whose features are clusters of steps by k-means, wherever and whenever they are.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        Drawn if not given, so that chains start from different places.
+    **options
+        As in `init_state`.
+    """
+    from sklearn.cluster import KMeans
+
+    steps = model.z[:, model.emission.n_regressors :]
+    steps = steps / np.maximum(steps.std(axis=0), np.finfo(float).tiny)
+    drawn = int(rng.integers(*CLUSTERS_AT_START, endpoint=True)) if n_clusters is None else n_clusters
+    n_clusters = max(1, min(drawn, len(steps) // STEPS_PER_CLUSTER))
+    means = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31)))
+    return init_state(rng, model, path=means.fit_predict(steps), **options)
 
 
 def _blocks(model: Model, n_shared: int, n_unique: int) -> tuple[BoolArray, IntArray]:
