@@ -1,4 +1,4 @@
-"""Pictures of clusterings: functions that draw on matplotlib Axes and return them.
+"""Pictures of clusterings and segmentations: functions that draw on matplotlib Axes and return them.
 
 Every function takes ``ax=`` and makes a figure of its own where none is given. None of them shows a window, writes a
 file or changes matplotlib's settings. A cluster has the same colour in all of them, see `cluster_colors`. Legends and
@@ -21,11 +21,13 @@ from homothety.viz.fields import plot_label_comparison, plot_label_image
 from homothety.viz.heatmap import plot_heatmap
 from homothety.viz.matrices import plot_coclustering, plot_similarity
 from homothety.viz.palette import cluster_colors
+from homothety.viz.segments import plot_change_probability, plot_paths, plot_segmentation, plot_segments
 from homothety.viz.spectra import plot_spectra
 from homothety.viz.traces import plot_trace, plot_traces
 
 __all__ = [
     "cluster_colors",
+    "plot_change_probability",
     "plot_coclustering",
     "plot_ellipses",
     "plot_ellipsoids",
@@ -33,6 +35,9 @@ __all__ = [
     "plot_heatmap",
     "plot_label_comparison",
     "plot_label_image",
+    "plot_paths",
+    "plot_segmentation",
+    "plot_segments",
     "plot_similarity",
     "plot_spectra",
     "plot_trace",

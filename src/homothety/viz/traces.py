@@ -28,7 +28,12 @@ CHAIN_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 BURN_COLOR = "#E4E4E4"
 
 # What `plot_traces` draws by itself, in this order, and what the vertical axes say.
-QUANTITIES = {"log_joint": "log joint", "n_clusters": "clusters", "seconds": "seconds per sweep"}
+QUANTITIES = {
+    "log_joint": "log joint",
+    "n_clusters": "clusters",
+    "n_states": "states",
+    "seconds": "seconds per sweep",
+}
 
 
 def plot_trace(
@@ -98,13 +103,13 @@ def plot_traces(
     *,
     axes: Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw log joint, number of clusters and time of each sweep, one above the other.
+    """Draw log joint, number of clusters or states and time of each sweep, one above the other.
 
     Parameters
     ----------
     traces : mapping of str to array-like of shape (n_chains, n_sweeps)
         Traced quantities by name, such as `trace_` of a fitted estimator. Drawn are those called "log_joint",
-        "n_clusters" and "seconds"; where none is, all are drawn.
+        "n_clusters", "n_states" and "seconds"; where none is, all are drawn.
     n_burn : int, default=0
         Length of the burn-in, which is shaded.
     axes : sequence of Axes, optional
