@@ -1,0 +1,137 @@
+"""The chain of the IBP-HMM against a posterior enumerated in full, and features without data against their prior."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import naive_ibphmm as naive
+from homothety.models.ibphmm import Proposals, default_sweep, init_state, unique
+from naive import total_variation
+
+N_SWEEPS, N_SWEEPS_LONG = 5_000, 200_000
+MAX_DISTANCE = {"n_features": 0.03, "patterns": 0.06}  # total variation; twice what so many sweeps leave
+MAX_DISTANCE_LONG = 0.01
+
+
+# --- the smallest posterior ------------------------------------------------------------------------------------------
+
+# Probabilities to four digits, worked out by other code (section 11.1).
+KNOWN_N_FEATURES = {1: 0.1484, 2: 0.3892, 3: 0.2838, 4: 0.1247, 5: 0.0405, 6: 0.0106, 7: 0.0023}
+KNOWN_PATTERNS = {
+    (1, 0, 1): 0.1720,
+    (0, 0, 1): 0.1484,
+    (1, 1, 0): 0.0759,
+    (0, 0, 2): 0.0728,
+    (1, 1, 1): 0.0696,
+    (0, 1, 1): 0.0685,
+}
+
+
+def test_enumeration_gives_the_probabilities_that_are_known():
+    exact = naive.tiny_posterior()
+    assert {p: exact[p] for p in KNOWN_PATTERNS} == pytest.approx(KNOWN_PATTERNS, abs=6e-5)
+    by_number = naive.by_n_features(exact)
+    assert {n: by_number[n] for n in KNOWN_N_FEATURES} == pytest.approx(KNOWN_N_FEATURES, abs=6e-5)
+
+
+def sweep_with(*, splits, collapsed=False):
+    """The default sweep with the four parameters left where they are."""
+    sweep = default_sweep(collapsed_births=collapsed)
+    left_out = {"concentrations", "buffet"} | (set() if splits else {"splits and merges"})
+    return {name: move for name, move in sweep.items() if name not in left_out}
+
+
+def tiny_chain(n_sweeps, sweep, birth, seed):
+    """Pattern of owners after every sweep."""
+    rng, world = np.random.default_rng(seed), naive.TINY
+    model = naive.make_model(world, naive.tiny_sequences(), Proposals(birth=birth, window=(1, 2), n_split_merge=1))
+    at = {"gamma": world.gamma, "mass": world.mass, "alpha": world.alpha, "kappa": world.kappa}
+    state, patterns = init_state(rng, model, n_shared=1, n_unique=0, **at), []
+    for _ in range(n_sweeps):
+        for move in sweep.values():
+            state, _ = move(rng, model, state)
+        patterns.append(naive.pattern_of(state.active))
+    return patterns
+
+
+def distances(n_sweeps, sweep, birth, seed=1):
+    """Total variation from the posterior: of the number of features, and of patterns of owners."""
+    counts = Counter(tiny_chain(n_sweeps, sweep, birth, seed))
+    observed, exact = {pattern: n / n_sweeps for pattern, n in counts.items()}, naive.tiny_posterior()
+    return {
+        "n_features": total_variation(naive.by_n_features(exact), naive.by_n_features(observed)),
+        "patterns": total_variation(exact, observed),
+    }
+
+
+SETTINGS = {
+    "prior": (sweep_with(splits=False), "prior"),
+    "prior, splits": (sweep_with(splits=True), "prior"),
+    "data-driven": (sweep_with(splits=False), "data-driven"),
+    "data-driven, splits": (sweep_with(splits=True), "data-driven"),
+    "data-driven, splits, collapsed": (sweep_with(splits=True, collapsed=True), "data-driven"),
+}
+
+
+@pytest.mark.parametrize("name", ["prior", "data-driven", "data-driven, splits, collapsed"])
+def test_patterns_follow_the_posterior(name):
+    found = distances(N_SWEEPS, *SETTINGS[name])
+    assert all(found[what] < bound for what, bound in MAX_DISTANCE.items()), found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
+def test_patterns_follow_the_posterior_at_length(name):
+    found = distances(N_SWEEPS_LONG, *SETTINGS[name], seed=2)
+    assert max(found.values()) < MAX_DISTANCE_LONG, found
+
+
+def double_choice(n_unique, n_active, original=unique.log_move_ratio):
+    """Count the choice of the feature that dies twice, as published code does."""
+    return original(n_unique, n_active) - np.log(n_unique + 1)
+
+
+def test_published_ratio_is_caught():
+    with mock.patch.object(unique, "log_move_ratio", double_choice):
+        found = distances(N_SWEEPS, *SETTINGS["data-driven"])
+    assert found["n_features"] > 2 * MAX_DISTANCE["n_features"]
+
+
+# --- features without data -------------------------------------------------------------------------------------------
+
+
+def n_unique_chain(birth, n_sweeps, seed):
+    """Number of own features of both series after every attempt, the likelihood put to one. (n_sweeps, 2)"""
+    rng, world = np.random.default_rng(seed), replace(naive.TINY, gamma=3.0, mass=0.8)
+    model = naive.make_model(world, naive.tiny_sequences(), Proposals(birth=birth, window=(1, 2)))
+    state = init_state(rng, model, n_shared=1, n_unique=0, gamma=world.gamma, mass=world.mass)
+    move, chain = default_sweep()["births and deaths"], []
+    with mock.patch.object(unique.Series, "log_likelihood", return_value=0.0):
+        for _ in range(n_sweeps):
+            state, _ = move(rng, model, state)
+            chain.append(state.active.sum(axis=1) - 1)
+    return np.array(chain), world.gamma * world.mass / (world.mass + 1)
+
+
+def distance_from_poisson(birth, n_sweeps=8_000):
+    chain, rate = n_unique_chain(birth, n_sweeps, seed=3)
+    numbers = np.arange(chain.max() + 10)
+    exact = dict(zip(numbers.tolist(), stats.poisson.pmf(numbers, rate), strict=True))
+    counts = Counter(chain.ravel().tolist())
+    return total_variation(exact, {n: count / chain.size for n, count in counts.items()})
+
+
+@pytest.mark.parametrize("birth", ["prior", "data-driven"])
+def test_without_likelihood_own_features_are_poisson(birth):
+    assert distance_from_poisson(birth) < 0.03
+
+
+def test_without_likelihood_published_ratio_is_caught():
+    with mock.patch.object(unique, "log_move_ratio", double_choice):
+        assert distance_from_poisson("prior") > 0.1
