@@ -1,0 +1,351 @@
+"""Proposals of the IBP-HMM: every outcome enumerated, its probability worked out from scratch, and drawn that often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import naive_emissions
+import naive_ibphmm as naive
+from homothety.models.ibphmm import collapsed, split_merge, unique
+from homothety.models.ibphmm.allocation import Allocation, Concentrations, PathProposal
+from homothety.models.ibphmm.statistics import mean_parameters
+
+MIN_P = 1e-4  # of tests of a distribution
+AT = Concentrations(gamma=1.3, mass=0.7, alpha=0.8, kappa=1.7)
+N_SERIES, N_STEPS = 3, 2
+
+# Owners of features, and paths; the first feature is split and merged.
+ALONE = [[1], [1], [1]], [0, 0, 0, 0, 0, 0]
+ANCHORS_ONLY = [[1, 0], [1, 1], [0, 1]], [0, 0, 0, 1, 1, 1]
+WITH_OTHERS = [[1, 1], [1, 0], [1, 0]], [0, 1, 0, 0, 0, 0]
+UNUSED = [[1, 1], [1, 0], [0, 1]], [1, 1, 0, 0, 1, 1]
+CASES = {"alone": ALONE, "anchors only": ANCHORS_ONLY, "with others": WITH_OTHERS, "unused": UNUSED}
+WORLDS = {name: replace(world, n_series=N_SERIES, n_steps=N_STEPS) for name, world in naive.WORLDS.items()}
+
+
+def make_model(world="gaussian", seed=0):
+    """A model of three series of two steps drawn from the prior."""
+    return naive.draw_world(np.random.default_rng(seed), WORLDS[world])[0]
+
+
+def make_allocation(case, world="gaussian"):
+    active, path = CASES[case]
+    return Allocation(make_model(world), np.array(active, dtype=bool), np.array(path))
+
+
+def both(allocation):
+    return allocation.active, allocation.path
+
+
+def key(allocation):
+    return allocation.active.tobytes(), tuple(allocation.path.tolist())
+
+
+def p_of_frequencies(observed, probs):
+    """Test counts of outcomes against their probabilities; outcomes expected less than five times are pooled."""
+    n = sum(observed.values())
+    frequent = [outcome for outcome, prob in probs.items() if n * prob >= 5]
+    counts = np.array([observed[outcome] for outcome in frequent], dtype=float)
+    expected = np.array([n * probs[outcome] for outcome in frequent])
+    counts, expected = np.append(counts, n - counts.sum()), np.append(expected, n - expected.sum())
+    kept = expected > 1e-6
+    return stats.chisquare(counts[kept], expected[kept] * counts[kept].sum() / expected[kept].sum()).pvalue
+
+
+# --- densities and choice --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("case", CASES)
+def test_density_of_an_allocation(case, world):
+    allocation = make_allocation(case, world)
+    expected = naive.log_density(allocation.model, *both(allocation), *AT)
+    assert allocation.log_density(AT) == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("case", CASES)
+def test_second_choice(case, world):
+    allocation = make_allocation(case, world)
+    for a, second in product(range(allocation.n_features), range(N_SERIES)):
+        found = np.exp(split_merge.log_second_choice(allocation, a, second))
+        expected = naive.second_choice(allocation.model, *both(allocation), a, second)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        assert found.sum() == pytest.approx(1.0)
+        log_choice = split_merge.log_choice(allocation, a, int(expected.argmax()), 0, second)
+        assert log_choice == pytest.approx(np.log(expected.max() / allocation.active[0].sum()))
+
+
+def test_second_choice_of_far_away_steps_does_not_underflow():
+    allocation = make_allocation("anchors only")
+    model = replace(allocation.model, z=np.column_stack([np.ones(6), [1e8, 1e8, 1e8, -1e8, -1e8, -1e8]]))
+    found = split_merge.log_second_choice(Allocation(model, *both(allocation)), 0, 2)
+    np.testing.assert_array_equal(np.exp(found), [0.0, 1.0])
+
+
+@pytest.mark.parametrize("b", [0, 1, 2])
+def test_feature_is_put_last(b):
+    active, path = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], dtype=bool), np.array([0, 1, 2, 1, 0, 2])
+    moved = split_merge.put_last(Allocation(make_model(), active, path), b)
+    order = [k for k in range(3) if k != b] + [b]
+    np.testing.assert_array_equal(moved.active, active[:, order])
+    np.testing.assert_array_equal(np.array(order)[moved.path], path)
+
+
+def test_annealing_phases_the_ratio_in():
+    shares = [split_merge.annealing_share((2, 6), step) for step in range(8)]
+    assert shares == [0, 0, 0, 0.25, 0.5, 0.75, 1, 1]
+    assert [split_merge.annealing_share((0, 0), step) for step in range(3)] == [1, 1, 1]
+
+
+# --- splits ----------------------------------------------------------------------------------------------------------
+
+
+def anchors_of(allocation, first=0, second=1):
+    """Anchors and the third series if it has the first feature: there is one order."""
+    others = [i for i in np.flatnonzero(allocation.active[:, 0]) if i not in (first, second)]
+    return split_merge.Anchors(first, second, np.array(others, dtype=np.int64))
+
+
+def split_probs(current, anchors):
+    """Log probability of every outcome of a split, by the library."""
+    rng, probs = np.random.default_rng(0), {}
+    for active, path in naive.all_splits(current.model, *both(current), 0, anchors[:2]):
+        target = Allocation(current.model, active, path)
+        followed, log_prob = split_merge.allocate_split(rng, current, 0, anchors, AT, target=target)
+        assert key(followed) == key(target)
+        probs[key(target)] = log_prob
+    return probs
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("case", CASES)
+def test_probabilities_of_splits(case, world):
+    current = make_allocation(case, world)
+    anchors = anchors_of(current)
+    found = split_probs(current, anchors)
+    assert np.logaddexp.reduce(list(found.values())) == pytest.approx(0.0, abs=1e-10)
+    settings = (0, anchors[:2], anchors.order.tolist(), AT.mass, AT.alpha, AT.kappa)
+    for active, path in naive.all_splits(current.model, *both(current), 0, anchors[:2]):
+        expected = naive.log_prob_of_split(current.model, both(current), (active, path), *settings)
+        assert found[active.tobytes(), tuple(path.tolist())] == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("case", ["alone", "with others"])
+def test_splits_are_drawn_with_their_probabilities(case):
+    current, rng, observed = make_allocation(case), np.random.default_rng(1), Counter()
+    anchors = anchors_of(current)
+    log_probs = split_probs(current, anchors)
+    for _ in range(1_500):
+        proposed, log_prob = split_merge.allocate_split(rng, current, 0, anchors, AT)
+        observed[key(proposed)] += 1
+        assert log_prob == pytest.approx(log_probs[key(proposed)], abs=1e-10)
+    assert p_of_frequencies(observed, {outcome: np.exp(log) for outcome, log in log_probs.items()}) > MIN_P
+
+
+def test_split_leaves_the_current_state_alone():
+    current = make_allocation("with others")
+    before = key(current), current.statistics.scales.copy(), current.mean_parameters.copy()
+    split_merge.split(np.random.default_rng(2), current, 0, 0, 1, AT)
+    assert key(current) == before[0]
+    np.testing.assert_array_equal(current.statistics.scales, before[1])
+    np.testing.assert_array_equal(current.mean_parameters, before[2])
+
+
+# --- merges ----------------------------------------------------------------------------------------------------------
+
+
+def merge_outcomes(current, a):
+    """Every (active, path) that merging the last feature into `a` can lead to."""
+    active, model = current.active[:, :-1].copy(), current.model
+    active[:, a] |= current.active[:, -1]
+    owners = np.flatnonzero(active[:, a])
+    for steps in product(*(product(np.flatnonzero(active[i]), repeat=N_STEPS) for i in owners)):
+        path = current.path.copy()
+        for i, part in zip(owners, steps, strict=True):
+            path[model.starts[i] : model.starts[i + 1]] = part
+        yield active, path
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("case", ["anchors only", "with others", "unused"])
+def test_probabilities_of_merges(case, world):
+    active, path = CASES[case]
+    active = np.column_stack([active, [1, 0, 1]]).astype(bool)
+    current = Allocation(make_model(world), active, np.array([2, 2, *path[2:]]))
+    rng, total = np.random.default_rng(3), 0.0
+    for outcome in merge_outcomes(current, 0):
+        target = Allocation(current.model, *outcome)
+        followed, log_prob = split_merge.allocate_merge(rng, current, 0, AT, target=target)
+        assert key(followed) == key(target)
+        expected = naive.log_prob_of_merge(current.model, both(current), outcome, 0, AT.alpha, AT.kappa)
+        assert log_prob == pytest.approx(expected, abs=1e-10)
+        total += np.exp(log_prob)
+    assert total == pytest.approx(1.0, abs=1e-10)
+    for _ in range(20):
+        proposed, log_prob = split_merge.allocate_merge(rng, current, 0, AT)
+        expected = naive.log_prob_of_merge(current.model, both(current), both(proposed), 0, AT.alpha, AT.kappa)
+        assert log_prob == pytest.approx(expected, abs=1e-10)
+
+
+def log_ratio_from_scratch(smaller, larger, a, first, second, order):
+    """Log of the chance to merge back over the chance of the split, choices included."""
+    model, sticky, b = smaller.model, (AT.alpha, AT.kappa), larger.n_features - 1
+    forth = np.log(naive.second_choice(model, *both(smaller), a, second)[a] / smaller.active[first].sum())
+    settings = (a, (first, second), order, AT.mass, *sticky)
+    forth += naive.log_prob_of_split(model, both(smaller), both(larger), *settings)
+    back = np.log(naive.second_choice(model, *both(larger), a, second)[b] / larger.active[first].sum())
+    return back + naive.log_prob_of_merge(model, both(larger), both(smaller), a, *sticky) - forth
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("case", CASES)
+def test_ratio_of_a_split_holds_the_whole_way_back(case, world):
+    current, rng = make_allocation(case, world), np.random.default_rng(4)
+    for _ in range(5):
+        proposed, log_ratio = split_merge.split(rng, current, 0, 0, 1, AT)
+        order = anchors_of(current).order.tolist()
+        assert log_ratio == pytest.approx(log_ratio_from_scratch(current, proposed, 0, 0, 1, order), abs=1e-9)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize(("a", "b"), [(0, 2), (2, 0), (2, 1), (1, 2)])
+def test_ratio_of_a_merge_is_that_of_the_split_upside_down(a, b, world):
+    active, path = np.array([[1, 1, 1], [1, 1, 1], [0, 1, 1]], dtype=bool), np.array([0, 1, 2, 0, 2, 2])
+    current, rng = Allocation(make_model(world), active, path), np.random.default_rng(5)
+    for _ in range(5):
+        proposed, log_ratio = split_merge.merge(rng, current, a, b, 0, 1, AT)
+        assert proposed.n_features == 2
+        larger, kept = split_merge.put_last(current, b), a - (b < a)
+        expected = -log_ratio_from_scratch(proposed, larger, kept, 0, 1, [2])
+        assert log_ratio == pytest.approx(expected, abs=1e-9)
+
+
+# --- births and deaths -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_unique", "n_active"), [(0, 1), (0, 3), (1, 1), (1, 2), (3, 4)])
+def test_move_ratio(n_unique, n_active):
+    birth = 1.0 if n_unique == 0 or n_active == 1 else 0.5
+    assert unique.birth_probability(n_unique, n_active) == birth
+    death = 0.5 / (n_unique + 1)  # the series then has two features or more, and one of them is its own
+    assert unique.log_move_ratio(n_unique, n_active) == pytest.approx(np.log(death / birth))
+
+
+def with_window(model, *window, birth="data-driven"):
+    return replace(model, proposals=replace(model.proposals, window=window, birth=birth))
+
+
+@pytest.mark.parametrize(
+    ("window", "lengths"), [((1, 3), (1, 2, 3)), ((2, 100), (2, 3, 4)), ((15, 100), (4,)), ((4, 4), (4,))]
+)
+def test_windows_are_stretches_of_the_series(window, lengths):
+    model, rng, observed = (
+        naive.draw_world(np.random.default_rng(0), naive.GAUSSIAN)[0],
+        np.random.default_rng(6),
+        Counter(),
+    )
+    model, stretches = with_window(model, *window), {}
+    for n in lengths:
+        for first in range(4, 8 - n + 1):
+            scale = naive_emissions.scale_matrix(model.z[first : first + n], model.emission)
+            stretches[n, np.tril(scale).round(9).tobytes()] = 1 / len(lengths) / (4 - n + 1)
+    for _ in range(1_500):
+        statistics, factors = unique.draw_window(rng, model, 4, 8)
+        observed[int(statistics.sizes[0]), np.tril(statistics.scales[0]).round(9).tobytes()] += 1
+    np.testing.assert_allclose(np.tril(factors[0] @ factors[0].T), np.tril(statistics.scales[0]), atol=1e-10)
+    assert set(observed) == set(stretches)
+    if len(stretches) > 1:
+        assert p_of_frequencies(observed, stretches) > MIN_P
+
+
+@pytest.mark.parametrize("birth", ["prior", "data-driven"])
+def test_newborn_parameters_follow_the_proposal(birth):
+    model, rng = with_window(make_model(), 2, 2, birth=birth), np.random.default_rng(7)
+    window = unique.draw_window(rng, model, 0, 2)
+    draws = [unique.propose_parameters(rng, model, window)[0, -1] ** -2 for _ in range(3_000)]
+    z, emission = model.z[:2], model.emission
+    parts = [naive_emissions.posterior(steps, emission) for steps in (z[:0], z if birth == "data-driven" else z[:0])]
+    laws = [stats.invgamma(dof / 2, scale=scale[0, 0] / 2) for _, _, scale, dof in parts]
+    assert stats.kstest(draws, lambda value: 0.5 * (laws[0].cdf(value) + laws[1].cdf(value))).pvalue > MIN_P
+
+
+# --- births and deaths with parameters integrated out ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_probabilities_of_paths_with_a_feature_more_and_without_it(world):
+    smaller, rng = make_allocation("with others", world), np.random.default_rng(8)
+    newborn = collapsed.window_parameters(rng, smaller.model, 0)
+    grown, shrunk = [], []
+    for steps in product(range(3), repeat=N_STEPS):
+        path = np.array([*steps, *smaller.path[2:]])
+        larger = Allocation(smaller.model, np.column_stack([smaller.active, [True, False, False]]), path)
+        followed, log_prob = collapsed.draw_grown(rng, smaller, 0, newborn, AT, target=larger)
+        assert key(followed) == key(larger)
+        assert log_prob == pytest.approx(log_prob_of_growth(smaller, larger, newborn), abs=1e-10)
+        grown.append(log_prob)
+    for steps in product(range(2), repeat=N_STEPS):
+        target = Allocation(smaller.model, smaller.active, np.array([*steps, *smaller.path[2:]]))
+        followed, log_prob = collapsed.draw_shrunk(rng, larger, 0, AT, target=target)
+        assert key(followed) == key(target)
+        assert log_prob == pytest.approx(log_prob_of_loss(larger, target), abs=1e-10)
+        shrunk.append(log_prob)
+    assert np.logaddexp.reduce(grown) == pytest.approx(0.0, abs=1e-10)
+    assert np.logaddexp.reduce(shrunk) == pytest.approx(0.0, abs=1e-10)
+
+
+def plug_ins(allocation, features):
+    steps = [allocation.model.z[allocation.path == k] for k in features]
+    return {k: naive_emissions.plug_in(z, allocation.model.emission) for k, z in zip(features, steps, strict=True)}
+
+
+def log_prob_of_growth(smaller, larger, newborn):
+    emission, last = smaller.model.emission, larger.n_features - 1
+    own_look = emission.coefficients_of(newborn[None])[0], emission.covariances_of(newborn[None])[0]
+    parameters = plug_ins(smaller, range(last)) | {last: own_look}
+    own = np.flatnonzero(larger.active[0])
+    return naive.log_prob_of_path(smaller.model, 0, own, parameters, larger.path, AT.alpha, AT.kappa)
+
+
+def log_prob_of_loss(larger, smaller):
+    own, parameters = np.flatnonzero(smaller.active[0]), plug_ins(larger, range(smaller.n_features))
+    return naive.log_prob_of_path(larger.model, 0, own, parameters, smaller.path, AT.alpha, AT.kappa)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_ratio_of_a_collapsed_death_is_that_of_the_birth_upside_down(world):
+    smaller, rng = make_allocation("with others", world), np.random.default_rng(9)
+    newborn = collapsed.window_parameters(rng, smaller.model, 0)
+    for _ in range(5):
+        larger, log_ratio = collapsed.propose_birth(rng, smaller, 0, newborn, AT)
+        expected = log_prob_of_loss(larger, smaller) - log_prob_of_growth(smaller, larger, newborn)
+        assert log_ratio == pytest.approx(expected, abs=1e-9)
+    current = split_merge.put_last(larger, 1)  # what dies then stands in the middle
+    back = split_merge.put_last(current, 1)
+    for _ in range(5):
+        proposed, log_ratio = collapsed.propose_death(rng, current, 0, 1, newborn, AT)
+        expected = log_prob_of_growth(proposed, back, newborn) - log_prob_of_loss(back, proposed)
+        assert log_ratio == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_a_newborn_looks_like_is_the_mean_of_the_window():
+    model = with_window(make_model(), 2, 2)
+    found = collapsed.window_parameters(np.random.default_rng(10), model, 1)
+    expected = naive_emissions.whitener(*naive_emissions.plug_in(model.z[2:4], model.emission))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_path_proposal_knows_its_features_alone():
+    allocation = make_allocation("with others")
+    whiteners = mean_parameters(allocation.model.emission, allocation.statistics)
+    proposal = PathProposal(allocation.model, 0, np.array([1]), whiteners, AT)
+    path = allocation.path.copy()
+    assert proposal.propose(np.random.default_rng(11), np.array([1]), path, drawn=True) == pytest.approx(0.0)
+    assert path.tolist() == [1, 1, *allocation.path[2:]]
