@@ -340,8 +340,21 @@ def make_emission(
 
 def autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, dof: float, scale: float) -> Emission:
     """Return autoregressive emissions that expect noise half as large as the moves from step to step."""
+    check_order(prepared, order)
+    variances = prepared.steps.var(axis=0)
+    noise = 0.5 * scale * np.atleast_2d(np.cov(moves.T)) + 1e-12 * np.diag(variances)
+    # A coefficient has the unit of one dimension over that of another, and so has the width of its prior.
+    precision = 0.5 * np.diag(np.tile(variances, order))
+    return Emission(np.zeros((prepared.n_dims, order * prepared.n_dims)), precision, noise, dof, order)
+
+
+def check_order(prepared: Sequences, order: int) -> None:
+    """Raise unless every series has a step with `order` others before it."""
     if order < 1:
         raise InputError(f"order is {order}, needed at least 1 for autoregressive states.")
-    precision = 0.5 * float(prepared.steps.var(axis=0).mean())
-    noise = 0.5 * scale * np.atleast_2d(np.cov(moves.T)) + 1e-12 * precision * np.eye(prepared.n_dims)
-    return Emission.autoregressive(order, precision, noise, dof)
+    shortest = int(prepared.lengths.argmin())
+    if prepared.lengths[shortest] <= order:
+        raise InputError(
+            f"Series {shortest} ({prepared.names[shortest]}) has {prepared.lengths[shortest]} steps to look at, needed "
+            f"at least {order + 1} for autoregressive states of order {order}. Drop it, or subsample less."
+        )
