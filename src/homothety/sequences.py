@@ -142,8 +142,10 @@ def check_sequences(
         names, X = [str(name) for name in X] if names is None else names, list(X.values())
     series = _numeric_series(X, lengths)
     checked_names = _check_names(names, len(series))
-    _check_shapes(series, min_steps)
-    _check_finite(series)
+    # A number alone does not tell which of many files is meant.
+    titles = [f"Series {i}" + f" ({name})" * (names is not None) for i, name in enumerate(checked_names)]
+    _check_shapes(series, titles, min_steps)
+    _check_finite(series, titles)
     starts = np.concatenate([[0], np.cumsum([len(one) for one in series])]).astype(np.int64)
     starts.setflags(write=False)
     steps = frozen(np.concatenate(series))
@@ -221,33 +223,33 @@ def _check_names(names: Sequence[str] | None, n_series: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _check_shapes(series: list[FloatArray], min_steps: int) -> None:
+def _check_shapes(series: list[FloatArray], titles: list[str], min_steps: int) -> None:
     """Raise unless all series have two axes, enough steps and the same number of dimensions as the first."""
-    for i, one in enumerate(series):
+    for title, one in zip(titles, series, strict=True):
         if one.ndim != 2:
             raise InputError(
-                f"Series {i} has shape {one.shape}, needed (n_steps, n_dims). For one channel use series[:, None]; "
+                f"{title} has shape {one.shape}, needed (n_steps, n_dims). For one channel use series[:, None]; "
                 "a single series is given as one array, not as a list of its steps."
             )
         if one.shape[1] == 0:
-            raise InputError(f"Series {i} has shape {one.shape}: no dimensions, needed at least one.")
+            raise InputError(f"{title} has shape {one.shape}: no dimensions, needed at least one.")
         if one.shape[1] != series[0].shape[1]:
             raise InputError(
-                f"Series {i} has {one.shape[1]} dimensions but series 0 has {series[0].shape[1]}. "
+                f"{title} has {one.shape[1]} dimensions but series 0 has {series[0].shape[1]}. "
                 "All must measure the same ones."
             )
         if len(one) < min_steps:
-            raise InputError(f"Series {i} has {len(one)} steps, needed at least {min_steps}. Drop it.")
+            raise InputError(f"{title} has {len(one)} steps, needed at least {min_steps}. Drop it.")
 
 
-def _check_finite(series: list[FloatArray]) -> None:
+def _check_finite(series: list[FloatArray], titles: list[str]) -> None:
     """Raise naming the first entry that is NaN or infinite."""
-    for i, one in enumerate(series):
+    for title, one in zip(titles, series, strict=True):
         bad = ~np.isfinite(one)
         if bad.any():
             step, dim = np.argwhere(bad)[0]
             raise InputError(
-                f"Series {i} holds {one[step, dim]} at step {step}, dimension {dim} ({int(bad.any(axis=1).sum())} such "
+                f"{title} holds {one[step, dim]} at step {step}, dimension {dim} ({int(bad.any(axis=1).sum())} such "
                 "steps). Interpolate short gaps, or cut the series there."
             )
 

@@ -209,3 +209,8 @@ def test_names_must_match_and_differ(series):
         check_sequences(series, names=["a", "b"])
     with pytest.raises(InputError, match="'a' is given to two series"):
         check_sequences(series, names=["a", "b", "a"])
+
+
+def test_errors_call_series_by_the_names_they_have():
+    with pytest.raises(InputError, match=r"Series 1 \(lift\) holds nan at step 0, dimension 1"):
+        check_sequences({"reach": np.eye(2), "lift": [[1.0, np.nan], [0.0, 1.0]]})
