@@ -34,9 +34,13 @@ def read_npy_series(path: Path, variable: str | None, columns: Columns, lengths:
     return _cut(as_numbers(load_array(path), str(path)), path, columns, lengths)
 
 
-def read_npz_series(path: Path, variable: str | None, columns: Columns, lengths: ArrayLike | None) -> SequenceSet:
+def read_npz_series(
+    path: Path, variable: str | None, columns: Columns, lengths: ArrayLike | None, labels: Column | None = None
+) -> SequenceSet:
     """Read one array that `lengths` cut up, with `labels`, `states` and `channels`; or one array per series."""
     arrays = load_archive(path)
+    if labels is not None and labels not in arrays:
+        raise InputError(f"{path} has no array {labels!r}. It holds {_listed(arrays)}.")
     channels = tuple(map(str, np.ravel(arrays.get(CHANNELS, ()))))
     lengths = arrays.get(LENGTHS) if lengths is None else lengths
     if variable is None and lengths is None:
@@ -47,7 +51,7 @@ def read_npz_series(path: Path, variable: str | None, columns: Columns, lengths:
             return _one_per_array(series, path, columns, channels)
         variable = next(iter(series))
     steps = as_numbers(*_choose_array(arrays, variable, lengths, path))
-    return _cut(steps, path, columns, lengths, channels, arrays.get(STATES), arrays.get(LABELS))
+    return _cut(steps, path, columns, lengths, channels, arrays.get(STATES), arrays.get(str(labels or LABELS)))
 
 
 def read_mat_series(path: Path, variable: str | None, columns: Columns, lengths: ArrayLike | None) -> SequenceSet:

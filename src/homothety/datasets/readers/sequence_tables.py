@@ -47,17 +47,25 @@ class Frame(Protocol):
 
 
 def read_csv_series(
-    path: Path, group: Column | None, columns: Column | Sequence[Column] | None, lengths: ArrayLike | None
+    path: Path,
+    group: Column | None,
+    columns: Column | Sequence[Column] | None,
+    lengths: ArrayLike | None,
+    labels: Column | None = None,
 ) -> SequenceSet:
     """Read a text table."""
-    return _cut(TextFrame(path), path, group, columns, lengths)
+    return _cut(TextFrame(path), path, group, columns, lengths, labels)
 
 
 def read_parquet_series(
-    path: Path, group: Column | None, columns: Column | Sequence[Column] | None, lengths: ArrayLike | None
+    path: Path,
+    group: Column | None,
+    columns: Column | Sequence[Column] | None,
+    lengths: ArrayLike | None,
+    labels: Column | None = None,
 ) -> SequenceSet:
     """Read a Parquet table."""
-    return _cut(ParquetFrame(path), path, group, columns, lengths)
+    return _cut(ParquetFrame(path), path, group, columns, lengths, labels)
 
 
 def _cut(
@@ -66,13 +74,15 @@ def _cut(
     group: Column | None,
     columns: Column | Sequence[Column] | None,
     lengths: ArrayLike | None,
+    labels: Column | None,
 ) -> SequenceSet:
     """Return the measurements in a table, cut into series by a column, by lengths or not at all."""
     if group is not None and lengths is not None:
         raise InputError("group and lengths both say how to cut the series apart, needed one of them.")
     group_at = None if group is None else find_column(group, frame.names, frame.n_columns, path)
+    labels_at = None if labels is None else find_column(labels, frame.names, frame.n_columns, path)
     if columns is None:
-        chosen = [at for at in _measured(frame) if at != group_at]
+        chosen = [at for at in _measured(frame) if at not in (group_at, labels_at)]
         if not chosen:
             raise InputError(f"{path} has no column of measurements. Name them with columns=.")
     else:
@@ -87,7 +97,7 @@ def _cut(
     return SequenceSet(
         [steps[one] for one in rows],
         take_rows(_values_called(STATE_COLUMN, frame, chosen), rows),
-        take_rows(_values_called(LABEL_COLUMN, frame, chosen), rows),
+        take_rows(_values_called(LABEL_COLUMN, frame, chosen) if labels_at is None else frame.values(labels_at), rows),
         tuple(names),
         tuple(channels),
         path.stem,

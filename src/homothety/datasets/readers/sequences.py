@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     PathName = str | PathLike[str]
 
 TABLES = {".csv": read_csv_series, ".tsv": read_csv_series, ".txt": read_csv_series, ".parquet": read_parquet_series}
-ARRAYS = {".npz": read_npz_series, ".npy": read_npy_series, ".mat": read_mat_series}
-SUFFIXES = (*TABLES, *ARRAYS)
+ARRAYS = {".npy": read_npy_series, ".mat": read_mat_series}
+SUFFIXES = (*TABLES, ".npz", *ARRAYS)
 
 
 def read_sequences(
@@ -34,6 +34,7 @@ def read_sequences(
     columns: Column | Sequence[Column] | None = None,
     lengths: ArrayLike | None = None,
     variable: str | None = None,
+    labels: Column | None = None,
 ) -> SequenceSet:
     """Read series of measurements, such as demonstrations, from files.
 
@@ -61,13 +62,16 @@ def read_sequences(
         Numbers of steps of the series a single file holds one after the other.
     variable : str, optional
         Name of the array in ``.npz`` and ``.mat`` files, where the above leaves a choice.
+    labels : str or int, optional
+        Column of a table, or array of a ``.npz`` file, that holds the true actions under a name of its own. It is then
+        no measurement.
 
     Returns
     -------
     recordings : SequenceSet
-        Its `actions` are the column ``label`` of a table, the array ``labels`` of an archive, or the only cell array
-        of whole numbers beside the series in a ``.mat`` file; its `states` the column ``state`` or the array
-        ``states``.
+        Its `actions` are what `labels` names; else the column ``label`` of a table, the array ``labels`` of an
+        archive, or the only cell array of whole numbers beside the series in a ``.mat`` file; its `states` the column
+        ``state`` or the array ``states``.
 
     Raises
     ------
@@ -80,7 +84,7 @@ def read_sequences(
     files = _expand(paths)
     if lengths is not None and len(files) > 1:
         raise InputError(f"lengths cut up a single file, but there are {len(files)}. Leave lengths out.")
-    sets = [_read_file(path, group, columns, lengths, variable) for path in files]
+    sets = [_read_file(path, group, columns, lengths, variable, labels) for path in files]
     _check_same_dims(sets, files)
     return _with_distinct_names(sets, files)
 
@@ -91,6 +95,7 @@ def _read_file(
     columns: Column | Sequence[Column] | None,
     lengths: ArrayLike | None,
     variable: str | None,
+    labels: Column | None,
 ) -> SequenceSet:
     """Read one file by the reader of its kind."""
     suffix = path.suffix.lower()
@@ -100,12 +105,16 @@ def _read_file(
         raise InputError(f"{path} is empty, needed a series of measurements.")
     if suffix in TABLES:
         if variable is not None:
-            raise InputError(f"variable means nothing for {path}: it applies to {', '.join(ARRAYS)}. Leave it out.")
-        return TABLES[suffix](path, group, columns, lengths)
-    if suffix not in ARRAYS:
+            raise InputError(f"variable means nothing for {path}: it applies to .npz and .mat. Leave it out.")
+        return TABLES[suffix](path, group, columns, lengths, labels)
+    if suffix not in SUFFIXES:
         raise InputError(f"{path} ends in {path.suffix or 'nothing'!r}, needed one of {', '.join(SUFFIXES)}.")
     if group is not None:
         raise InputError(f"group means nothing for {path}: it applies to {', '.join(TABLES)}. Leave it out.")
+    if suffix == ".npz":
+        return read_npz_series(path, variable, columns, lengths, labels)
+    if labels is not None:
+        raise InputError(f"labels means nothing for {path}: it applies to {', '.join(TABLES)} and .npz. Leave it out.")
     return ARRAYS[suffix](path, variable, columns, lengths)
 
 
