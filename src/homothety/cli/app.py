@@ -7,7 +7,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING
 
 from homothety._version import __version__
-from homothety.cli import cluster, demo, reproduce
+from homothety.cli import cluster, compare, demo, reproduce, segment
 from homothety.cli.console import Console
 from homothety.errors import HomothetyWarning, InputError
 
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 BAD_INPUT, INTERRUPTED = 2, 130
 
 DESCRIPTION = """\
-Cluster covariance matrices by shape, whatever their rotation and scale, without saying how many clusters there are.
+Cluster covariance matrices by shape, whatever their rotation and scale, and segment series into states they share,
+without saying how many clusters or states there are.
 """
 EPILOG = """\
 examples:
   homothety demo                       see what it does, on embedded data
   homothety cluster tensors.npz        cluster the matrices in a file
+  homothety segment demos/*.csv        segment the recordings in files
+  homothety compare demos.npz          several methods side by side, against known labels
   homothety reproduce 3 --data data    the paper's Table 3 beside the paper's numbers
 
 'homothety COMMAND --help' explains each command.
@@ -36,7 +39,7 @@ def build_parser() -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"homothety {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, cluster, reproduce):
+    for command in (demo, cluster, segment, compare, reproduce):
         command.add_parser(commands)
     return parser
 

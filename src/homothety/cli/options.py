@@ -49,3 +49,15 @@ def at_least(least: int) -> Callable[[str], int]:
 def number_or_name(text: str) -> int | str:
     """Return a whole number as such, anything else as the name of a rule."""
     return int(text) if text.isdecimal() else text
+
+
+def column(text: str) -> int | str:
+    """Return a column by its number from 0, or by its name."""
+    return number_or_name(text.strip())
+
+
+def columns(text: str) -> list[int | str]:
+    """Return columns given by numbers or names with commas between them."""
+    if not all(part.strip() for part in text.split(",")):
+        raise ArgumentTypeError(f"{text!r} is not a list of columns, such as x,y,z or 0,1,2")
+    return [column(part) for part in text.split(",")]

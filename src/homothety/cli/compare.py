@@ -1,0 +1,146 @@
+"""`homothety compare`: several methods on one's own data, against labels that are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from homothety.cli import series
+from homothety.cli.options import add_command, add_shared_options, at_least
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from numpy.typing import NDArray
+
+    from homothety.cli.comparing import Comparison
+    from homothety.cli.console import Console
+
+DESCRIPTION = """\
+Segment recordings whose states are known by several methods, and see which agrees best: IBP-HMM (ibp), sticky HDP-HMM
+(hdp) and hidden Markov model with model selection (hmm). Or, with --matrices, cluster covariance matrices of known
+classes by the SPCM-CRP mixture (spcm), CRP mixture (crp) and Gaussian mixture with model selection (gmm).
+"""
+EPILOG = """\
+examples:
+  homothety compare demos.npz                             labels are in the file
+  homothety compare demos/*.csv --truth phase             ... in the column phase
+  homothety compare demos.npy --truth labels.txt          ... in a file, one line per step of all series in order
+  homothety compare demos.npz --methods ibp,hmm --runs 5
+  homothety compare tensors.npz --matrices
+
+Hamming, GCE and VI are errors; NMI, purity, F and ARI are better the larger. GCE and purity alone are easily fooled.
+Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with a table of everything finished until then.
+"""
+OUTPUT = "homothety-output/comparison"
+
+
+def add_parser(commands: Any) -> None:
+    """Add this command to the parser of all commands."""
+    parser = add_command(
+        commands,
+        "compare",
+        run,
+        help="several methods side by side, against known labels",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+    )
+    series.add_files(parser)
+    add_shared_options(parser, output=OUTPUT)
+    parser.add_argument("--matrices", action="store_true", help="FILE holds covariance matrices to cluster, no series")
+    parser.add_argument(
+        "--truth",
+        metavar="NAME",
+        help="column or array of true labels, or file with one label per step; label or state by default",
+    )
+    parser.add_argument("--methods", metavar="NAMES", help="which, separated by commas; all if not given")
+    parser.add_argument("--runs", metavar="N", type=at_least(1), default=1, help="of each method (default: 1)")
+    parser.add_argument("--chains", metavar="N", type=at_least(1), default=4, help="of each sampler (default: 4)")
+    parser.add_argument("--sweeps", metavar="N", type=at_least(2), help="of each chain (default: as the method has)")
+    series.add_reading_options(parser)
+    series.add_preparation_options(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> bool:
+    """Compare methods; return whether it came to its end."""
+    from homothety.cli import comparing
+    from homothety.cli.reproduce import run_tasks
+
+    comparison = of_matrices(args, console) if args.matrices else of_series(args, console)
+    outcomes, finished = run_tasks(comparison.tasks(args.seed, args.runs), console)
+    if not finished:
+        console.say("Interrupted: only what was finished until then is here.")
+    folder = args.output or Path(OUTPUT)
+    files = comparing.write(comparison, outcomes, folder, console)
+    text = f"{comparison.table(outcomes)}\n\n{comparison.note}\n\nWritten to {folder}: {', '.join(files)}."
+    console.show(text, comparison.summary(outcomes) | {"finished": finished, "output": str(folder), "files": files})
+    return finished
+
+
+def of_series(args: argparse.Namespace, console: Console) -> Comparison:
+    """Return the comparison of segmentations that was asked for."""
+    from homothety.cli import comparing
+    from homothety.datasets import read_sequences
+
+    console.say(f"Reading {series.title(args.files)}")
+    known = args.truth in (None, "label", "labels", "state", "states") or Path(args.truth).is_file()
+    items = read_sequences(
+        args.files,
+        group=args.group,
+        columns=args.columns,
+        variable=args.variable,
+        labels=None if known else args.truth,
+    )
+    truth = items.actions if args.truth not in ("state", "states") else None
+    truth = items.states if truth is None and args.truth not in ("label", "labels") else truth
+    if args.truth is not None and Path(args.truth).is_file():
+        flat = read_labels(Path(args.truth), items.n_steps, "steps")
+        ends = [sum(map(len, items.sequences[: i + 1])) for i in range(len(items))]
+        truth = [flat[end - len(one) : end] for end, one in zip(ends, items.sequences, strict=True)]
+    if truth is None:
+        raise InputError(
+            f"{series.title(args.files)} has no {args.truth or 'label'} for every step. Say with --truth which column, "
+            "array or file has them."
+        )
+    effort = {"n_chains": args.chains} | ({} if args.sweeps is None else {"n_sweeps": args.sweeps})
+    methods = comparing.segmentation_methods(items, series.chosen_preprocessing(args, items), effort)
+    return comparing.Comparison(
+        comparing.choose(methods, args.methods), truth, comparing.SEGMENTATION_METRICS, "states", items.names
+    )
+
+
+def of_matrices(args: argparse.Namespace, console: Console) -> Comparison:
+    """Return the comparison of clusterings that was asked for."""
+    from homothety.cli import comparing
+    from homothety.datasets import read_matrices
+
+    if len(args.files) > 1:
+        raise InputError(f"--matrices reads a single file, but there are {len(args.files)}.")
+    console.say(f"Reading {args.files[0]}")
+    items = read_matrices(args.files[0], variable=args.variable)
+    truth = items.labels
+    if args.truth is not None and Path(args.truth).is_file():
+        truth = read_labels(Path(args.truth), len(items), "matrices")
+    elif args.truth not in (None, "label", "labels"):
+        raise InputError(f"--truth is {args.truth!r}, needed a file with one label for each matrix, or nothing.")
+    if truth is None:
+        raise InputError(f"{args.files[0]} has no labels. Give a file with one for each matrix with --truth.")
+    effort = {"n_chains": args.chains} | ({} if args.sweeps is None else {"n_sweeps": args.sweeps})
+    methods = comparing.clustering_methods(items.matrices, effort)
+    return comparing.Comparison(
+        comparing.choose(methods, args.methods), truth, comparing.CLUSTERING_METRICS, "clusters"
+    )
+
+
+def read_labels(path: Path, n_needed: int, items: str) -> NDArray[Any]:
+    """Return the labels in a file, an array or text with one in each line, or raise unless there are enough."""
+    import numpy as np
+
+    if path.suffix == ".npy":
+        labels = np.ravel(np.load(path, allow_pickle=False))
+    else:
+        labels = np.array([line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()])
+    if len(labels) != n_needed:
+        raise InputError(f"{path} has {len(labels)} labels for {n_needed} {items}, needed one each and no header.")
+    return labels

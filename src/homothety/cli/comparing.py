@@ -1,0 +1,280 @@
+"""Running several methods on one set, and writing their scores side by side."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from homothety._version import __version__
+from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_text, written_aside
+from homothety.errors import InputError
+from homothety.estimators.baselines import CRPMixture, GMMSelection
+from homothety.estimators.embedding import SpectralEmbedding
+from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
+from homothety.estimators.spcm import SPCMMixture
+from homothety.metrics import ari, f_measure, gce, hamming, nmi, purity, vi
+from homothety.reproduce.comparison import fit_whole
+from homothety.reproduce.markdown import markdown_table
+from homothety.reproduce.plan import Task
+from homothety.reproduce.scores import format_cell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.cli.console import Console
+    from homothety.datasets import SequenceSet
+    from homothety.preprocessing import Preprocessing
+    from homothety.reproduce.plan import Outcomes
+
+Metric = Callable[[Any, Any], float]
+
+SEGMENTATION_METRICS: dict[str, Metric] = {
+    "Hamming": hamming,
+    "GCE": gce,
+    "VI": vi,
+    "NMI": nmi,
+    "purity": purity,
+    "ARI": ari,
+}
+CLUSTERING_METRICS: dict[str, Metric] = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
+MAX_DRAWN = 4  # series with a picture of their own
+
+
+class Method(NamedTuple):
+    """A way to label all items; `label` takes a seed and returns labels, one array for all or one for each series."""
+
+    key: str
+    title: str
+    label: Callable[[int], Any]
+
+
+class Run(NamedTuple):
+    """What came of one run of a method."""
+
+    seed: int
+    labels: Any
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods to compare on one set.
+
+    Parameters
+    ----------
+    methods : sequence of Method
+    truth : array, or list of one array per series
+    metrics : mapping of str to callable
+    counted : str
+        What labels stand for: "states" or "clusters".
+    names : tuple of str
+        Of the series, if there are any.
+    """
+
+    methods: Sequence[Method]
+    truth: Any
+    metrics: Mapping[str, Metric]
+    counted: str
+    names: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """Return what is measured of each run."""
+        return [*self.metrics, self.counted, "seconds"]
+
+    @property
+    def note(self) -> str:
+        """Return how to read the table."""
+        errors = [name for name in self.metrics if name in ("Hamming", "GCE", "VI")]
+        good = [name for name in self.metrics if name not in errors]
+        smaller = f"{', '.join(errors)}: smaller is better. " if errors else ""
+        return f"{smaller}{', '.join(good)}: larger is better. The truth has {count(self.truth)} {self.counted}."
+
+    def tasks(self, seed: int, n_runs: int) -> list[Task]:
+        """Return every run of every method; runs have seeds that follow each other."""
+        return [
+            Task(method.title, (method.key,), partial(self.run, method, seed + run))
+            for method in self.methods
+            for run in range(n_runs)
+        ]
+
+    def run(self, method: Method, seed: int) -> Run:
+        """Run a method once and score what it finds."""
+        started = perf_counter()
+        labels = method.label(seed)
+        seconds = perf_counter() - started
+        scores = {name: metric(self.truth, labels) for name, metric in self.metrics.items()}
+        return Run(seed, labels, scores | {self.counted: float(count(labels)), "seconds": seconds})
+
+    def finished(self, outcomes: Outcomes) -> list[tuple[Method, list[Run]]]:
+        """Return the methods that have come to an end at least once, with their runs."""
+        return [(method, outcomes[(method.key,)]) for method in self.methods if (method.key,) in outcomes]
+
+    def table(self, outcomes: Outcomes) -> str:
+        """Return one row per method; over several runs "mean (standard deviation)"."""
+        rows = [
+            [method.title, *(self._cell(name, [run.scores[name] for run in runs]) for name in self.columns)]
+            for method, runs in self.finished(outcomes)
+        ]
+        return markdown_table(["method", *self.columns], rows)
+
+    def _cell(self, name: str, values: list[float]) -> str:
+        return format_cell(values, decimals={self.counted: 0, "seconds": 1}.get(name, 3))
+
+    def rows(self, outcomes: Outcomes) -> list[dict[str, Any]]:
+        """Return one record per run."""
+        return [
+            {"method": method.key, "seed": run.seed, **run.scores}
+            for method, runs in self.finished(outcomes)
+            for run in runs
+        ]
+
+    def summary(self, outcomes: Outcomes) -> dict[str, Any]:
+        """Return the runs as what JSON can hold."""
+        return {f"true_{self.counted}": count(self.truth), "runs": self.rows(outcomes)}
+
+
+def segmentation_methods(
+    items: SequenceSet, preprocessing: Preprocessing, effort: Mapping[str, Any]
+) -> dict[str, Method]:
+    """Return the ways to segment series, by key; all get the same preparation."""
+    sequences = dict(zip(items.names, items.sequences, strict=True))
+
+    def paths(estimator: Any, parameters: Mapping[str, Any], seed: int) -> list[IntArray]:
+        model = estimator(preprocessing=preprocessing, random_state=seed, **parameters)
+        found: list[IntArray] = fit_whole(model, sequences).paths_
+        return found
+
+    return {
+        "ibp": Method("ibp", "IBP-HMM", partial(paths, IBPHMM, effort)),
+        "hdp": Method("hdp", "sticky HDP-HMM", partial(paths, StickyHDPHMM, effort)),
+        "hmm": Method("hmm", "HMM, BIC", partial(paths, HMMSelection, {})),
+    }
+
+
+@dataclass(frozen=True)
+class MatrixClusterings:
+    """Ways to cluster matrices; the baselines cluster the spectral embedding that the SPCM-CRP mixture uses."""
+
+    matrices: FloatArray
+    effort: Mapping[str, Any]
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """Spectral embedding, (n_matrices, n_components)."""
+        points: FloatArray = SpectralEmbedding().fit_transform(self.matrices)
+        return points
+
+    def by_spcm(self, seed: int) -> IntArray:
+        """Cluster by the SPCM-CRP mixture."""
+        labels: IntArray = fit_whole(SPCMMixture(random_state=seed, **self.effort), self.matrices).labels_
+        return labels
+
+    def by_crp(self, seed: int) -> IntArray:
+        """Cluster by the Chinese restaurant process mixture."""
+        labels: IntArray = fit_whole(CRPMixture(random_state=seed, **self.effort), self.points).labels_
+        return labels
+
+    def by_gmm(self, seed: int) -> IntArray:
+        """Cluster by a Gaussian mixture with model selection."""
+        labels: IntArray = GMMSelection(random_state=seed).fit(self.points).labels_
+        return labels
+
+
+def clustering_methods(matrices: FloatArray, effort: Mapping[str, Any]) -> dict[str, Method]:
+    """Return the ways to cluster matrices, by key."""
+    ways = MatrixClusterings(matrices, effort)
+    return {
+        "spcm": Method("spcm", "SPCM-CRP mixture", ways.by_spcm),
+        "crp": Method("crp", "CRP mixture", ways.by_crp),
+        "gmm": Method("gmm", "GMM, BIC", ways.by_gmm),
+    }
+
+
+def choose(methods: Mapping[str, Method], names: str | None) -> list[Method]:
+    """Return the methods named, or raise saying which there are."""
+    wanted = list(methods) if names is None else [name.strip() for name in names.split(",")]
+    unknown = [name for name in wanted if name not in methods]
+    if unknown:
+        raise InputError(f"--methods has {unknown[0]!r}, needed some of {', '.join(methods)}.")
+    return [methods[name] for name in dict.fromkeys(wanted)]
+
+
+def count(labels: Any) -> int:
+    """Return the number of different labels."""
+    return len(np.unique(np.concatenate([np.ravel(one) for one in labels])))
+
+
+def write(comparison: Comparison, outcomes: Outcomes, folder: Path, console: Console) -> list[str]:
+    """Write the table as Markdown and every run as CSV, and draw what was found."""
+    make_folder(folder)
+    rows = comparison.rows(outcomes)
+    with written_aside(folder / "comparison.csv") as aside, aside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    figures = write_figures(folder, drawings(comparison, outcomes) if has_matplotlib() else {}, console)
+    images = [f"![{name}]({name})" for name in figures]
+    made = f"homothety {__version__}; " + comparison.note
+    write_text(
+        folder / "comparison.md", "\n\n".join(["# Comparison", comparison.table(outcomes), made, *images]) + "\n"
+    )
+    return ["comparison.md", "comparison.csv", *figures]
+
+
+def drawings(comparison: Comparison, outcomes: Outcomes) -> dict[str, Callable[[], Figure]]:
+    """Return functions that draw the truth and what each method found, for the first series."""
+    n_drawn = min(len(comparison.names), MAX_DRAWN)
+    return {f"series-{i}": partial(draw_series, comparison, outcomes, i) for i in range(n_drawn)}
+
+
+def draw_series(comparison: Comparison, outcomes: Outcomes, i: int) -> Figure:
+    """Draw one series: the truth on top, below what each method found, in the colours of what it is called."""
+    from homothety import viz
+
+    truth = np.unique(np.concatenate(comparison.truth), return_inverse=True)[1]
+    starts = np.concatenate([[0], np.cumsum([len(one) for one in comparison.truth])])
+    rows = {"truth": truth}
+    for method, runs in comparison.finished(outcomes):
+        rows[method.title] = named_after(truth, np.concatenate(runs[0].labels))
+    ax = viz.plot_paths([row[starts[i] : starts[i + 1]] for row in rows.values()], list(rows))
+    ax.set_title(comparison.names[i])
+    return ax.figure.canvas.figure
+
+
+def named_after(truth: IntArray, labels: IntArray) -> IntArray:
+    """Return labels renumbered so that each has the number of the class it shares most items with, one to one.
+
+    Parameters
+    ----------
+    truth, labels : ndarray of shape (n_items,)
+        Numbered 0, 1, ...
+
+    Returns
+    -------
+    renumbered : ndarray of shape (n_items,)
+        Labels that are left over have numbers no class has.
+
+    Examples
+    --------
+    >>> named_after(np.array([0, 0, 1, 1]), np.array([2, 2, 0, 1]))
+    array([0, 0, 1, 2])
+    """
+    overlaps = np.zeros((labels.max() + 1, truth.max() + 1), dtype=np.int64)
+    np.add.at(overlaps, (labels, truth), 1)
+    numbers = np.full(len(overlaps), -1)
+    matched, classes = linear_sum_assignment(overlaps, maximize=True)
+    numbers[matched] = classes
+    left = np.flatnonzero(numbers < 0)
+    numbers[left] = overlaps.shape[1] + np.arange(len(left))
+    return np.asarray(numbers[labels])

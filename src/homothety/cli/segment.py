@@ -1,0 +1,138 @@
+"""`homothety segment`: series from files into segments and the states they share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from homothety.cli import series
+from homothety.cli.options import add_command, add_shared_options, at_least
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from homothety.cli.console import Console
+    from homothety.datasets import SequenceSet
+    from homothety.estimators._segmentation import Segmenter
+
+DESCRIPTION = """\
+Cut recordings, such as demonstrations of a task, into segments, and say which segments are the same state, also across
+recordings. The number of states is inferred. Writes segments, changes with their intervals, labels of every step,
+states, a summary, figures and the fitted model.
+"""
+EPILOG = """\
+examples:
+  homothety segment demo_1.csv demo_2.csv demo_3.csv      one file per demonstration
+  homothety segment demos/ -o grating                     all files of a folder
+  homothety segment log.parquet --group episode_index --columns observation.state
+  homothety segment arm.csv --columns x,y,z,qw,qx,qy,qz --quaternions qw,qx,qy,qz
+  homothety segment demos.npz --velocities append --subsample 5
+  homothety segment demos.npz --checkpoint run --sweeps 2000   can be stopped; the same command goes on
+  homothety segment demos.npz --json | jq '.segments[0]'
+
+Models: ibp, every series has its own selection of common states; hdp, all series share all states; hmm, the same by EM,
+without saying how sure it is. Columns called label, state, time and timestamp are no measurements unless named.
+Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with everything sampled until then written.
+"""
+
+OUTPUT = "homothety-output"
+SAMPLED = ("ibp", "hdp")
+CLASSES = {"ibp": "IBPHMM", "hdp": "StickyHDPHMM", "hmm": "HMMSelection"}
+
+
+class ModelOption(NamedTuple):
+    """An option of the model: what sets it, which parameter of which models it sets, and what it means.
+
+    Options are None unless given, so that each model keeps its own defaults.
+    """
+
+    flag: str
+    parameter: str
+    kind: Any
+    models: tuple[str, ...]
+    meaning: str
+
+
+MODEL_OPTIONS = (
+    ModelOption("--emission", "emission", str, ("ibp",), "a state is: gaussian (default), diagonal, autoregressive"),
+    ModelOption("--order", "order", at_least(1), ("ibp",), "past steps an autoregressive state looks at (default: 1)"),
+    ModelOption("--max-states", "max_states", at_least(1), ("hdp", "hmm"), "at most so many (default: 20 and 15)"),
+    ModelOption("--chains", "n_chains", at_least(1), SAMPLED, "independent chains (default: 4)"),
+    ModelOption("--sweeps", "n_sweeps", at_least(1), SAMPLED, "sweeps per chain (default: 500)"),
+    ModelOption("--burn", "n_burn", at_least(0), SAMPLED, "sweeps to throw away first (default: half of them)"),
+    ModelOption("--jobs", "n_jobs", int, SAMPLED, "chains run side by side (default: 1)"),
+    ModelOption("--checkpoint", "checkpoint", Path, SAMPLED, "folder to save the run in, and to go on from"),
+)
+
+
+def add_parser(commands: Any) -> None:
+    """Add this command to the parser of all commands."""
+    parser = add_command(
+        commands,
+        "segment",
+        run,
+        help="segment series into states they share",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+    )
+    series.add_files(parser)
+    add_shared_options(parser, output=OUTPUT)
+    series.add_reading_options(parser)
+    series.add_preparation_options(parser)
+    model = parser.add_argument_group("model")
+    model.add_argument("--model", choices=tuple(CLASSES), default="ibp", help="(default: ibp)")
+    for option in MODEL_OPTIONS:
+        metavar = {Path: "DIR", str: "NAME"}.get(option.kind, "N")
+        where = "" if option.models == SAMPLED else f" [{', '.join(option.models)}]"
+        model.add_argument(
+            option.flag, dest=option.parameter, metavar=metavar, type=option.kind, help=option.meaning + where
+        )
+
+
+def run(args: argparse.Namespace, console: Console) -> bool:
+    """Segment files; return whether it came to its end."""
+    from homothety.cli import segmentation
+
+    items = series.read(args, console)
+    model = build_model(args, items)
+    try:
+        result = segmentation.fit(items, model, console, source=series.title(args.files))
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt(f"{interrupt or 'Interrupted.'} {how_to_go_on(args)}") from None
+    folder = args.output or Path(OUTPUT)
+    files = segmentation.write(result, folder, console)
+    written = f"Written to {folder}: {', '.join(files)}."
+    data = segmentation.summarise(result) | segmentation.tables(result) | {"output": str(folder), "files": files}
+    console.show(f"{segmentation.report(result)}\n\n{written}", data)
+    return not result.interrupted
+
+
+def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
+    """Return the model that was asked for, not yet fitted."""
+    from homothety.estimators import hmm
+
+    estimator = getattr(hmm, CLASSES[args.model])
+    preprocessing = series.chosen_preprocessing(args, items)
+    model: Segmenter = estimator(random_state=args.seed, preprocessing=preprocessing, **chosen_parameters(args))
+    return model
+
+
+def chosen_parameters(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters that were given, or raise if one means nothing for the model."""
+    given = {option: value for option in MODEL_OPTIONS if (value := getattr(args, option.parameter)) is not None}
+    for option in given:
+        if args.model not in option.models:
+            raise InputError(
+                f"{option.flag} means nothing for --model {args.model}; it is for {' and '.join(option.models)}. "
+                "Leave it out."
+            )
+    # A model is saved with its parameters, and files hold no paths.
+    return {option.parameter: str(value) if isinstance(value, Path) else value for option, value in given.items()}
+
+
+def how_to_go_on(args: argparse.Namespace) -> str:
+    """Return what to do after an interrupt that left nothing to report."""
+    if args.checkpoint is None:
+        return "With --checkpoint DIR a run can be taken up again."
+    return f"What was sampled is in {args.checkpoint}: the same command goes on from there."

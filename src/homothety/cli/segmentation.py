@@ -1,0 +1,341 @@
+"""Segmenting one set of series and writing everything about it into a folder."""
+
+from __future__ import annotations
+
+import csv
+import platform
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from homothety._version import __version__
+from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_json, write_text, written_aside
+from homothety.estimators._segmentation import SampledSegmenter
+from homothety.reproduce.markdown import markdown_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from homothety.cli.console import Console
+    from homothety.datasets import SequenceSet
+    from homothety.estimators._segmentation import Segmenter
+
+    Drawing = Callable[[], Figure]
+
+MAX_DRAWN = 8  # series with a picture of their own
+MAX_LISTED = 20  # series in the table on the terminal
+
+CAPTIONS = {
+    "segments": "The states of all series.",
+    "traces": "What the chains did, sweep by sweep.",
+    "series": "What was measured, each dimension over its own range, and the states. Below, where the posterior has "
+    "changes; the interval of a reported one holds 90 % of where the draws have it.",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Segmentation:
+    """A set of series and the model fitted to it.
+
+    Parameters
+    ----------
+    items : SequenceSet
+    model : Segmenter
+        Fitted.
+    source : str
+        Where the series came from.
+    seconds : float
+        How long the fit took.
+    """
+
+    items: SequenceSet
+    model: Segmenter
+    source: str
+    seconds: float
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the answer rests on fewer sweeps than asked for."""
+        return bool(getattr(self.model, "interrupted_", False))
+
+    @property
+    def channels(self) -> list[str]:
+        """What the dimensions of the recordings are called."""
+        return list(self.items.channels) or [str(dim) for dim in range(self.items.n_dims)]
+
+
+def fit(items: SequenceSet, model: Segmenter, console: Console, *, source: str) -> Segmentation:
+    """Fit the model, saying so; an interrupt ends it early with whatever was sampled by then."""
+    size = f"{len(items)} series, {items.n_steps} steps of {items.n_dims} dimensions"
+    if isinstance(model, SampledSegmenter):
+        console.say(f"Sampling {model.n_chains} chains of {model.n_sweeps} sweeps over {size}")
+        model.set_params(progress=console.live)
+    else:
+        console.say(f"Fitting hidden Markov models to {size}")
+    started = perf_counter()
+    model.fit(dict(zip(items.names, items.sequences, strict=True)))
+    if isinstance(model, SampledSegmenter):
+        model.set_params(progress=False)
+    return Segmentation(items, model, source, perf_counter() - started)
+
+
+def write(result: Segmentation, folder: Path, console: Console) -> list[str]:
+    """Write tables, states, summary, model and figures into a folder, and return the names of the files."""
+    make_folder(folder)
+    result.model.save(folder / "model.homothety")
+    write_table(folder / "segments.csv", segment_rows(result))
+    write_table(folder / "boundaries.csv", boundary_rows(result), header=BOUNDARY_COLUMNS)
+    write_table(folder / "labels.csv", label_rows(result))
+    write_json(folder / "states.json", describe_states(result))
+    write_json(folder / "summary.json", summarise(result))
+    names = ["segments.csv", "boundaries.csv", "labels.csv", "states.json", "summary.json", "model.homothety"]
+    figures = write_figures(folder, drawings(result) if has_matplotlib() else {}, console)
+    write_text(folder / "summary.md", page(result, figures))
+    return ["summary.md", *names, *figures]
+
+
+BOUNDARY_COLUMNS = ("series", "step", "low", "high", "share")
+
+
+def write_table(path: Path, rows: Iterable[Mapping[str, Any]], header: Iterable[str] | None = None) -> None:
+    """Write rows as CSV; the header is that of the first row unless it is given. None is an empty cell."""
+    rows = iter(rows)
+    first = list(islice(rows, 1))
+    names = list(first[0]) if first else list(header or ())
+    with written_aside(path) as aside, aside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(first)
+        writer.writerows(rows)
+
+
+def segment_rows(result: Segmentation) -> list[dict[str, Any]]:
+    """Return the segments: series by name, start, end (not included), state and probability."""
+    names = result.items.names
+    return [
+        {**one._asdict(), "series": names[one.series], "probability": _rounded(one.probability)}
+        for one in result.model.segments_
+    ]
+
+
+def boundary_rows(result: Segmentation) -> list[dict[str, Any]]:
+    """Return the changes of state; without draws nothing is known of where else they could be."""
+    names = result.items.names
+    if isinstance(result.model, SampledSegmenter):
+        return [
+            {**one._asdict(), "series": names[one.series], "share": _rounded(one.share)}
+            for one in result.model.boundaries_
+        ]
+    inner = [one for one in result.model.segments_ if one.start > 0]
+    return [dict(zip(BOUNDARY_COLUMNS, (names[one.series], one.start, None, None, None), strict=True)) for one in inner]
+
+
+def label_rows(result: Segmentation) -> Iterator[dict[str, Any]]:
+    """Return the state of every step, how sure it is, and how probable a change is at it."""
+    model = result.model
+    for i, (name, path) in enumerate(zip(result.items.names, model.paths_, strict=True)):
+        columns: dict[str, Any] = {"series": [name] * len(path), "step": range(len(path)), "state": path.tolist()}
+        if isinstance(model, SampledSegmenter):
+            columns["probability"] = np.round(model.state_probability_[i], 4).tolist()
+            columns["change_probability"] = np.round(model.change_probability_[i], 4).tolist()
+        yield from (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+
+
+def describe_states(result: Segmentation) -> dict[str, Any]:
+    """Return means and covariances of the states in the units of the recordings, and how they follow each other."""
+    model, names = result.model, result.items.names
+    counts = np.bincount(np.concatenate(model.paths_), minlength=model.n_states_)
+    # An autoregressive state is a motion and has no place.
+    order = model.states_.order
+    kind, centres = ("coefficients", model.coefficients_) if order else ("mean", model.means_)
+    states = [
+        {
+            "state": k,
+            "steps": int(counts[k]),
+            "series": [name for name, visits in zip(names, model.active_[:, k], strict=True) if visits],
+            kind: centres[k].tolist(),
+            "covariance": model.covariances_[k].tolist(),
+        }
+        for k in range(model.n_states_)
+    ]
+    return {
+        "dimensions": list(model.preprocessing_.name_dims(result.channels)),
+        "means_are_relative_to_each_series": model.preprocessing_.means_are_relative,
+        "order": order,
+        "states": states,
+        "transition_probs": model.transition_probs_.tolist(),
+    }
+
+
+def summarise(result: Segmentation) -> dict[str, Any]:
+    """Return what is worth knowing of a segmentation, as what JSON can hold."""
+    model, items = result.model, result.items
+    settings = {name: value for name, value in model.get_params(deep=False).items() if name != "progress"}
+    preprocessing = model.preprocessing_.to_record()["settings"]
+    return {
+        "source": result.source,
+        "model": type(model).__name__,
+        "series": len(items),
+        "steps": items.n_steps,
+        "dimensions": items.n_dims,
+        "states": model.n_states_,
+        "segments_found": len(model.segments_),
+        "stride": model.preprocessing_.settings.stride,
+        "chains_agree": chains_agree(model),
+        "verdict": verdict(model),
+        "interrupted": result.interrupted,
+        "sweeps_kept": len(model.draws_) if isinstance(model, SampledSegmenter) else None,
+        "seconds": round(result.seconds, 3),
+        "seed": settings.pop("random_state"),
+        "settings": {**settings, "preprocessing": preprocessing},
+        "versions": {"homothety": __version__, "numpy": np.__version__, "python": platform.python_version()},
+    }
+
+
+def tables(result: Segmentation) -> dict[str, Any]:
+    """Return what the JSON on stdout has besides the summary."""
+    return {"segments": segment_rows(result), "boundaries": boundary_rows(result)}
+
+
+def chains_agree(model: Segmenter) -> bool | None:
+    """Return whether the chains agree; None if that cannot be said."""
+    try:
+        return model.diagnose().agree if isinstance(model, SampledSegmenter) else None
+    except ImportError:
+        return None
+
+
+def verdict(model: Segmenter) -> str:
+    """Return in plain words whether the chains have run long enough."""
+    if not isinstance(model, SampledSegmenter):
+        return "One fit by EM: there are no chains to compare, and nothing is known of how sure it is."
+    try:
+        found = model.diagnose()
+    except ImportError:
+        return "Whether the chains agree is not known: pip install 'homothety[diagnostics]' brings what tells it."
+    if found.agree:
+        return f"{found.text[0].upper()}{found.text[1:]}"
+    remedy = "--chains 4" if model.n_chains == 1 else f"--sweeps {2 * model.n_sweeps}"
+    return f"The chains do not agree yet, and another run may say something else. Try {remedy}. ({found.text})"
+
+
+def stride_note(model: Segmenter) -> str:
+    """Return how many steps were looked at, and why."""
+    stride, asked = model.preprocessing_.settings.stride, model.preprocessing
+    if asked is not None and asked.subsample != "auto":
+        return (
+            f"Of every {stride} steps one was looked at, as asked for." if stride > 1 else "All steps were looked at."
+        )
+    if stride == 1:
+        return "All steps were looked at: neighbouring ones are no copies of each other."
+    return (
+        f"Of every {stride} steps one was looked at: those between go on as before and say nothing new. The states are "
+        "those of all steps. --subsample 1 looks at every step."
+    )
+
+
+def series_table(result: Segmentation, most: int | None = None) -> str:
+    """Return the series with their numbers of steps and segments, and their states."""
+    n_segments = np.bincount([one.series for one in result.model.segments_], minlength=len(result.items))
+    rows = [
+        [name, len(path), n, ", ".join(map(str, np.unique(path)))]
+        for name, path, n in zip(result.items.names, result.model.paths_, n_segments, strict=True)
+    ]
+    table = markdown_table(["series", "steps", "segments", "states"], rows[:most])
+    n_left = len(rows) - len(rows[:most])
+    return table + f"\n... and {n_left} more series." * (n_left > 0)
+
+
+def headline(result: Segmentation) -> str:
+    """Return the outcome in one sentence."""
+    n_states, n_segments = result.model.n_states_, len(result.model.segments_)
+    return (
+        f"{len(result.items)} series in {n_segments} segment{'s' * (n_segments != 1)} "
+        f"of {n_states} state{'s' * (n_states != 1)}"
+    )
+
+
+def report(result: Segmentation) -> str:
+    """Return what is shown on the terminal."""
+    notes = f"{verdict(result.model)}\n{stride_note(result.model)}"
+    return f"{headline(result)}.\n\n{series_table(result, MAX_LISTED)}\n\n{notes}"
+
+
+def page(result: Segmentation, figures: list[str]) -> str:
+    """Return a page about a segmentation, with its figures."""
+    model = result.model
+    chains = ""
+    if isinstance(model, SampledSegmenter):
+        chains = f"{model.n_chains} chains of {model.n_sweeps} sweeps, of which {len(model.draws_)} were kept; "
+    parts = [
+        f"# {headline(result)}",
+        f"Source: `{result.source}`. {type(model).__name__}; {chains}{result.seconds:.1f} s; seed "
+        f"{model.get_params()['random_state']}; homothety {__version__}."
+        + " The run was interrupted and rests on fewer sweeps than asked for."
+        * result.interrupted,
+        series_table(result),
+        verdict(model),
+        stride_note(model),
+        "`segments.csv` has the segments, `boundaries.csv` the changes with their intervals, `labels.csv` the state of "
+        "every step, `states.json` means and covariances, `summary.json` the settings. "
+        "`homothety.load('model.homothety')` gives the model back, to find the same states in new series.",
+        *(_figure_section(name, result) for name in figures),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _figure_section(file: str, result: Segmentation) -> str:
+    """Return the part of a page that shows one figure."""
+    kind, _, number = file.removesuffix(".png").partition("-")
+    title = result.items.names[int(number)] if number else kind.capitalize()
+    return f"## {title}\n\n![{title}]({file})\n\n{CAPTIONS[kind]}"
+
+
+def drawings(result: Segmentation) -> dict[str, Drawing]:
+    """Return functions that draw a fitted model, by the name of the figure."""
+    from homothety import viz
+
+    model, names = result.model, result.items.names
+    figures: dict[str, Drawing] = {"segments": lambda: _figure(viz.plot_paths(model.paths_, names))}
+    for i in range(min(len(names), MAX_DRAWN)):
+        figures[f"series-{i}"] = partial(draw_series, result, i)
+    if isinstance(model, SampledSegmenter):
+        figures["traces"] = lambda: _figure(viz.plot_traces(model.trace_, model.n_burn_)[0])
+    return figures
+
+
+def draw_series(result: Segmentation, i: int) -> Figure:
+    """Draw one series with its states and, where it is known, the probability of a change."""
+    from homothety import viz
+
+    model, one, name = result.model, result.items.sequences[i], result.items.names[i]
+    if not isinstance(model, SampledSegmenter):
+        ax = viz.plot_segments(one, model.paths_[i], channels=result.channels)
+        ax.set_title(name)
+        return _figure(ax)
+    boundaries = [boundary for boundary in model.boundaries_ if boundary.series == i]
+    axes = viz.plot_segmentation(
+        one,
+        model.paths_[i],
+        model.change_probability_[i],
+        boundaries=boundaries,
+        channels=result.channels,
+        title=name,
+    )
+    return _figure(axes[0])
+
+
+def _figure(ax: Any) -> Figure:
+    figure: Figure = ax.figure
+    return figure
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

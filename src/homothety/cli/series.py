@@ -1,0 +1,98 @@
+"""Arguments of the commands that take series: what to read of the files, and what to do with it first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from homothety.cli.options import at_least, column, columns, number_or_name
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from homothety.cli.console import Console
+    from homothety.datasets import SequenceSet
+    from homothety.preprocessing import Preprocessing
+
+
+def add_files(parser: ArgumentParser) -> None:
+    """Add the files to read, all in one argument."""
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        help=".csv, .tsv, .txt, .parquet, .npz, .npy or .mat; or a folder of files of one kind",
+    )
+
+
+def add_reading_options(parser: ArgumentParser) -> None:
+    """Add what to read of the files."""
+    reading = parser.add_argument_group("reading")
+    reading.add_argument(
+        "--group", metavar="COLUMN", type=column, help="column of a table that tells series apart; else a file is one"
+    )
+    reading.add_argument(
+        "--columns", metavar="A,B,...", type=columns, help="columns to use, by name or by number from 0; else all"
+    )
+    reading.add_argument("--variable", metavar="NAME", help="array in a .npz or .mat file that holds the series")
+
+
+def add_preparation_options(parser: ArgumentParser) -> None:
+    """Add what to do with the recordings first."""
+    group = parser.add_argument_group("preparation, in this order; results are in the units of the recordings")
+    group.add_argument(
+        "--quaternions", metavar="A,B,C,D", type=columns, action="append", help="columns of a quaternion; repeatable"
+    )
+    group.add_argument("--smooth", metavar="N", type=at_least(3), help="window of a smoothing filter, odd, in steps")
+    group.add_argument("--velocities", choices=("append", "replace"), help="velocities as further columns, or instead")
+    group.add_argument(
+        "--subsample",
+        metavar="N",
+        type=number_or_name,
+        default="auto",
+        help="look at every N-th step only; 1 for all, auto for as often as they say something new (default: auto)",
+    )
+    group.add_argument(
+        "--centre", choices=("all", "series", "none"), default="all", help="subtract the mean of all, or of each series"
+    )
+    group.add_argument("--scale", choices=("std", "range"), help="bring columns to one size; rarely needed")
+    group.add_argument(
+        "--scale-together",
+        metavar="A,B,...",
+        type=columns,
+        action="append",
+        help="columns scaled by one factor, such as the coordinates of a vector; repeatable",
+    )
+
+
+def read(args: Namespace, console: Console) -> SequenceSet:
+    """Return the series in the files."""
+    from homothety.datasets import read_sequences
+
+    console.say(f"Reading {title(args.files)}")
+    return read_sequences(args.files, group=args.group, columns=args.columns, variable=args.variable)
+
+
+def title(files: list[Path]) -> str:
+    """Return the files in few words."""
+    return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+
+
+def chosen_preprocessing(args: Namespace, items: SequenceSet) -> Preprocessing:
+    """Return what to do with the recordings, columns by their numbers."""
+    from homothety.datasets.readers.columns import find_columns
+    from homothety.preprocessing import Preprocessing
+
+    def numbers(groups: list[list[int | str]] | None) -> list[list[int]]:
+        return [find_columns(group, items.channels, items.n_dims, args.files[0]) for group in groups or []]
+
+    return Preprocessing(
+        centre=None if args.centre == "none" else args.centre,
+        scale=args.scale,
+        groups=numbers(args.scale_together),
+        subsample=args.subsample,
+        smooth=args.smooth,
+        velocities=args.velocities,
+        quaternions=numbers(args.quaternions),
+    )

@@ -1,0 +1,339 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import homothety
+from homothety import IBPHMM, HMMSelection, StickyHDPHMM
+from homothety.cli.app import build_parser
+from homothety.cli.segment import CLASSES, MODEL_OPTIONS
+from homothety.datasets import SequenceSet, make_toy_2d
+from homothety.models.ibphmm import moves
+
+QUICK = ("--chains", "2", "--sweeps", "8")
+TABLES = {"summary.md", "segments.csv", "boundaries.csv", "labels.csv", "states.json", "summary.json"}
+
+
+@pytest.fixture(scope="module")
+def recordings() -> SequenceSet:
+    return make_toy_2d(0, n_steps=40)
+
+
+@pytest.fixture
+def series_file(tmp_path, recordings):
+    path = tmp_path / "demos.npz"
+    lengths = [len(one) for one in recordings.sequences]
+    np.savez(path, X=np.concatenate(recordings.sequences), lengths=lengths, channels=["left", "right"])
+    return path
+
+
+@pytest.fixture
+def interrupt_after(monkeypatch):
+    """Return a function that makes the given sweep, counted from 1 over all chains, end in Ctrl-C."""
+    resample_paths = moves.resample_paths
+
+    def arm(n_sweeps: int) -> None:
+        calls = iter(range(1, 10**6))
+
+        def interrupted(rng, model, state):
+            if next(calls) > n_sweeps:
+                raise KeyboardInterrupt
+            return resample_paths(rng, model, state)
+
+        monkeypatch.setattr(moves, "resample_paths", interrupted)
+
+    return arm
+
+
+def read_table(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path):
+    folder = tmp_path / "results"
+    answer = run("segment", series_file, "-o", folder, *QUICK)
+    assert answer.status == 0
+    model = homothety.load(folder / "model.homothety")
+    assert isinstance(model, IBPHMM)
+    summary, states = (json.loads((folder / f"{name}.json").read_text()) for name in ("summary", "states"))
+    figures = {"segments.png", "traces.png", *(f"series-{i}.png" for i in range(4))}
+    assert {path.name for path in folder.iterdir()} == {*TABLES, *figures, "model.homothety"}
+    assert all(f"]({name})" in (folder / "summary.md").read_text() for name in figures)
+
+    labels = read_table(folder / "labels.csv")
+    assert [int(row["state"]) for row in labels] == np.concatenate(model.paths_).tolist()
+    assert [int(row["step"]) for row in labels[: len(model.paths_[0])]] == list(range(len(model.paths_[0])))
+    shares = [float(row["change_probability"]) for row in labels]
+    np.testing.assert_allclose(shares, np.concatenate(model.change_probability_), atol=1e-4)
+
+    segments = read_table(folder / "segments.csv")
+    assert list(segments[0]) == ["series", "start", "end", "state", "probability"]
+    rebuilt = [int(row["state"]) for row in segments for _ in range(int(row["start"]), int(row["end"]))]
+    assert rebuilt == np.concatenate(model.paths_).tolist()
+    assert [row["series"] for row in segments] == [f"demos {one.series}" for one in model.segments_]
+
+    boundaries = read_table(folder / "boundaries.csv")
+    assert [int(row["step"]) for row in boundaries] == [one.step for one in model.boundaries_]
+    assert len(boundaries) == len(segments) - len(recordings)
+
+    assert states["dimensions"] == ["left", "right"]
+    np.testing.assert_allclose([one["mean"] for one in states["states"]], model.means_)
+    np.testing.assert_allclose([one["covariance"] for one in states["states"]], model.covariances_)
+    assert sum(one["steps"] for one in states["states"]) == recordings.n_steps
+    assert (summary["states"], summary["stride"], summary["sweeps_kept"]) == (model.n_states_, 1, 8)
+    assert f"4 series in {len(segments)} segments of {model.n_states_} states." in answer.out
+    assert "All steps were looked at" in answer.out
+    assert "The chains do not agree yet" in answer.out or "Chains agree" in answer.out
+
+
+def test_json_is_all_there_is_on_stdout(run, no_figures, series_file, tmp_path):
+    answer = run("segment", series_file, "-o", tmp_path / "results", "--json", *QUICK)
+    data = json.loads(answer.out)
+    model = homothety.load(tmp_path / "results" / "model.homothety")
+    assert [row["state"] for row in data["segments"]] == [one.state for one in model.segments_]
+    assert all((tmp_path / "results" / name).is_file() for name in data["files"])
+
+
+def test_quiet_says_nothing(run, no_figures, series_file, tmp_path):
+    answer = run("segment", series_file, "-o", tmp_path / "results", "--quiet", *QUICK)
+    # Without figures it says how to get them, but not when it is to be quiet.
+    assert (answer.status, answer.out, answer.err) == (0, "", "")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("hdp", StickyHDPHMM), ("hmm", HMMSelection)])
+def test_other_models(name, kind, run, series_file, tmp_path):
+    options = QUICK if name == "hdp" else ("--max-states", "3")
+    answer = run("segment", series_file, "--model", name, "-o", tmp_path / "results", *options)
+    assert answer.status == 0
+    model = homothety.load(tmp_path / "results" / "model.homothety")
+    assert isinstance(model, kind)
+    steps = [int(row["step"]) for row in read_table(tmp_path / "results" / "boundaries.csv")]
+    assert steps == [one.start for one in model.segments_ if one.start]
+    assert (tmp_path / "results" / "series-0.png").is_file()
+    assert ("nothing is known of how sure it is" in answer.out) == (name == "hmm")
+
+
+def test_autoregressive_states_have_coefficients(run, no_figures, series_file, tmp_path):
+    options = ("--emission", "autoregressive", "--order", "2")
+    assert run("segment", series_file, "-o", tmp_path, *options, *QUICK).status == 0
+    states = json.loads((tmp_path / "states.json").read_text())
+    assert states["order"] == 2
+    assert np.shape(states["states"][0]["coefficients"]) == (2, 4)
+
+
+def test_one_file_per_demonstration(run, no_figures, recordings, tmp_path):
+    files = [tmp_path / f"demo_{i}.csv" for i in (1, 2, 10)]
+    for path, one in zip(files, recordings.sequences, strict=False):
+        np.savetxt(path, one, delimiter=",", header="x,y", comments="")
+    answer = run("segment", *files, "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 0
+    names = [row["series"] for row in read_table(tmp_path / "results" / "segments.csv")]
+    assert list(dict.fromkeys(names)) == ["demo_1", "demo_2", "demo_10"]
+
+
+def test_one_table_with_a_group_column(run, no_figures, recordings, tmp_path):
+    rows = [
+        f"{name},{step},{x},{y},{step % 7}"
+        for name, one in zip("ab", recordings.sequences, strict=False)
+        for step, (x, y) in enumerate(one)
+    ]
+    (tmp_path / "log.csv").write_text("\n".join(["episode,time,x,y,noise", *rows]))
+    options = ("--group", "episode", "--columns", "x,y")
+    assert run("segment", tmp_path / "log.csv", *options, "-o", tmp_path / "results", *QUICK).status == 0
+    labels = read_table(tmp_path / "results" / "labels.csv")
+    assert [row["series"] for row in labels] == ["a"] * len(recordings.sequences[0]) + ["b"] * len(
+        recordings.sequences[1]
+    )
+    assert json.loads((tmp_path / "results" / "states.json").read_text())["dimensions"] == ["x", "y"]
+
+
+def test_options_of_preparation_reach_the_model(run, no_figures, rng, tmp_path):
+    swing = np.cumsum(rng.normal(size=(2, 80, 5)), axis=1)
+    np.savez(tmp_path / "arm.npz", X=np.concatenate(swing), lengths=[80, 80], channels=["z", "a", "b", "c", "d"])
+    options = ("--quaternions", "a,b,c,d", "--smooth", "5", "--subsample", "3", "--scale", "std", "--centre", "series")
+    answer = run("segment", tmp_path / "arm.npz", *options, "--velocities", "append", "-o", tmp_path, *QUICK)
+    assert answer.status == 0
+    fitted = homothety.load(tmp_path / "model.homothety").preprocessing_
+    settings = fitted.settings
+    assert settings.quaternions == ((1, 2, 3, 4),)
+    assert (settings.smooth, settings.subsample, settings.scale, settings.centre) == (5, 3, "std", "series")
+    assert settings.velocities == "append"
+    assert fitted.n_dims == 10
+    assert "Of every 3 steps one was looked at, as asked for." in answer.out
+    states = json.loads((tmp_path / "states.json").read_text())
+    assert states["means_are_relative_to_each_series"]
+    assert states["dimensions"][5] == "velocity of z"
+
+
+def test_centring_and_groups_of_columns(run, no_figures, series_file, tmp_path):
+    options = ("--centre", "none", "--scale", "range", "--scale-together", "left,right")
+    run("segment", series_file, *options, "-o", tmp_path, *QUICK)
+    settings = homothety.load(tmp_path / "model.homothety").preprocessing_.settings
+    assert (settings.centre, settings.scale, settings.groups) == (None, "range", ((0, 1),))
+
+
+def test_steps_left_out_by_measurement_are_said(run, no_figures, tmp_path):
+    time = np.arange(400)
+    swing = np.column_stack([np.sin(time / 25), np.cos(time / 25)]) + (time > 200)[:, None]
+    np.save(tmp_path / "swing.npy", swing)
+    answer = run("segment", tmp_path / "swing.npy", "-o", tmp_path / "results", *QUICK)
+    stride = json.loads((tmp_path / "results" / "summary.json").read_text())["stride"]
+    assert stride > 1
+    assert f"Of every {stride} steps one was looked at: those between" in answer.out
+    assert "--subsample 1" in answer.out
+    assert len(read_table(tmp_path / "results" / "labels.csv")) == 400
+
+
+def test_defaults_are_those_of_the_estimators():
+    given = vars(build_parser().parse_args(["segment", "file.npz"]))
+    assert all(given[option.parameter] is None for option in MODEL_OPTIONS)
+    for option in MODEL_OPTIONS:
+        for name in option.models:
+            parameters = getattr(homothety, CLASSES[name])().get_params()
+            default = parameters[option.parameter]
+            # What the help says is repeated there, because loading the estimators would make it slow.
+            if default is not None:
+                assert re.search(rf"\b{default}\b", option.meaning), option
+
+
+def test_options_reach_the_model(run, no_figures, series_file, tmp_path):
+    options = {
+        "--emission": ("emission", "diagonal"),
+        "--order": ("order", 3),
+        "--chains": ("n_chains", 2),
+        "--sweeps": ("n_sweeps", 5),
+        "--burn": ("n_burn", 3),
+        "--jobs": ("n_jobs", 1),
+        "--checkpoint": ("checkpoint", str(tmp_path / "run")),
+    }
+    assert set(options) == {option.flag for option in MODEL_OPTIONS if "ibp" in option.models}
+    words = [word for flag, (_, value) in options.items() for word in (flag, value)]
+    run("segment", series_file, "-o", tmp_path, *words)
+    parameters = homothety.load(tmp_path / "model.homothety").get_params(deep=False)
+    assert {name: parameters[name] for name, _ in options.values()} == dict(options.values())
+
+
+@pytest.fixture
+def bad_files(tmp_path, recordings):
+    one = recordings.sequences[0].copy()
+    np.save(tmp_path / "flat.npy", one[:, 0])
+    np.save(tmp_path / "short.npy", one[:1])
+    np.save(tmp_path / "constant.npy", one * [1, 0] + [0, 2])
+    one[3, 1] = np.nan
+    np.savetxt(tmp_path / "nan.csv", one, delimiter=",", header="x,y", comments="")
+    (tmp_path / "notes.pdf").write_text("hello")
+    (tmp_path / "empty.csv").write_text("")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("missing.csv", (), "missing.csv is not there"),
+        ("notes.pdf", (), "ends in '.pdf', needed one of .csv"),
+        ("empty.csv", (), "empty.csv is empty"),
+        ("nan.csv", (), "Series 0 (nan) holds nan at step 3, dimension 1"),
+        ("flat.npy", (), "needed (n_steps, n_dims)"),
+        ("short.npy", (), "has 1 steps, needed at least 2"),
+        ("constant.npy", (), "Dimension 1 is 2 at every step"),
+        ("demos.npz", ("--columns", "left,up"), "has no column 'up'; it has columns left, right"),
+        ("demos.npz", ("--quaternions", "0,1"), "needed four dimensions each"),
+        ("demos.npz", ("--smooth", "4"), "smooth is 4, needed an odd number"),
+        ("demos.npz", ("--subsample", "often"), "subsample is 'often'"),
+        ("demos.npz", ("--subsample", "0"), "subsample is 0"),
+        ("demos.npz", ("--subsample", "500"), "needed at least 2"),
+        ("demos.npz", ("--group", "left"), "group means nothing for"),
+        ("demos.npz", ("--emission", "poisson"), "emission is 'poisson'"),
+        (
+            "demos.npz",
+            ("--emission", "autoregressive", "--order", "90"),
+            "needed at least 91 for autoregressive states of order 90",
+        ),
+        ("demos.npz", ("--model", "hmm", "--chains", "2"), "--chains means nothing for --model hmm"),
+        ("demos.npz", ("--model", "ibp", "--max-states", "2"), "it is for hdp and hmm"),
+        ("demos.npz", ("--sweeps", "4", "--burn", "4"), "needed 0 <= n_burn < n_sweeps"),
+    ],
+)
+def test_bad_input_exits_with_2_and_one_line(name, options, message, run, series_file, bad_files, tmp_path):
+    answer = run("segment", bad_files / name, "-o", tmp_path / "results", *options)
+    assert answer.status == 2
+    assert message in answer.error
+    assert answer.out == ""
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("words", [("--chains", "0"), ("--columns", "a,,b"), ("--model", "lda"), ("--centre", "left")])
+def test_wrong_arguments_exit_with_2(words, run, series_file, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        run("segment", series_file, *words)
+    assert exit_.value.code == 2
+    assert words[0] in capsys.readouterr().err
+
+
+def test_an_interrupt_saves_what_was_sampled_and_exits_with_130(
+    run, no_figures, series_file, tmp_path, interrupt_after
+):
+    interrupt_after(13)
+    answer = run("segment", series_file, "-o", tmp_path, "--chains", "2", "--sweeps", "10")
+    assert answer.status == 130
+    assert "Interrupted: the answer rests on the 5 sweeps kept until then" in answer.err
+    model, summary = homothety.load(tmp_path / "model.homothety"), json.loads((tmp_path / "summary.json").read_text())
+    assert summary["interrupted"]
+    assert summary["sweeps_kept"] == len(model.draws_) == 5  # the second chain had not come to keep any
+    assert "The run was interrupted" in (tmp_path / "summary.md").read_text()
+
+
+def test_an_interrupt_before_anything_was_kept_says_how_to_go_on(run, series_file, tmp_path, interrupt_after):
+    interrupt_after(2)
+    answer = run("segment", series_file, "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 130
+    assert "nothing to report" in answer.error
+    assert "--checkpoint" in answer.error
+    assert not (tmp_path / "results").exists()
+
+
+def test_an_interrupted_run_goes_on_from_its_checkpoint(run, no_figures, series_file, tmp_path, monkeypatch):
+    whole = ("segment", series_file, *QUICK)
+    run(*whole, "-o", tmp_path / "whole")
+    resumed = (*whole, "--checkpoint", tmp_path / "run", "-o", tmp_path / "resumed")
+    with monkeypatch.context() as patch:
+        resample_paths, calls = moves.resample_paths, iter(range(10**6))
+
+        def interrupted(rng, model, state):
+            if next(calls) == 3:
+                raise KeyboardInterrupt
+            return resample_paths(rng, model, state)
+
+        # By the same name, since a checkpoint refuses to go on with another sweep.
+        interrupted.__module__, interrupted.__qualname__ = resample_paths.__module__, resample_paths.__qualname__
+        patch.setattr(moves, "resample_paths", interrupted)
+        answer = run(*resumed)
+        assert answer.status == 130
+        assert "the same command goes on from there" in answer.error
+    assert run(*resumed).status == 0
+    a, b = (homothety.load(tmp_path / name / "model.homothety") for name in ("whole", "resumed"))
+    np.testing.assert_array_equal(a.trace_["log_joint"], b.trace_["log_joint"])
+    np.testing.assert_array_equal(np.concatenate(a.paths_), np.concatenate(b.paths_))
+
+
+def test_without_arviz_the_verdict_says_what_to_install(run, no_figures, series_file, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    answer = run("segment", series_file, "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 0
+    assert "homothety[diagnostics]" in answer.out
+    assert json.loads((tmp_path / "results" / "summary.json").read_text())["chains_agree"] is None
+
+
+def test_many_series_are_not_all_listed_on_the_terminal(run, no_figures, rng, tmp_path):
+    np.savez(tmp_path / "many.npz", **{f"demo {i}": rng.normal(size=(6, 1)) for i in range(23)})
+    answer = run("segment", tmp_path / "many.npz", "--model", "hmm", "--max-states", "1", "-o", tmp_path / "results")
+    assert "demo 19" in answer.out
+    assert "demo 20" not in answer.out
+    assert "... and 3 more series." in answer.out
+    assert "demo 22" in (tmp_path / "results" / "summary.md").read_text()
