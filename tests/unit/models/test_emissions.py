@@ -342,13 +342,3 @@ def test_evidence_of_a_stretch_leaves_the_rest_alone(emission):
     np.testing.assert_array_equal(evidence[2:5, 1], everything[2:5, 1])
     evidence[2:5, 1] = 7.0
     np.testing.assert_array_equal(evidence, 7.0)
-
-
-@pytest.mark.usefixtures("_mode")
-def test_evidence_of_chosen_states_is_minus_infinity_elsewhere(emission):
-    z, _ = make_steps(emission)
-    whiteners = emission.whiteners_of(*make_parameters(emission))
-    evidence = np.full((4, 3), np.nan)
-    _kernels.write_chosen_evidence(z, 3, 7, np.array([2, 0]), whiteners, evidence, scratch(z))
-    np.testing.assert_array_equal(evidence[:, [0, 2]], evidence_of(z, whiteners)[3:7][:, [0, 2]])
-    assert (evidence[:, 1] == -np.inf).all()

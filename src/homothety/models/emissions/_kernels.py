@@ -289,21 +289,3 @@ def add_steps_of(
         if path[t] == feature:
             add_step(z, t, sign, scales, row)
             sizes[row] += sign
-
-
-@jit
-def write_chosen_evidence(
-    z: FloatArray,
-    start: int,
-    stop: int,
-    chosen: IntArray,
-    whiteners: FloatArray,
-    evidence: FloatArray,
-    block: FloatArray,
-) -> None:
-    """Write the log densities of a stretch of steps under the chosen states, minus infinity in all other columns."""
-    for t in range(evidence.shape[0]):
-        for k in range(evidence.shape[1]):
-            evidence[t, k] = -np.inf
-    for c in range(chosen.shape[0]):
-        write_evidence(z[start:stop], 0, stop - start, whiteners[chosen[c]], chosen[c], evidence, block)

@@ -88,31 +88,43 @@ class PathProposal:
     def __init__(
         self, model: Model, i: int, features: IntArray, whiteners: FloatArray, concentrations: Concentrations
     ) -> None:
-        from homothety.models.emissions._kernels import BLOCK, write_chosen_evidence
+        from homothety.models.emissions._kernels import BLOCK, write_all_evidence
         from homothety.models.hmm._kernels import scale_evidence
         from homothety.models.ibphmm._feature_kernels import build_scratch
 
         self.start, self.stop = model.bounds[i]
         self.sticky = (concentrations.alpha, concentrations.kappa)
-        n_steps, n_columns = self.stop - self.start, len(whiteners)
-        log, likelihood, offsets = np.empty((n_steps, n_columns)), np.empty((n_steps, n_columns)), np.empty(n_steps)
+        self.features = features
+        # Columns are those of the features in question alone: most series have few of all there are.
+        self.columns = np.full(len(whiteners), len(features))
+        self.columns[features] = np.arange(len(features))
+        shape = (self.stop - self.start, len(features))
+        log, likelihood, offsets = np.empty(shape), np.empty(shape), np.empty(shape[0])
         block = np.empty((model.z.shape[1] + 2, BLOCK))
-        write_chosen_evidence(model.z, self.start, self.stop, features, whiteners, log, block)
+        write_all_evidence(model.z[self.start : self.stop], 0, shape[0], whiteners[features], log, block)
         scale_evidence(log, offsets, likelihood)
         self.evidence = (log, offsets, likelihood)
-        self.scratch = build_scratch(len(features), n_steps)
-        self.positions = np.empty(n_columns, dtype=np.int64)
+        self.scratch = build_scratch(shape[1], shape[0])
+        self.positions = np.empty(shape[1], dtype=np.int64)
 
     def log_likelihood(self, features: IntArray) -> float:
         """Log-likelihood of the series with the given features, paths summed out."""
         from homothety.models.ibphmm._path_kernels import sticky_log_likelihood
 
-        return sticky_log_likelihood(features, *self.sticky, *self.evidence, self.scratch)
+        return sticky_log_likelihood(self.columns[features], *self.sticky, *self.evidence, self.scratch)
 
     def propose(self, rng: Generator, features: IntArray, path: IntArray, *, drawn: bool) -> float:
         """Draw the stretch of `path` of this series, or take it as given; return the log probability of drawing it."""
         from homothety.models.ibphmm._path_kernels import propose_sticky_path
 
-        stretch = path[self.start : self.stop]
-        arguments = (features, *self.sticky, *self.evidence, self.scratch, self.positions)
-        return propose_sticky_path(rng, *arguments, drawn, stretch)
+        # What is there before a draw may be through features that are gone, as after a merge.
+        stretch = np.empty(self.stop - self.start, dtype=np.int64)
+        if not drawn:
+            stretch[:] = self.columns[path[self.start : self.stop]]
+            if stretch.max() == len(self.features):
+                return -np.inf
+        arguments = (self.columns[features], *self.sticky, *self.evidence, self.scratch, self.positions)
+        log_probability = propose_sticky_path(rng, *arguments, drawn, stretch)
+        if drawn:
+            path[self.start : self.stop] = self.features[stretch]
+        return log_probability
