@@ -261,24 +261,28 @@ class FittedPreprocessing:
         """Whether restored means are relative to the centre of each series: centring by series has no way back."""
         return self.settings.centre == "series"
 
-    def transform(self, sequences: Any) -> Sequences:
+    def transform(self, sequences: Any, *, min_steps: int = 2) -> Sequences:
         """Return recordings with all steps done to them.
 
         Parameters
         ----------
         sequences : Sequences, or whatever `check_sequences` takes
             Recordings, those of the fit or new ones, of the same dimensions.
+        min_steps : int, default=2
+            The least number of steps that must be left of a series.
 
         Returns
         -------
         prepared : Sequences
             Of the same names.
         """
-        recordings = check_sequences(sequences, allow_constant=True)
+        # A velocity takes two steps, whatever is left of them.
+        least = 1 if self.settings.velocities is None else 2
+        recordings = check_sequences(sequences, min_steps=least, allow_constant=True)
         if recordings.n_dims != self.n_input_dims:
             raise InputError(f"Recordings have {recordings.n_dims} dimensions, needed {self.n_input_dims} as fitted.")
         series = [self._transform_one(one) for one in _named(recordings)]
-        return check_sequences(series, names=recordings.names, allow_constant=True)
+        return check_sequences(series, names=recordings.names, min_steps=min_steps, allow_constant=True)
 
     def _transform_one(self, named: tuple[str, FloatArray]) -> FloatArray:
         """Do all steps to one series."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions import Emission
     from homothety.sampling.diagnostics import Verdict
     from homothety.sampling.driver import Recording, Sweep
@@ -91,7 +91,7 @@ class Segmenter(Saveable, BaseEstimator):
         return self.states_.n_states
 
     @property
-    def active_(self) -> FloatArray:
+    def active_(self) -> BoolArray:
         """Which series visits which state, (n_series, n_states)."""
         check_is_fitted(self)
         return np.stack([np.bincount(path, minlength=self.n_states_) > 0 for path in self.paths_])
@@ -152,9 +152,9 @@ class Segmenter(Saveable, BaseEstimator):
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
         """Return new series as the fit prepared its own, each with its number of steps."""
         check_is_fitted(self)
-        least = (self.states_.order + 1) * self.preprocessing_.settings.stride
-        recordings = check_sequences(X, lengths=lengths, min_steps=max(1, least), allow_constant=True)
-        prepared = self.preprocessing_.transform(recordings)
+        least = self.states_.order * self.preprocessing_.settings.stride + 1
+        recordings = check_sequences(X, lengths=lengths, min_steps=least, allow_constant=True)
+        prepared = self.preprocessing_.transform(recordings, min_steps=1)
         return [(prepared[i], int(n)) for i, n in enumerate(recordings.lengths)]
 
     def _expand(self, values: Any, n_steps: int) -> Any:

@@ -20,7 +20,7 @@ from homothety.summaries.partitions import relabel_by_size
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from homothety.arrays import FloatArray
+    from homothety.arrays import FloatArray, IntArray
     from homothety.estimators._sampled import PointEstimate, RandomState
     from homothety.preprocessing import Preprocessing
     from homothety.sequences import Sequences
@@ -58,7 +58,7 @@ class IBPHMM(SampledSegmenter):
         Whether to sample the second parameter of the Indian buffet process too; it is one otherwise.
     start : {"clusters", "private", "shared"} or list of array-like of int, default="clusters"
         States at the start: clusters of steps by k-means, states of each series' own, states that all share, both in
-        blocks of equal length; or those of given paths, one label per step that is looked at.
+        blocks of equal length; or those of given paths, one for each series, such as the `paths_` of another model.
     n_start : int, optional
         How many. If not given, each chain draws a number of clusters, or two private or shared states.
     n_split_merge : int, default=5
@@ -168,8 +168,7 @@ class IBPHMM(SampledSegmenter):
     def _start(self, **options: Any) -> Any:
         """Return the function that makes the first state of a chain."""
         if not isinstance(self.start, str):
-            path = np.concatenate([np.asarray(path) for path in self.start])
-            return partial(ibphmm.init_state, path=path, **options)
+            return partial(ibphmm.init_state, path=self._given_path(self.start), **options)
         if self.start == "clusters":
             return partial(ibphmm.init_from_clusters, n_clusters=self.n_start, **options)
         if self.start not in ("private", "shared"):
@@ -177,6 +176,15 @@ class IBPHMM(SampledSegmenter):
         number = 2 if self.n_start is None else self.n_start
         n_shared, n_unique = (number, 0) if self.start == "shared" else (0, number)
         return partial(ibphmm.init_state, n_shared=n_shared, n_unique=n_unique, **options)
+
+    def _given_path(self, paths: list[Any]) -> IntArray:
+        """Return given paths over the steps that are looked at; labels of all steps are thinned out like these."""
+        stride, order = self.preprocessing_.settings.stride, self.order if self.emission == "autoregressive" else 0
+        labels = [np.asarray(path) for path in paths]
+        lengths = np.diff(self.starts_).tolist()
+        if [len(path) for path in labels] == lengths:
+            labels = [path[::stride][order:] for path in labels]
+        return np.concatenate(labels)
 
 
 class StickyHDPHMM(SampledSegmenter):
