@@ -296,7 +296,9 @@ class SampledSegmenter(Segmenter):
         """Return the traced numbers of the kept sweeps as ArviZ's data tree (needs the extra ``diagnostics``)."""
         from homothety.sampling.diagnostics import to_arviz
 
-        names = [name for name in self.trace_ if name != "seconds" and not name.startswith("acceptance")]
+        # ArviZ expects the likelihood of single steps under that name, not their sum.
+        left_out = ("seconds", "log_likelihood")
+        names = [name for name in self.trace_ if name not in left_out and not name.startswith("acceptance")]
         return to_arviz(self._kept_traces(), names=names)
 
     def _kept_traces(self) -> list[Trace]:

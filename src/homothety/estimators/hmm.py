@@ -337,6 +337,7 @@ def make_emission(
     if name not in ("gaussian", "diagonal", "autoregressive"):
         raise InputError(f"emission is {name!r}, needed 'gaussian', 'diagonal' or 'autoregressive'.")
     dof = prepared.n_dims + 2.0 if dof is None else dof
+    check_prior(mean_strength, dof, scale, least_dof=2 if name == "diagonal" else prepared.n_dims + 1)
     if name == "autoregressive":
         moves = np.concatenate([np.diff(series, axis=0) for series in prepared])
         return autoregressive_emission(prepared, order, moves, dof, scale)
@@ -354,6 +355,15 @@ def autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, 
     # A coefficient has the unit of one dimension over that of another, and so has the width of its prior.
     precision = 0.5 * np.diag(np.tile(variances, order))
     return Emission(np.zeros((prepared.n_dims, order * prepared.n_dims)), precision, noise, dof, order)
+
+
+def check_prior(mean_strength: float, dof: float, scale: float, *, least_dof: int) -> None:
+    """Raise for parameters of which no prior can be made, by the names they have here."""
+    for name, value in (("mean_strength", mean_strength), ("scale", scale)):
+        if not (np.isfinite(value) and value > 0):
+            raise InputError(f"{name} is {value}, needed a positive number.")
+    if not (np.isfinite(dof) and dof > least_dof):
+        raise InputError(f"dof is {dof}, needed more than {least_dof}, so that a covariance has a prior mean.")
 
 
 def check_order(prepared: Sequences, order: int) -> None:
