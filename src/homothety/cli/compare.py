@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from homothety.cli.comparing import Comparison
     from homothety.cli.console import Console
+    from homothety.datasets import SequenceSet
 
 DESCRIPTION = """\
 Segment recordings whose states are known by several methods, and see which agrees best: IBP-HMM (ibp), sticky HDP-HMM
@@ -34,6 +35,7 @@ Hamming, GCE and VI are errors; NMI, purity, F and ARI are better the larger. GC
 Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with a table of everything finished until then.
 """
 OUTPUT = "homothety-output/comparison"
+LABELS, STATES = ("label", "labels"), ("state", "states")  # names that readers know by themselves
 
 
 def add_parser(commands: Any) -> None:
@@ -58,6 +60,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--runs", metavar="N", type=at_least(1), default=1, help="of each method (default: 1)")
     parser.add_argument("--chains", metavar="N", type=at_least(1), default=4, help="of each sampler (default: 4)")
     parser.add_argument("--sweeps", metavar="N", type=at_least(2), help="of each chain (default: as the method has)")
+    parser.add_argument("--max-states", metavar="N", type=at_least(1), help="at most so many, for hdp and hmm")
     series.add_reading_options(parser)
     series.add_preparation_options(parser)
 
@@ -84,29 +87,36 @@ def of_series(args: argparse.Namespace, console: Console) -> Comparison:
     from homothety.datasets import read_sequences
 
     console.say(f"Reading {series.title(args.files)}")
-    known = args.truth in (None, "label", "labels", "state", "states") or Path(args.truth).is_file()
+    usual = args.truth in (None, *LABELS, *STATES) or is_file(args.truth)
     items = read_sequences(
         args.files,
         group=args.group,
         columns=args.columns,
         variable=args.variable,
-        labels=None if known else args.truth,
+        labels=None if usual else args.truth,
     )
-    truth = items.actions if args.truth not in ("state", "states") else None
-    truth = items.states if truth is None and args.truth not in ("label", "labels") else truth
-    if args.truth is not None and Path(args.truth).is_file():
+    limit = {} if args.max_states is None else {"max_states": args.max_states}
+    methods = comparing.segmentation_methods(items, series.chosen_preprocessing(args, items), effort(args), limit)
+    chosen = comparing.choose(methods, args.methods)
+    truth = true_paths(args, items)
+    return comparing.Comparison(chosen, truth, comparing.SEGMENTATION_METRICS, "states", items.names)
+
+
+def true_paths(args: argparse.Namespace, items: SequenceSet) -> list[NDArray[Any]]:
+    """Return the true label of every step of each series: from a file, as asked for, or whatever the set knows."""
+    if is_file(args.truth):
+        import numpy as np
+
         flat = read_labels(Path(args.truth), items.n_steps, "steps")
-        ends = [sum(map(len, items.sequences[: i + 1])) for i in range(len(items))]
-        truth = [flat[end - len(one) : end] for end, one in zip(ends, items.sequences, strict=True)]
-    if truth is None:
-        raise InputError(
-            f"{series.title(args.files)} has no {args.truth or 'label'} for every step. Say with --truth which column, "
-            "array or file has them."
-        )
-    effort = {"n_chains": args.chains} | ({} if args.sweeps is None else {"n_sweeps": args.sweeps})
-    methods = comparing.segmentation_methods(items, series.chosen_preprocessing(args, items), effort)
-    return comparing.Comparison(
-        comparing.choose(methods, args.methods), truth, comparing.SEGMENTATION_METRICS, "states", items.names
+        return np.split(flat, np.cumsum([len(one) for one in items.sequences])[:-1])
+    known = {"label": items.actions, "state": items.states}
+    wanted = ["state"] if args.truth in STATES else ["label"] if args.truth else list(known)
+    for name in wanted:
+        if (paths := known[name]) is not None:
+            return paths
+    raise InputError(
+        f"{series.title(args.files)} has no {wanted[0]} for every step. Say with --truth which column, array or file "
+        "has them."
     )
 
 
@@ -120,17 +130,26 @@ def of_matrices(args: argparse.Namespace, console: Console) -> Comparison:
     console.say(f"Reading {args.files[0]}")
     items = read_matrices(args.files[0], variable=args.variable)
     truth = items.labels
-    if args.truth is not None and Path(args.truth).is_file():
+    if is_file(args.truth):
         truth = read_labels(Path(args.truth), len(items), "matrices")
-    elif args.truth not in (None, "label", "labels"):
+    elif args.truth not in (None, *LABELS):
         raise InputError(f"--truth is {args.truth!r}, needed a file with one label for each matrix, or nothing.")
     if truth is None:
         raise InputError(f"{args.files[0]} has no labels. Give a file with one for each matrix with --truth.")
-    effort = {"n_chains": args.chains} | ({} if args.sweeps is None else {"n_sweeps": args.sweeps})
-    methods = comparing.clustering_methods(items.matrices, effort)
+    methods = comparing.clustering_methods(items.matrices, effort(args))
     return comparing.Comparison(
         comparing.choose(methods, args.methods), truth, comparing.CLUSTERING_METRICS, "clusters"
     )
+
+
+def is_file(truth: str | None) -> bool:
+    """Say whether the truth is in a file of its own."""
+    return truth is not None and Path(truth).is_file()
+
+
+def effort(args: argparse.Namespace) -> dict[str, int]:
+    """Return how long samplers run."""
+    return {"n_chains": args.chains} | ({} if args.sweeps is None else {"n_sweeps": args.sweeps})
 
 
 def read_labels(path: Path, n_needed: int, items: str) -> NDArray[Any]:

@@ -134,7 +134,7 @@ class Comparison:
     def rows(self, outcomes: Outcomes) -> list[dict[str, Any]]:
         """Return one record per run."""
         return [
-            {"method": method.key, "seed": run.seed, **run.scores}
+            {"method": method.key, "seed": run.seed, **run.scores, self.counted: int(run.scores[self.counted])}
             for method, runs in self.finished(outcomes)
             for run in runs
         ]
@@ -145,9 +145,12 @@ class Comparison:
 
 
 def segmentation_methods(
-    items: SequenceSet, preprocessing: Preprocessing, effort: Mapping[str, Any]
+    items: SequenceSet, preprocessing: Preprocessing, effort: Mapping[str, Any], limit: Mapping[str, Any]
 ) -> dict[str, Method]:
-    """Return the ways to segment series, by key; all get the same preparation."""
+    """Return the ways to segment series, by key; all get the same preparation.
+
+    Samplers run as long as `effort` says; methods that need a limit for the number of states have that of `limit`.
+    """
     sequences = dict(zip(items.names, items.sequences, strict=True))
 
     def paths(estimator: Any, parameters: Mapping[str, Any], seed: int) -> list[IntArray]:
@@ -157,8 +160,8 @@ def segmentation_methods(
 
     return {
         "ibp": Method("ibp", "IBP-HMM", partial(paths, IBPHMM, effort)),
-        "hdp": Method("hdp", "sticky HDP-HMM", partial(paths, StickyHDPHMM, effort)),
-        "hmm": Method("hmm", "HMM, BIC", partial(paths, HMMSelection, {})),
+        "hdp": Method("hdp", "sticky HDP-HMM", partial(paths, StickyHDPHMM, {**effort, **limit})),
+        "hmm": Method("hmm", "HMM, BIC", partial(paths, HMMSelection, limit)),
     }
 
 

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from homothety.cli.comparing import Comparison, Method, named_after
+from homothety.datasets import make_toy_2d
+from homothety.metrics import ari, hamming, nmi, vi
+from homothety.models.hdphmm import moves
+
+QUICK = ("--chains", "1", "--sweeps", "6", "--max-states", "4")
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    return make_toy_2d(1, n_steps=30)
+
+
+@pytest.fixture
+def series_file(tmp_path, recordings):
+    path = tmp_path / "demos.npz"
+    known = {"states": np.concatenate(recordings.states), "labels": np.concatenate(recordings.actions)}
+    lengths = [len(one) for one in recordings.sequences]
+    np.savez(path, X=np.concatenate(recordings.sequences), lengths=lengths, **known)
+    return path
+
+
+def read_table(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_all_methods_stand_side_by_side(run, series_file, tmp_path):
+    folder = tmp_path / "results"
+    answer = run("compare", series_file, "--truth", "state", "-o", folder, *QUICK)
+    assert answer.status == 0
+    rows = read_table(folder / "comparison.csv")
+    assert [row["method"] for row in rows] == ["ibp", "hdp", "hmm"]
+    assert list(rows[0])[2:] == ["Hamming", "GCE", "VI", "NMI", "purity", "ARI", "states", "seconds"]
+    assert {path.name for path in folder.iterdir()} == {
+        "comparison.md",
+        "comparison.csv",
+        *(f"series-{i}.png" for i in range(4)),
+    }
+    assert "The truth has 4 states." in answer.out
+    for title in ("IBP-HMM", "sticky HDP-HMM", "HMM, BIC"):
+        assert f"| {title}" in answer.out
+        assert f"| {title}" in (folder / "comparison.md").read_text()
+
+
+def test_scores_are_those_of_what_was_found(recordings):
+    wrong = [np.where(path == path[0], 0, 1) for path in recordings.states]
+    comparison = Comparison(
+        [Method("wrong", "wrong", lambda seed: wrong)],
+        recordings.states,
+        {"Hamming": hamming, "VI": vi, "ARI": ari},
+        "states",
+    )
+    found = comparison.run(comparison.methods[0], 0).scores
+    assert found["Hamming"] == hamming(recordings.states, wrong)
+    assert found["VI"] == vi(recordings.states, wrong)
+    assert found["ARI"] == ari(recordings.states, wrong)
+    assert found["states"] == 2
+
+
+def test_runs_have_seeds_of_their_own_and_are_averaged(run, no_figures, series_file, tmp_path):
+    options = ("--methods", "hdp", "--runs", "3", "--seed", "5", "--json")
+    data = json.loads(run("compare", series_file, "-o", tmp_path / "results", *options, *QUICK).out)
+    assert [row["seed"] for row in data["runs"]] == [5, 6, 7]
+    assert data["true_states"] == 2  # the labels of the file, unless its states are asked for
+    mean = np.mean([row["NMI"] for row in data["runs"]])
+    (line,) = [
+        line
+        for line in (tmp_path / "results" / "comparison.md").read_text().splitlines()
+        if line.startswith("| sticky")
+    ]
+    assert f"{mean:.3f}" in line
+
+
+def test_truth_from_a_column_of_any_name(run, no_figures, recordings, tmp_path):
+    for i in range(2):
+        rows = zip(recordings.sequences[i].tolist(), recordings.states[i], strict=True)
+        text = "\n".join(f"{x},{y},phase {state}" for (x, y), state in rows)
+        (tmp_path / f"demo_{i}.csv").write_text(f"x,y,phase\n{text}\n")
+    files = [tmp_path / f"demo_{i}.csv" for i in range(2)]
+    options = ("--methods", "hdp", "--truth", "phase", "--json")
+    data = json.loads(run("compare", *files, "-o", tmp_path / "results", *options, *QUICK).out)
+    assert data["true_states"] == len(np.unique(np.concatenate(recordings.states[:2])))
+
+
+def test_truth_from_an_array_of_any_name(run, no_figures, series_file, recordings, tmp_path):
+    with np.load(series_file) as archive:
+        np.savez(tmp_path / "other.npz", skills=archive["states"], X=archive["X"], lengths=archive["lengths"])
+    options = ("--methods", "hdp", "--truth", "skills", "--json")
+    data = json.loads(run("compare", tmp_path / "other.npz", "-o", tmp_path / "results", *options, *QUICK).out)
+    assert data["true_states"] == 4
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".npy"])
+def test_truth_from_a_file(suffix, run, no_figures, recordings, tmp_path):
+    steps, truth = np.concatenate(recordings.sequences), np.concatenate(recordings.states)
+    np.savez(tmp_path / "demos.npz", X=steps, lengths=[len(one) for one in recordings.sequences])
+    if suffix == ".npy":
+        np.save(tmp_path / "truth.npy", truth)
+    else:
+        (tmp_path / "truth.txt").write_text("\n".join(f"state {label}" for label in truth))
+    options = ("--truth", tmp_path / f"truth{suffix}", "--methods", "hmm", "--max-states", "4", "--json")
+    data = json.loads(run("compare", tmp_path / "demos.npz", "-o", tmp_path / "results", *options).out)
+    assert data["true_states"] == 4
+    assert data["runs"][0]["ARI"] > 0.5  # labels of the right steps, not of others
+
+
+def test_matrices_are_clustered(run, toy, toy_file, tmp_path):
+    options = ("--matrices", "--chains", "2", "--sweeps", "20", "--json")
+    data = json.loads(run("compare", toy_file, "-o", tmp_path / "results", *options).out)
+    assert [row["method"] for row in data["runs"]] == ["spcm", "crp", "gmm"]
+    assert data["true_clusters"] == 3
+    assert all(row["NMI"] > 0.8 for row in data["runs"])
+    assert set(data["runs"][0]) == {"method", "seed", "NMI", "purity", "F", "ARI", "clusters", "seconds"}
+
+
+def test_matrices_may_have_their_classes_in_a_file(run, toy, tmp_path):
+    np.save(tmp_path / "matrices.npy", toy.matrices)
+    (tmp_path / "classes.txt").write_text("\n".join(map(str, toy.labels)))
+    options = ("--matrices", "--truth", tmp_path / "classes.txt", "--methods", "gmm", "--json")
+    data = json.loads(run("compare", tmp_path / "matrices.npy", "-o", tmp_path / "results", *options).out)
+    assert data["true_clusters"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--methods", "ibp,lda"), "--methods has 'lda', needed some of ibp, hdp, hmm"),
+        (("--truth", "phase"), "has no array 'phase'"),
+        (("--truth", "{folder}/few.txt"), "has 2 labels for"),
+        (("--smooth", "4"), "smooth is 4"),
+        (("--matrices", "--truth", "phase"), "needed"),
+    ],
+)
+def test_bad_input_exits_with_2_and_one_line(options, message, run, series_file, tmp_path):
+    (tmp_path / "few.txt").write_text("a\nb\n")
+    words = [word.format(folder=tmp_path) for word in options]
+    answer = run("compare", series_file, "-o", tmp_path / "results", *words)
+    assert answer.status == 2
+    assert message in answer.error
+    assert not (tmp_path / "results").exists()
+
+
+def test_data_without_labels_are_refused(run, recordings, toy, tmp_path):
+    np.save(tmp_path / "demo.npy", recordings.sequences[0])
+    assert "has no label for every step. Say with --truth" in run("compare", tmp_path / "demo.npy").error
+    np.save(tmp_path / "matrices.npy", toy.matrices)
+    assert "has no labels" in run("compare", tmp_path / "matrices.npy", "--matrices").error
+    assert "reads a single file" in run("compare", tmp_path / "a.npy", tmp_path / "b.npy", "--matrices").error
+
+
+def test_an_interrupt_leaves_what_was_finished(run, no_figures, series_file, tmp_path, monkeypatch):
+    def interrupted(rng, model, state):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(moves, "resample_tables", interrupted)
+    options = ("--methods", "ibp,hdp,hmm", "-o", tmp_path / "results")
+    answer = run("compare", series_file, *options, *QUICK)
+    assert answer.status == 130
+    assert [row["method"] for row in read_table(tmp_path / "results" / "comparison.csv")] == ["ibp"]
+    assert "Interrupted" in answer.err
+
+
+def test_colours_are_those_of_the_class_a_state_is_named_after(rng):
+    truth = rng.integers(3, size=200)
+    shuffled = np.array([2, 0, 1])[truth]
+    np.testing.assert_array_equal(named_after(truth, shuffled), truth)
+    split = np.where(np.arange(200) < 40, shuffled + 3, shuffled)
+    renamed = named_after(truth, split)
+    np.testing.assert_array_equal(renamed[40:], truth[40:])
+    assert (renamed[:40] >= 3).all()
+    assert nmi(split, renamed) == pytest.approx(1.0)
