@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Shrinkage: TypeAlias = Literal["ledoit-wolf", "oas"] | float | None
 
+ROUNDING = 1e-10  # differences between points below this share of the largest coordinate mean nothing
+
 
 def sample_covariance(
     samples: ArrayLike,
@@ -117,6 +119,15 @@ def sample_covariances(
                 f"groups[{index}] has {len(covariance)} dimensions but groups[0] has {n_dims}: all need the same."
             )
     return np.stack(covariances)
+
+
+def mean_variance(points: FloatArray) -> float:
+    """Return the mean, over coordinates, of the variances of `points` (n_points, n_dims); positive in any units.
+
+    Points that are equal up to rounding get what rounding alone could make: priors scaled by it stay proper.
+    """
+    rounding = (ROUNDING * np.abs(points).max()) ** 2
+    return float(max(points.var(axis=0).mean(), rounding, np.finfo(np.float64).tiny))
 
 
 def _shrinkage_intensity(centred: FloatArray, shrinkage: Shrinkage) -> float:

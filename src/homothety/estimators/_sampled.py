@@ -11,6 +11,7 @@ from numpy.random import Generator, SeedSequence
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from homothety.covariance.estimate import mean_variance
 from homothety.distributions import NIW, NormalGamma
 from homothety.errors import InputError, ShortChainWarning
 from homothety.persistence import Saveable
@@ -64,6 +65,7 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
 
     def _summarise(self, traces: list[Trace], n_burn: int) -> None:
         """Set trace, draws and labels from the traces of all chains."""
+        self._coclustering: FloatArray | None = None  # of these draws, worked out when asked for
         self.interrupted_ = any(trace.interrupted for trace in traces)
         if not any(trace.kept for trace in traces):
             raise KeyboardInterrupt("Interrupted before any sweep after burn-in: there is nothing to report.")
@@ -82,9 +84,10 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
     def coclustering_(self) -> FloatArray:
         """Share of the kept sweeps in which two items are in one cluster, (n_items, n_items)."""
         check_is_fitted(self)
-        if not hasattr(self, "_coclustering"):
-            self._coclustering = coclustering(self.draws_)
-        return self._coclustering
+        known: FloatArray | None = getattr(self, "_coclustering", None)  # files do not hold it
+        if known is None:
+            known = self._coclustering = coclustering(self.draws_)
+        return known
 
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> IntArray:
         """Fit, and return the cluster of each item, (n_items,)."""
@@ -134,9 +137,11 @@ def base_measure(
     counts as much as `share` times the number of points. `dof` and `scale`, if given, replace that: the scale matrix is
     then `scale` times the mean variance times the identity.
     """
+    _check_prior(mean_strength=mean_strength, dof=dof, scale=scale)
+    if not 0 <= share < np.inf:
+        raise InputError(f"prior_share is {share}, needed a finite number of at least 0.")
     n_points, n_dims = points.shape
-    # A constant set of points has no spread of its own; any positive number makes the prior proper.
-    variance = float(points.var(axis=0).mean()) + 1e-8
+    variance = mean_variance(points)
     if diagonal:
         shape = n_dims if dof is None else dof / 2
         rate = variance if scale is None else scale * variance / 2
@@ -144,3 +149,10 @@ def base_measure(
     dof = n_dims + 2 + share * n_points if dof is None else dof
     factor = max(dof - n_dims - 1, 1.0) if scale is None else scale
     return NIW(points.mean(axis=0), mean_strength, factor * variance * np.eye(n_dims), dof)
+
+
+def _check_prior(**settings: float | None) -> None:
+    """Raise unless the settings that are given are positive and finite."""
+    for name, value in settings.items():
+        if value is not None and not 0 < value < np.inf:
+            raise InputError(f"{name} is {value}, needed a positive finite number.")

@@ -95,7 +95,7 @@ class SimilarityMixture(LinkMixture):
         Prior scale matrix, as a multiple of the mean variance of the points. Default: such that the prior expects a
         cluster as wide as all points together.
     prior_share : float, default=0.003
-        How much the default prior of a covariance counts, as a share of the number of points.
+        How much the default prior of a covariance counts, as a share of the number of points; not with `diagonal`.
     diagonal : bool, default=False
         Whether clusters have diagonal covariances: fewer parameters, but not invariant to rotation.
     n_chains : int, default=4

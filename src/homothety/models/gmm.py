@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from homothety.arrays import check_points
+from homothety.covariance.estimate import mean_variance
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ MAX_ITERATIONS = 500
 # likelihood of a Gaussian on them has no maximum. The variance added in every direction, as a share of the mean
 # variance of the points, is what keeps a component from shrinking on a few of them: 3 % of their spread.
 VARIANCE_SHARE = 1e-3
-
-ROUNDING = 1e-10  # differences between points below this share of the largest coordinate mean nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +155,7 @@ def check_enough_points(points: FloatArray, n_components: int) -> None:
 
 def added_variance(points: FloatArray) -> float:
     """Return what is added to the variance of a component in every direction."""
-    rounding = (ROUNDING * np.abs(points).max()) ** 2
-    return float(VARIANCE_SHARE * max(points.var(axis=0).mean(), rounding, np.finfo(float).tiny / VARIANCE_SHARE))
+    return max(VARIANCE_SHARE * mean_variance(points), float(np.finfo(np.float64).tiny))
 
 
 def information_criterion(

@@ -5,6 +5,7 @@ import pytest
 from sklearn.covariance import ledoit_wolf, oas
 
 from homothety.covariance import check_covariances, sample_covariance, sample_covariances
+from homothety.covariance.estimate import mean_variance
 from homothety.errors import InputError
 
 
@@ -85,3 +86,14 @@ def test_wrong_groups_are_named(rng):
         sample_covariances([rng.normal(size=(9, 3)), rng.normal(size=(9, 4))])
     with pytest.raises(InputError, match=r"groups\[1\] has 1 rows"):
         sample_covariances([rng.normal(size=(9, 3)), rng.normal(size=(1, 3))])
+
+
+@pytest.mark.parametrize("factor", [1e-100, 1.0, 1e100])
+def test_mean_variance_follows_the_units(factor, rng):
+    points = rng.standard_normal((20, 3))
+    assert mean_variance(factor * points) == pytest.approx(factor**2 * points.var(axis=0).mean())
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e9])
+def test_mean_variance_of_equal_points_is_positive_and_no_more_than_rounding(value):
+    assert 0 < mean_variance(np.full((5, 2), value)) <= max((1e-9 * value) ** 2, 1e-300)

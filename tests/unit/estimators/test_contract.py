@@ -116,12 +116,40 @@ def test_predict_before_fit_is_refused(estimator, toy, points):
         ({"concentration": np.nan}, "concentration is nan, needed a positive number"),
         ({"point_estimate": "mean"}, "point_estimate is 'mean', needed 'vi' or 'map'"),
         ({"dof": 0.5}, "dof is 0.5, needed more than n_dims - 1"),
-        ({"mean_strength": -1.0}, "mean_strength is -1.0, needed a positive number"),
+        ({"dof": np.inf}, "dof is inf, needed a positive finite number"),
+        ({"mean_strength": -1.0}, "mean_strength is -1.0, needed a positive finite number"),
+        ({"mean_strength": np.inf}, "mean_strength is inf, needed a positive finite number"),
+        ({"scale": 0.0}, "scale is 0.0, needed a positive finite number"),
+        ({"prior_share": -0.1}, "prior_share is -0.1, needed a finite number of at least 0"),
+        ({"prior_share": np.nan}, "prior_share is nan, needed a finite number of at least 0"),
     ],
 )
 def test_bad_parameters_are_named(estimator, parameters, message, toy, points):
     with pytest.raises(InputError, match=message):
         clone(estimator).set_params(**parameters).fit(data_for(estimator, toy, points))
+
+
+@pytest.mark.parametrize("estimator", SAMPLED, ids=names)
+def test_a_second_fit_leaves_nothing_of_the_first(estimator, toy, points):
+    data = data_for(estimator, toy, points)
+    model = clone(estimator).fit(data)
+    assert model.coclustering_.shape == (18, 18)
+    model.fit(data[:10])
+    fresh = clone(estimator).fit(data[:10])
+    np.testing.assert_array_equal(model.coclustering_, fresh.coclustering_)
+
+
+@pytest.mark.parametrize("factor", [1e-100, 1e-9, 1e9])
+@pytest.mark.parametrize("estimator", [SimilarityMixture(**SHORT), CRPMixture(**SHORT)], ids=names)
+def test_units_of_points_do_not_matter(estimator, factor, rng):
+    points = np.concatenate([rng.normal(0, 0.1, (10, 2)), rng.normal(3, 0.1, (10, 2))])
+    np.testing.assert_array_equal(clone(estimator).fit(factor * points).labels_, clone(estimator).fit(points).labels_)
+
+
+@pytest.mark.parametrize("estimator", [SimilarityMixture(**SHORT), CRPMixture(**SHORT)], ids=names)
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e9])
+def test_points_that_are_all_the_same_are_one_cluster(estimator, value):
+    assert clone(estimator).fit(np.full((8, 2), value)).n_clusters_ == 1
 
 
 def test_map_estimate_is_a_kept_draw_of_largest_joint(toy):
