@@ -182,7 +182,16 @@ def weight_statistics(model, state):
     """Totals of rows, and how much of them goes to the same feature."""
     totals = state.weights.sum(axis=2)[state.active]
     own = np.diagonal(state.weights, axis1=1, axis2=2)[state.active]
-    return [np.log(totals).sum(), np.log(totals).mean(), (own / totals).mean(), (own / totals).mean() * state.kappa]
+    log_total, stays = np.log(totals).mean(), (own / totals).mean()
+    return [
+        np.log(totals).sum(),
+        log_total,
+        stays,
+        stays * np.log(state.kappa),
+        log_total * np.log(state.kappa),
+        log_total * np.log(state.alpha),
+        log_total * state.n_features,
+    ]
 
 
 def emission_statistics(model, state):

@@ -1,0 +1,349 @@
+"""States and moves of the IBP-HMM: what they keep, what they leave alone, and what they find."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+import naive_ibphmm as naive
+from homothety.errors import InputError
+from homothety.metrics import hamming
+from homothety.models.emissions import Emission
+from homothety.models.ibphmm import (
+    Hyperpriors,
+    Model,
+    Proposals,
+    _feature_kernels,
+    default_sweep,
+    init_state,
+    log_joint,
+    moves,
+)
+from homothety.models.ibphmm.evidence import evaluate
+from homothety.models.ibphmm.model import log_hyperprior
+from homothety.models.ibphmm.state import init_from_clusters, keep_features
+from homothety.models.ibphmm.unique import Birth, Death
+from homothety.sequences import check_sequences
+from naive_crp import mean_and_error
+
+SWEEP = default_sweep(collapsed_births=True)
+UP_TO_DATE = {"paths", "weights", "emissions", "buffet"}  # moves after which nothing is out of date
+
+
+def make_world(seed=0, n_features=3):
+    """A model and a state from the prior, with at least so many features."""
+    rng = np.random.default_rng(seed)
+    while True:
+        model, state = naive.draw_world(rng, naive.GAUSSIAN)
+        if state.n_features >= n_features:
+            return model, state
+
+
+def make_series(rng, paths, means, noise=0.15):
+    return check_sequences([means[path] + noise * rng.standard_normal((len(path), means.shape[1])) for path in paths])
+
+
+def check_features(model, state):
+    """What holds after every move."""
+    assert state.active.shape == (model.n_series, state.n_features)
+    assert state.active.any(axis=0).all()
+    assert state.active.any(axis=1).all()
+    assert len(set(state.ids.tolist())) == state.n_features
+    assert state.ids.max() < state.next_id
+    assert state.whiteners.shape == (state.n_features, *state.whiteners.shape[1:])
+    assert state.weights.shape == (model.n_series, state.n_features, state.n_features)
+    assert min(state.gamma, state.mass, state.alpha, state.kappa) > 0
+    for item in fields(state):
+        value = getattr(state, item.name)
+        assert not (isinstance(value, np.ndarray) and value.flags.writeable), item.name
+
+
+def check_weights(state):
+    pairs = state.active[:, :, None] & state.active[:, None, :]
+    assert (state.weights[pairs] > 0).all()
+    assert (state.weights[~pairs] == 0).all()
+
+
+def check_paths(model, state):
+    series_of = np.repeat(np.arange(model.n_series), np.diff(model.starts))
+    assert state.active[series_of, state.path].all()
+
+
+# --- states ----------------------------------------------------------------------------------------------------------
+
+
+def make_model(lengths=(7, 5, 6), seed=0, **settings):
+    rng = np.random.default_rng(seed)
+    sequences = check_sequences([rng.normal(size=(length, 2)) for length in lengths])
+    return Model.from_sequences(sequences, Emission.gaussian(np.zeros(2), 1.0, np.eye(2), 5.0), **settings)
+
+
+@pytest.mark.parametrize(("n_shared", "n_unique"), [(0, 2), (3, 0), (1, 1), (0, 1)])
+def test_first_state_has_its_features_in_equal_blocks(n_shared, n_unique):
+    model = make_model()
+    state = init_state(np.random.default_rng(0), model, n_shared=n_shared, n_unique=n_unique)
+    check_features(model, state)
+    check_weights(state)
+    check_paths(model, state)
+    assert (state.active.sum(axis=0) == [3] * n_shared + [1] * 3 * n_unique).all()
+    assert state.gamma == model.n_series
+    for start, stop in model.bounds:
+        sizes = list(Counter(state.path[start:stop].tolist()).values())
+        assert len(sizes) == n_shared + n_unique
+        assert max(sizes) - min(sizes) <= 1
+        assert (np.diff(state.path[start:stop]) >= 0).all()
+
+
+def test_first_state_from_given_labels():
+    model, labels = make_model(), np.array([9] * 7 + [4] * 3 + [9] * 2 + [5] * 6)
+    state = init_state(np.random.default_rng(0), model, path=labels, gamma=2.0, mass=0.5, alpha=3.0, kappa=4.0)
+    check_paths(model, state)
+    assert state.path.tolist() == [2] * 7 + [0] * 3 + [2] * 2 + [1] * 6
+    assert state.active.tolist() == [[False, False, True], [True, False, True], [False, True, False]]
+    assert (state.gamma, state.mass, state.alpha, state.kappa) == (2.0, 0.5, 3.0, 4.0)
+
+
+def test_wrong_starts_are_refused():
+    rng, model = np.random.default_rng(0), make_model()
+    with pytest.raises(InputError, match="The path to start from has 4 steps, needed 18"):
+        init_state(rng, model, path=np.zeros(4))
+    with pytest.raises(InputError, match="A series needs at least one feature"):
+        init_state(rng, model, n_shared=0, n_unique=0)
+
+
+def test_clusters_to_start_from_ignore_time():
+    rng, means = np.random.default_rng(1), np.array([[0.0, 0.0], [9.0, 9.0]])
+    paths = [np.tile([0, 1], 15), np.zeros(20, dtype=int)]
+    model = Model.from_sequences(make_series(rng, paths, means), Emission.gaussian(np.zeros(2), 1.0, np.eye(2), 5.0))
+    state = init_from_clusters(rng, model, n_clusters=2)
+    check_paths(model, state)
+    assert hamming(np.concatenate(paths), state.path) == 0
+    assert sorted(state.active.sum(axis=0).tolist()) == [1, 2]
+
+
+def test_features_are_kept_in_the_order_asked_for():
+    model, state = make_world()
+    state = replace(state, evidence=evaluate(model.z, state.whiteners))
+    order = np.arange(state.n_features)[::-1]
+    kept = keep_features(state, order)
+    expected = naive.relabelled(state, order)
+    for name in ("active", "ids", "weights", "whiteners", "path"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(expected, name))
+    np.testing.assert_array_equal(kept.evidence.columns, order)
+    np.testing.assert_array_equal(kept.id_path, state.id_path)
+
+
+def test_used_features_cannot_be_dropped():
+    _, state = make_world()
+    with pytest.raises(InputError, match="A feature that a path uses cannot be dropped"):
+        keep_features(state, np.setdiff1d(np.arange(state.n_features), state.path[:1]))
+
+
+@pytest.mark.parametrize("world", naive.WORLDS)
+def test_log_joint_is_the_density_of_features_without_names(world):
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        model, state = naive.draw_world(rng, naive.WORLDS[world])
+        at = (state.gamma, state.mass, state.alpha, state.kappa)
+        expected = naive.log_density(model, state.active, state.path, *at) + log_hyperprior(model.hyperpriors, state)
+        unused = np.setdiff1d(np.arange(state.n_features), state.path)
+        for count in Counter(state.active[:, k].tobytes() for k in unused).values():
+            expected -= np.log(np.arange(1, count + 1)).sum()
+        assert log_joint(model, state) == pytest.approx(expected, abs=1e-9)
+        order = rng.permutation(state.n_features)
+        assert log_joint(model, naive.relabelled(state, order)) == pytest.approx(expected, abs=1e-9)
+
+
+# --- moves -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("birth", ["prior", "data-driven"])
+def test_every_move_leaves_a_state_that_makes_sense(birth):
+    model, state = make_world(4)
+    model, rng = replace(model, proposals=replace(model.proposals, birth=birth)), np.random.default_rng(4)
+    numbers = set()
+    for _ in range(60):
+        for name, move in SWEEP.items():
+            state, _ = move(rng, model, state)
+            check_features(model, state)
+            if name in UP_TO_DATE:
+                check_paths(model, state)
+            if name in {"shared features", "births and deaths", "paths", "weights", "emissions", "buffet"}:
+                check_weights(state)
+        numbers.add(state.n_features)
+    assert len(numbers) > 2
+
+
+def snapshot(state):
+    return {item.name: np.array(getattr(state, item.name)) for item in fields(state) if item.name != "evidence"}
+
+
+@pytest.mark.parametrize("name", SWEEP)
+def test_moves_leave_their_input_alone_and_repeat_themselves(name):
+    model, state = make_world(5)
+    before, results = snapshot(state), []
+    for _ in range(2):
+        moved, info = SWEEP[name](np.random.default_rng(6), model, state)
+        results.append((snapshot(moved), info))
+    for key, value in before.items():
+        np.testing.assert_array_equal(snapshot(state)[key], value)
+        np.testing.assert_array_equal(results[0][0][key], results[1][0][key])
+    assert results[0][1] == results[1][1]
+
+
+@pytest.mark.parametrize("collapsed", [False, True])
+def test_one_series_is_enough(collapsed):
+    model = make_model((8,), proposals=Proposals(window=(1, 4)))
+    rng = np.random.default_rng(7)
+    state = init_state(rng, model)
+    for _ in range(30):
+        for name, move in default_sweep(collapsed_births=collapsed).items():
+            state, info = move(rng, model, state)
+            if name in {"shared features", "splits and merges"}:
+                assert info.n_tried == 0
+        check_features(model, state)
+        check_paths(model, state)
+
+
+def test_order_of_the_sweep():
+    names = list(default_sweep())
+    assert "collapsed births and deaths" not in names
+    assert [name for name in SWEEP if name in names] == names
+    assert list(SWEEP).index("collapsed births and deaths") == list(SWEEP).index("splits and merges") + 1
+    assert names.index("births and deaths") < names.index("paths") < names.index("splits and merges")
+    assert names.index("concentrations") < names.index("weights")
+
+
+def test_c_stays_where_it_is_unless_it_has_a_prior():
+    model, state = make_world(8)
+    model = replace(model, hyperpriors=replace(model.hyperpriors, mass=None))
+    moved, info = moves.resample_buffet(np.random.default_rng(8), model, state)
+    assert moved.mass == state.mass
+    assert info.n_tried == 0
+    assert moved.gamma != state.gamma
+
+
+# --- births and deaths -----------------------------------------------------------------------------------------------
+
+
+def test_jumps_are_applied_together():
+    model, state = make_world(9)
+    active = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]], dtype=bool)
+    rng = np.random.default_rng(9)
+    weights = rng.gamma(1.0, size=(3, 4, 4)) * (active[:, :, None] & active[:, None, :])
+    whiteners = rng.normal(size=(4, 1, 2))
+    state = replace(
+        state, active=active, ids=np.array([5, 2, 7, 3]), weights=weights, whiteners=whiteners, next_id=9,
+        path=np.zeros_like(state.path), evidence=evaluate(model.z, whiteners),
+    )  # fmt: skip
+    births = [Birth(rng.normal(size=(1, 2)), rng.gamma(1.0, size=(5, 5))) for _ in range(2)]
+    moved = moves.apply_jumps(state, [births[0], Death(2), births[1]])
+    assert moved.ids.tolist() == [5, 2, 3, 9, 10]
+    assert moved.next_id == 11
+    expected = [[1, 1, 0, 1, 0], [1, 0, 0, 0, 0], [1, 0, 1, 0, 1]]
+    np.testing.assert_array_equal(moved.active, np.array(expected, dtype=bool))
+    newborn = [birth.whitener for birth in births]
+    np.testing.assert_array_equal(moved.whiteners, np.concatenate([whiteners[[0, 1, 3]], newborn]))
+    kept = np.array([0, 1, 3])
+    for i, place, birth in ((0, 3, births[0]), (2, 4, births[1])):
+        np.testing.assert_array_equal(moved.weights[i][:3, :3], weights[i][np.ix_(kept, kept)])
+        np.testing.assert_array_equal(moved.weights[i][:3, place], birth.weights[kept, -1])
+        np.testing.assert_array_equal(moved.weights[i][place, :3], birth.weights[-1, kept])
+        assert moved.weights[i][place, place] == birth.weights[-1, -1]
+    np.testing.assert_array_equal(moved.weights[1][:3, :3], weights[1][np.ix_(kept, kept)])
+    assert (moved.weights[1][3:] == 0).all()
+    spare = state.evidence.spare
+    assert moved.evidence.columns.tolist() == [0, 1, 3, spare, spare]
+    assert moved.evidence.has_newborn
+    assert not state.evidence.has_newborn
+
+
+def test_no_jump_changes_nothing():
+    model, state = make_world(10)
+    assert moves.apply_jumps(state, [None] * model.n_series) is state
+
+
+def test_evidence_of_newborns_is_at_hand_for_their_own_series():
+    model, state = make_world(11)
+    rng, n_born = np.random.default_rng(11), 0
+    for _ in range(30):
+        moved, info = moves.resample_unique_features(rng, model, state)
+        fresh = evaluate(model.z, moved.whiteners)
+        for i, (start, stop) in enumerate(model.bounds):
+            own = np.flatnonzero(moved.active[i])
+            columns = moved.evidence.columns[own]
+            np.testing.assert_array_equal(moved.evidence.log[start:stop, columns], fresh.log[start:stop, own])
+        again = moves.evidence_of(model, moved)
+        assert again.log.shape[1] > moved.n_features or info.n_born == 0
+        assert not again.has_newborn
+        n_born += info.n_born
+    assert n_born > 3
+
+
+# --- the law of the next state does not depend on the order of features ----------------------------------------------
+
+
+def statistics_by_id(model, state, ids):
+    """Numbers by persistent number: who still has the feature, and how many steps are in it."""
+    values = list(naive.statistics(model, state))
+    for number in ids:
+        place = np.flatnonzero(state.ids == number)
+        owners = state.active[:, place[0]] if len(place) else np.zeros(model.n_series)
+        values += [*owners, (state.id_path == number).sum()]
+    return values
+
+
+def largest_difference(sweep, n_draws):
+    """Largest difference by the order of features of the mean of a statistic after a sweep, in standard errors."""
+    model, state = make_world(12, n_features=4)
+    draws = []
+    for turned in (state, naive.relabelled(state, np.roll(np.arange(state.n_features), 1)[::-1])):
+        rng, values = np.random.default_rng(13), []
+        for _ in range(n_draws):
+            moved = turned
+            for move in sweep.values():
+                moved, _ = move(rng, model, moved)
+            values.append(statistics_by_id(model, moved, state.ids))
+        draws.append(mean_and_error(values))
+    (mean, error), (other_mean, other_error) = draws
+    errors = np.hypot(error, other_error)
+    differ = errors > 0
+    assert differ.sum() > 30
+    np.testing.assert_allclose(mean[~differ], other_mean[~differ])
+    return (np.abs(mean - other_mean)[differ] / errors[differ]).max()
+
+
+def test_order_of_features_does_not_matter():
+    assert largest_difference(SWEEP, n_draws=500) < 4.5
+
+
+def test_order_that_matters_is_caught(monkeypatch):
+    flip = _feature_kernels.flip_shared_features
+    skip_first = lambda rng, order, *args: flip(rng, order[order != 0], *args)  # noqa: E731
+    monkeypatch.setattr(_feature_kernels, "flip_shared_features", skip_first)
+    assert largest_difference({name: SWEEP[name] for name in ("shared features", "paths")}, n_draws=500) > 9
+
+
+# --- finding what is there -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", ["shared", "unique"])
+def test_well_separated_states_and_their_owners_are_found(start):
+    rng, means = np.random.default_rng(14), np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+    paths = [np.repeat([0, 1, 0], 20), np.repeat([1, 2], 30), np.repeat([2, 0, 2], 20)]
+    emission = Emission.gaussian(np.zeros(2), 0.1, 0.1 * np.eye(2), 4.0)
+    model = Model.from_sequences(make_series(rng, paths, means), emission, Hyperpriors(), Proposals(window=(5, 20)))
+    counts = {"n_shared": 2, "n_unique": 0} if start == "shared" else {"n_unique": 2}
+    state, distances = init_state(rng, model, **counts), []
+    for sweep in range(150):
+        for move in default_sweep().values():
+            state, _ = move(rng, model, state)
+        if sweep >= 100:
+            distances.append(hamming(np.concatenate(paths), state.path))
+    assert np.mean(distances) < 0.02
+    used = [set(state.id_path[a:b].tolist()) for a, b in model.bounds]
+    assert len(set.union(*used)) == 3
+    assert [len(used[i] & used[j]) for i, j in ((0, 1), (0, 2), (1, 2))] == [1, 1, 1]
