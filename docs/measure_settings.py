@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
-from homothety import SPCMMixture
+from homothety import IBPHMM, SPCMMixture
 from homothety.datasets import MatrixSet, make_wishart_families
-from homothety.metrics import nmi
+from homothety.metrics import hamming, nmi
+from homothety.preprocessing import Preprocessing
 
 DOCS = Path(__file__).parent
 N_SETS = 10
@@ -47,8 +49,12 @@ def measure(sets: list[MatrixSet], settings: Settings) -> list[str]:
 
 def span(models: list[SPCMMixture]) -> str:
     """Return the least and the largest number of clusters."""
-    least, *_, largest = sorted(model.n_clusters_ for model in models)
-    return str(least) if least == largest else f"{least} to {largest}"
+    return extremes([str(model.n_clusters_) for model in sorted(models, key=lambda model: model.n_clusters_)])
+
+
+def extremes(texts: list[str]) -> str:
+    """Return the first and the last of some texts, once if they are the same."""
+    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
 
 
 def write_call(settings: Settings) -> str:
@@ -118,7 +124,33 @@ def similarities(model: SPCMMixture) -> tuple[float, float]:
     return float(np.median(model.similarity_[together])), float(np.median(between)) if between.size else np.nan
 
 
+def wandering(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a smooth motion of 600 steps about one of two places, and which it is."""
+    rng = np.random.default_rng(seed)
+    place = np.repeat(rng.permutation(4)[:3] % 2, 200)
+    wander = gaussian_filter1d(rng.normal(size=(600, 2)), 8, axis=0)
+    return wander / wander.std(axis=0) + 4 * place[:, None], place
+
+
+def strides() -> str:
+    """Show how many states are found if every step of a slow motion is looked at, or only some."""
+    series, places = zip(*(wandering(seed) for seed in range(2)), strict=True)
+    rows = []
+    for stride in (1, "auto", 12, 24):
+        preprocessing = Preprocessing(subsample=stride)
+        models = [
+            IBPHMM(n_chains=2, n_sweeps=100, preprocessing=preprocessing, random_state=seed).fit(list(series))
+            for seed in range(3)
+        ]
+        used = f"{models[0].preprocessing_.settings.stride}{' (automatic)' * (stride == 'auto')}"
+        found = sorted(model.n_states_ for model in models)
+        errors = sorted(hamming(list(places), model.paths_) for model in models)
+        rows.append([used, extremes([str(n) for n in found]), extremes([f"{error:.2f}" for error in errors])])
+    return table(["steps from one look to the next", "states found (2 true)", "Hamming distance to the truth"], rows)
+
+
 TABLES = {
+    "strides": strides,
     "variants": variants,
     "samples": samples,
     "matrices": matrices,
