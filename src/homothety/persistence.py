@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from homothety._version import __version__
 from homothety.errors import InputError
@@ -49,6 +50,7 @@ class Saveable:
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file without pickle; `homothety.load` reads it."""
+        check_is_fitted(self)
         write_model(self, Path(path))
 
 
@@ -102,9 +104,9 @@ def load(path: str | Path) -> Any:
             vars(model).update(decode(header["fitted"]))
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist. Give the path that was passed to save().") from error
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # a damaged file can make zipfile, json and NumPy raise nearly anything
         raise InputError(f"{path} is not a model saved by homothety, or is damaged: {error}.") from error
     return model
 
@@ -134,7 +136,8 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise InputError(
-        f"Cannot save a {type(value).__name__} ({value!r}): only numbers, texts, arrays and their containers."
+        f"Cannot save a {type(value).__name__} ({value!r}): only numbers, texts, arrays and their containers. "
+        "If it is a parameter that is no longer needed, replace it first: model.set_params(random_state=None)."
     )
 
 

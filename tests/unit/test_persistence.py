@@ -74,6 +74,30 @@ def test_missing_and_damaged_files(saved, tmp_path):
         homothety.load(tmp_path / "text")
 
 
+def test_files_with_any_bytes_changed_are_refused_or_read(saved, rng):
+    content = saved.read_bytes()
+    refused = 0
+    for n_changed in (1, 3, 30) * 40:
+        damaged = bytearray(content)
+        for place in rng.integers(len(content), size=n_changed):
+            damaged[place] = rng.integers(256)
+        saved.write_bytes(damaged)
+        try:
+            homothety.load(saved)
+        except InputError:
+            refused += 1
+    assert refused > 60
+
+
+def test_what_cannot_be_saved_is_named_with_a_way_out(tmp_path):
+    model = SPCMMixture(n_sweeps=4, n_chains=1, random_state=np.random.default_rng(0))
+    model.fit(make_toy_3d(random_state=0).matrices)
+    with pytest.raises(InputError, match=r"Cannot save a Generator.*set_params\(random_state=None\)"):
+        model.save(tmp_path / "m")
+    model.set_params(random_state=None).save(tmp_path / "m")
+    np.testing.assert_array_equal(homothety.load(tmp_path / "m").labels_, model.labels_)
+
+
 def test_a_pickled_array_is_refused(saved):
     with zipfile.ZipFile(saved) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}

@@ -144,11 +144,6 @@ class Segmenter(Saveable, BaseEstimator):
         total = sum(self.states_.log_likelihood(one) for one in series)
         return total / sum(len(one) - self.states_.order for one in series)
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to one file without pickle; `homothety.load` reads it."""
-        check_is_fitted(self)
-        super().save(path)
-
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
         """Return new series as the fit prepared its own, each with its number of steps."""
         check_is_fitted(self)
