@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TypeAlias
 
 import numpy as np
@@ -21,9 +22,39 @@ def frozen(array: FloatArray) -> FloatArray:
     return array
 
 
+def real_array(values: ArrayLike, name: str) -> FloatArray:
+    """Return `values` as an array of doubles, or raise if they are anything but real numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"{name} has rows of different lengths, needed an array of numbers.") from error
+    if np.iscomplexobj(array):
+        raise InputError(f"{name} is complex, needed real numbers. Pass the real parts if the imaginary ones are zero.")
+    try:
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} has dtype {array.dtype}, needed numbers in one array or in lists.") from error
+
+
+def check_whole(value: int, name: str) -> int:
+    """Return a whole number, or raise naming it."""
+    try:
+        return index(value)
+    except TypeError:
+        raise InputError(f"{name} is {value!r}, needed a whole number.") from None
+
+
+def check_count(value: int, name: str, minimum: int = 1) -> int:
+    """Return a whole number of at least `minimum`, or raise naming it."""
+    count = check_whole(value, name)
+    if count < minimum:
+        raise InputError(f"{name} is {count}, needed at least {minimum}.")
+    return count
+
+
 def check_points(points: ArrayLike, name: str = "points") -> FloatArray:
     """Return `points` as a finite float array of shape (n_points, n_dims), or raise naming the offending row."""
-    array = np.asarray(points, dtype=np.float64)
+    array = real_array(points, name)
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(f"{name} has shape {array.shape}, needed (n_points, n_dims) with both at least 1.")
     bad = ~np.isfinite(array).all(axis=1)
@@ -35,18 +66,32 @@ def check_points(points: ArrayLike, name: str = "points") -> FloatArray:
 
 def check_similarity(similarity: ArrayLike, name: str = "similarity") -> FloatArray:
     """Return a similarity matrix as a square, symmetric array with entries in [0, 1], or raise saying why not."""
-    array = np.asarray(similarity, dtype=np.float64)
+    array = real_array(similarity, name)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.shape[0] == 0:
         raise InputError(f"{name} has shape {array.shape}, needed a square matrix (n_items, n_items).")
-    if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise InputError(f"{name}[{row}, {column}] is {array[row, column]}. Every entry must be finite.")
-    if array.min() < 0 or array.max() > 1 + 1e-12:
-        raise InputError(
-            f"{name} has entries from {array.min():.3g} to {array.max():.3g}, needed values in [0, 1]. "
-            "Map distances d to similarities first, for example exp(-d**2 / (2 * median(d)**2))."
-        )
+    _check_unit_interval(array, name)
     asymmetry = np.abs(array - array.T).max()
     if asymmetry > 1e-8:
         raise InputError(f"{name} is not symmetric: entries differ by up to {asymmetry:.3g}. Use (S + S.T) / 2.")
     return np.ascontiguousarray((array + array.T) / 2)
+
+
+def check_similarity_to(similarity: ArrayLike, n_items: int, name: str = "similarity") -> FloatArray:
+    """Return similarities of new items to those of a fit, (n_new, n_items), entries in [0, 1], or raise."""
+    array = real_array(similarity, name)
+    if array.ndim != 2 or array.shape[1] != n_items:
+        raise InputError(f"{name} has shape {array.shape}, needed (n_new, {n_items}): similarities to fitted items.")
+    _check_unit_interval(array, name)
+    return array
+
+
+def _check_unit_interval(array: FloatArray, name: str) -> None:
+    """Raise for the first entry of a matrix that is no number, or if any lies outside of [0, 1]."""
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(f"{name}[{row}, {column}] is {array[row, column]}. Every entry must be finite.")
+    if array.min(initial=0.0) < 0 or array.max(initial=0.0) > 1 + 1e-12:
+        raise InputError(
+            f"{name} has entries from {array.min():.3g} to {array.max():.3g}, needed values in [0, 1]. "
+            "Map distances d to similarities first, for example exp(-d**2 / (2 * median(d)**2))."
+        )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from homothety.arrays import check_similarity
+from homothety.arrays import check_similarity, check_whole
 from homothety.errors import EmbeddingWarning, InputError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ MAX_COMPONENTS = 8  # under the default rule
 CLEAR_GAP = 4.0  # factor between the strengths before and behind the paper's cut that leaves no doubt about it
 LEAST_SHARE = 0.01  # of the leading non-trivial eigenvalue, below which a column is noise
 NEAR_THRESHOLD = 0.2  # the published rule looks again at weights this close to its threshold
+UNIT_ROUNDING = 1e-8  # difference from one, on the diagonal of a similarity, that is forgiven
 NO_SPREAD = 1e-10  # eigenvalues this close together are all the same
 
 
@@ -122,7 +123,8 @@ def spectral_embedding(
     largest entry of each positive; the mixture's default prior does not see rotations.
     """
     matrix = check_similarity(similarity)
-    if not (isinstance(n_components, str) or 1 <= n_components <= len(matrix)):
+    _check_unit_diagonal(matrix)
+    if not (isinstance(n_components, str) or 1 <= check_whole(n_components, "n_components") <= len(matrix)):
         raise InputError(f"n_components is {n_components}, needed 1 to {len(matrix)}, the number of items.")
     degrees = matrix.sum(axis=1)
     eigenvalues, vectors = np.linalg.eigh(normalised_laplacian(matrix))
@@ -141,7 +143,20 @@ def spectral_embedding(
     return Embedding(unit_rows(vectors * scales), eigenvalues, vectors, scales, degrees)
 
 
+def _check_unit_diagonal(similarity: FloatArray) -> None:
+    """Raise unless every item is perfectly similar to itself: degrees count that, and one of zero has no root."""
+    off = np.abs(np.diagonal(similarity) - 1) > UNIT_ROUNDING
+    if off.any():
+        i = int(off.argmax())
+        raise InputError(
+            f"similarity[{i}, {i}] is {similarity[i, i]:.6g}, needed 1, what every item is to itself. "
+            "np.fill_diagonal(similarity, 1.0) sets it."
+        )
+
+
 def _unconnected_message(n_items: int) -> str:
+    if n_items == 1:
+        return "There is one item only, and nothing to embed it by."
     return f"No two of the {n_items} items have any similarity: each is a component of its own."
 
 

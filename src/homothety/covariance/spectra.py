@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.arrays import real_array
 from homothety.errors import FlooredEigenvaluesWarning, InputError, NotSPDError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_FLOOR = 1e-12
 _MAX_ASYMMETRY = 1e-8  # relative to the largest entry of the matrix
+_MAX_ASYMMETRY_SINGLE = 1e-6  # the same for matrices that were computed in single precision
 _NEGATIVE_ROUNDING = 1e-10  # times n_dims and the largest eigenvalue: below minus this, it is no longer rounding
 
 
@@ -118,33 +120,31 @@ def _symmetrised(X: ArrayLike, name: str) -> FloatArray:
             f"{name}[{_first(broken)}] holds NaN or infinity ({int(broken.sum())} of {len(stack)} matrices do). "
             "Drop or repair them."
         )
-    largest = np.abs(stack).max(axis=(1, 2))
+    allowed, largest = _allowed_asymmetry(X), np.abs(stack).max(axis=(1, 2))
     asymmetry = np.abs(stack / 2 - stack.swapaxes(-1, -2) / 2).max(axis=(1, 2)) * 2
-    asymmetric = asymmetry > _MAX_ASYMMETRY * largest
+    asymmetric = asymmetry > allowed * largest
     if asymmetric.any():
         index = _first(asymmetric)
         raise NotSPDError(
             f"{name}[{index}] is not symmetric: entries across the diagonal differ by {asymmetry[index]:.3g}, needed "
-            f"at most {_MAX_ASYMMETRY:g} of its largest entry, {largest[index]:.3g}. If only rounding did this, pass "
-            "(A + A.T) / 2."
+            f"at most {allowed:g} of its largest entry, {largest[index]:.3g}. If only rounding did this, pass "
+            f"({name} + {name}.swapaxes(-1, -2)) / 2."
         )
     # Halved before they are added: the sum of two huge entries would overflow.
     return stack / 2 + stack.swapaxes(-1, -2) / 2
+
+
+def _allowed_asymmetry(X: ArrayLike) -> float:
+    """Return the relative asymmetry that is taken for rounding."""
+    dtype = np.asarray(X).dtype
+    return _MAX_ASYMMETRY_SINGLE if dtype.kind == "f" and dtype.itemsize <= 4 else _MAX_ASYMMETRY
 
 
 def _as_stack(X: ArrayLike, name: str) -> FloatArray:
     """Return `X` as a float array of shape (n_matrices, n_dims, n_dims), or raise saying what its shape is."""
     if isinstance(X, list | tuple):
         _check_equal_shapes(X, name)
-    array = np.asarray(X)
-    if np.iscomplexobj(array):
-        raise InputError(
-            f"{name} is complex, needed real matrices. Pass the real parts if the imaginary ones are zero."
-        )
-    try:
-        array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} has dtype {array.dtype}, needed numbers.") from error
+    array = real_array(X, name)
     if array.ndim == 2:
         raise InputError(
             f"{name} has shape {array.shape}, needed (n_matrices, n_dims, n_dims). "
@@ -181,7 +181,7 @@ def _checked_spectra(covariances: FloatArray, name: str) -> FloatArray:
         index = _first(bad)
         raise NotSPDError(
             f"{name}[{index}] is not positive definite: smallest eigenvalue {smallest[index]:.3g}, needed > 0 "
-            f"(rounding excuses {-max(rounding[index], 0):.3g}); {int(bad.sum())} of {len(spectra)} matrices fail. "
+            f"(rounding excuses {0 - max(rounding[index], 0):.3g}); {int(bad.sum())} of {len(spectra)} matrices fail. "
             "Estimate it with shrinkage or a ridge (sample_covariance), or drop it."
         )
     return spectra

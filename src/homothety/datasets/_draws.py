@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -91,17 +90,6 @@ def shape_distance(spectrum: FloatArray, others: FloatArray) -> FloatArray:
     The standard deviation, over axes, of the difference of log axis lengths: zero for one shape at any two scales.
     """
     return np.std(np.log(spectrum) - np.log(others), axis=-1) / 2
-
-
-def check_count(value: int, name: str, minimum: int = 1) -> int:
-    """Return a whole number of at least `minimum`, or raise naming it."""
-    try:
-        count = index(value)
-    except TypeError:
-        raise InputError(f"{name} is {value!r}, needed a whole number.") from None
-    if count < minimum:
-        raise InputError(f"{name} is {count}, needed at least {minimum}.")
-    return count
 
 
 def check_spread(value: float, name: str) -> float:

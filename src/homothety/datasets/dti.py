@@ -10,7 +10,8 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from scipy.spatial.transform import Rotation
 
-from homothety.datasets._draws import check_count, check_spread, with_noise
+from homothety.arrays import check_count
+from homothety.datasets._draws import check_spread, with_noise
 from homothety.datasets.matrix_set import MatrixSet
 from homothety.errors import InputError
 

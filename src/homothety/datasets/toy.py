@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from homothety.arrays import check_count
 from homothety.datasets._draws import (
     check_choice,
-    check_count,
     check_spread,
     congruence,
     haar_orthogonal,

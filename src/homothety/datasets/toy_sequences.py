@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.datasets._draws import check_count
+from homothety.arrays import check_count
 from homothety.datasets.sequence_set import SequenceSet
 
 if TYPE_CHECKING:

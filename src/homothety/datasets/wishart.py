@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.arrays import check_count
 from homothety.datasets._draws import (
-    check_count,
     check_spread,
     gram,
     haar_orthogonal,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from homothety.arrays import check_similarity
+from homothety.arrays import check_similarity, check_similarity_to
 from homothety.covariance.similarity import pairwise_similarity, similarity_bandwidth
 from homothety.covariance.spectra import check_covariances
 from homothety.errors import InputError
@@ -39,7 +37,8 @@ def similarity_within(
     matrices = check_covariances(X)
     if is_spcm(measure):
         return matrices, None, pairwise_similarity(matrices, variant=variant, tolerance=tolerance)
-    bandwidth = similarity_bandwidth(matrices, measure=measure)
+    # One matrix has no distance to take a bandwidth from, and no use for one.
+    bandwidth = similarity_bandwidth(matrices, measure=measure) if len(matrices) > 1 else 1.0
     return matrices, bandwidth, pairwise_similarity(matrices, measure=measure, bandwidth=bandwidth)
 
 
@@ -54,12 +53,7 @@ def similarity_between(
 ) -> FloatArray:
     """Return the similarity of new matrices to the fitted ones, (n_new, n_fitted)."""
     if fitted is None:
-        similarity = np.asarray(X, dtype=np.float64)
-        if similarity.ndim != 2 or similarity.shape[1] != n_fitted:
-            raise InputError(
-                f"X has shape {similarity.shape}, needed (n_new, {n_fitted}): similarities to fitted items."
-            )
-        return similarity
+        return check_similarity_to(X, n_fitted, "X")
     matrices = check_covariances(X)
     if matrices.shape[1] != fitted.shape[1]:
         raise InputError(

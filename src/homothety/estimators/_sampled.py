@@ -11,6 +11,7 @@ from numpy.random import Generator, SeedSequence
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from homothety.arrays import check_count
 from homothety.covariance.estimate import mean_variance
 from homothety.distributions import NIW, NormalGamma
 from homothety.errors import InputError, ShortChainWarning
@@ -19,8 +20,6 @@ from homothety.sampling.driver import Recording, Sweep, run_chains
 from homothety.summaries.partitions import coclustering, minimise_expected_vi, relabel_by_size
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from homothety.arrays import FloatArray, IntArray
     from homothety.sampling.trace import Trace
 
@@ -94,11 +93,6 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
         fitted: Self = self.fit(X, y, **options)
         return fitted.labels_
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to one file without pickle; `homothety.load` reads it."""
-        check_is_fitted(self)
-        super().save(path)
-
 
 def seed_sequence(random_state: RandomState) -> SeedSequence:
     """Return a seed sequence from whatever scikit-learn accepts as `random_state`."""
@@ -108,7 +102,7 @@ def seed_sequence(random_state: RandomState) -> SeedSequence:
         return SeedSequence(int(random_state.integers(2**63)))
     if isinstance(random_state, np.random.RandomState):
         return SeedSequence(int(random_state.randint(2**31)))
-    return SeedSequence(None if random_state is None else int(random_state))
+    return SeedSequence(None if random_state is None else check_count(random_state, "random_state", minimum=0))
 
 
 def stack_traces(traces: list[Trace]) -> dict[str, FloatArray]:

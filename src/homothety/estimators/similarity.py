@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from homothety.arrays import check_similarity, check_similarity_to
 from homothety.covariance.similarity import gaussian_similarity
 from homothety.errors import InputError
 from homothety.estimators._sampled import PointEstimate, RandomState, SampledPartition, base_measure
@@ -67,7 +68,7 @@ class LinkMixture(SampledPartition):
                 members = self.labels_ == k
                 predictive = self.base_.posterior(self.embedding_[members]).log_predictive(points)
                 log_weights[:, k] = np.log(similarity[:, members].sum(axis=1)) + predictive
-        # An item similar to nothing at all is left to the predictive densities' prior: every cluster alike.
+        # An item similar to nothing at all could have linked to nobody: every cluster is as good as another.
         log_weights[~np.isfinite(log_weights).any(axis=1)] = 0.0
         log_weights -= log_weights.max(axis=1, keepdims=True)
         weights = np.exp(log_weights)
@@ -191,7 +192,7 @@ class SimilarityMixture(LinkMixture):
         if similarity is None:
             self.bandwidth_ = median_distance(points)
             similarity = gaussian_similarity(cdist(points, points), self.bandwidth_)
-        return self._fit_points(points, np.asarray(similarity, dtype=np.float64))
+        return self._fit_points(points, check_similarity(similarity))
 
     def predict_proba(self, X: ArrayLike, *, similarity: ArrayLike | None = None) -> FloatArray:
         """Return the probability of each cluster for new points.
@@ -214,9 +215,9 @@ class SimilarityMixture(LinkMixture):
                     "The model was fitted with a similarity: give similarity= of the new points to the fitted."
                 )
             similarity = gaussian_similarity(cdist(points, self.embedding_), self.bandwidth_)
-        similarity = np.asarray(similarity, dtype=np.float64)
-        if similarity.shape != (len(points), len(self.labels_)):
-            raise InputError(f"similarity has shape {similarity.shape}, needed {(len(points), len(self.labels_))}.")
+        similarity = check_similarity_to(similarity, len(self.labels_))
+        if len(similarity) != len(points):
+            raise InputError(f"similarity has {len(similarity)} rows for {len(points)} points, needed one for each.")
         return self._membership(points, similarity)
 
     def predict(self, X: ArrayLike, *, similarity: ArrayLike | None = None) -> IntArray:

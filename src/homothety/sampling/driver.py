@@ -16,6 +16,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import Generator, SeedSequence
 
+from homothety.arrays import check_count, check_whole
 from homothety.errors import CheckpointError, InputError
 from homothety.sampling.checkpoint import Checkpointer, Checkpoints
 from homothety.sampling.fingerprint import Fingerprint, fingerprint
@@ -236,6 +237,8 @@ def run_chains(
     A checkpoint may be resumed with more chains, or with more sweeps if `n_burn` stays: the sweeps made are the same.
     """
     check_schedule(n_chains, n_sweeps, n_burn)
+    if n_jobs == 0:
+        raise InputError("n_jobs is 0, needed 1 or more; -1 for as many as there are cores.")
     checkpoints = Checkpoints(Path(checkpoint)) if isinstance(checkpoint, str | Path) else checkpoint
     if checkpoints is not None:
         seed = checkpoints.open(seed, _conditions(model, state, sweep, {"n_burn": n_burn, **(settings or {})}))
@@ -252,9 +255,8 @@ def run_chains(
 
 def check_schedule(n_chains: int, n_sweeps: int, n_burn: int) -> None:
     """Raise unless there is at least one chain and at least one sweep to keep."""
-    if n_chains < 1:
-        raise InputError(f"n_chains is {n_chains}, needed at least 1.")
-    if not 0 <= n_burn < n_sweeps:
+    check_count(n_chains, "n_chains")
+    if not 0 <= check_whole(n_burn, "n_burn") < check_whole(n_sweeps, "n_sweeps"):
         raise InputError(f"n_burn is {n_burn} and n_sweeps is {n_sweeps}: needed 0 <= n_burn < n_sweeps.")
 
 

@@ -191,7 +191,8 @@ def test_rules_keep_at_least_two_columns_and_at_most_all(rule):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("n_items", [1, 2, 5])
 def test_unconnected_items_are_components_of_their_own(rule, n_items):
-    with pytest.warns(EmbeddingWarning, match=f"No two of the {n_items} items have any similarity"):
+    message = "There is one item only" if n_items == 1 else f"No two of the {n_items} items have any similarity"
+    with pytest.warns(EmbeddingWarning, match=message):
         embedding = spectral_embedding(np.eye(n_items), n_components=rule)
     np.testing.assert_array_equal(embedding.points, np.eye(n_items))
     np.testing.assert_allclose(embedding.place(np.eye(n_items)), np.eye(n_items))
@@ -302,6 +303,33 @@ def test_number_of_columns_must_fit(rng, n_components):
 def test_unknown_rule_is_refused(rng):
     with pytest.raises(InputError, match="n_components is 'elbow', needed a number or one of damped, paper, published"):
         spectral_embedding(random_similarity(rng, 5), n_components="elbow")
+
+
+@pytest.mark.parametrize("n_components", [2.5, None])
+def test_a_number_of_columns_is_whole(rng, n_components):
+    with pytest.raises(InputError, match=rf"n_components is {n_components}, needed a whole number"):
+        spectral_embedding(random_similarity(rng, 5), n_components=n_components)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5])
+def test_a_similarity_to_oneself_other_than_one_is_refused(rng, value):
+    similarity = random_similarity(rng, 5)
+    similarity[3, 3] = value
+    with pytest.raises(InputError, match=rf"similarity\[3, 3\] is {value:g}, needed 1.*fill_diagonal"):
+        spectral_embedding(similarity)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.eye(2) * 1j, "similarity is complex"),
+        ("similar", "similarity has dtype .* needed numbers"),
+        ([[1.0, 0.5], [0.5]], "similarity has rows of different lengths"),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_refused(bad, message):
+    with pytest.raises(InputError, match=message):
+        spectral_embedding(bad)
 
 
 def test_asymmetric_similarity_is_refused(rng):

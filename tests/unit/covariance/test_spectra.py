@@ -73,6 +73,16 @@ def test_an_asymmetric_matrix_is_named(stack):
         check_covariances(stack)
 
 
+def test_single_precision_excuses_more_asymmetry(stack):
+    turned = stack.astype(np.float32)
+    turned[2, 0, 1] += 3e-7 * np.abs(turned[2]).max()
+    assert not np.array_equal(turned, turned.swapaxes(1, 2))
+    for X in (turned, list(turned)):
+        np.testing.assert_allclose(check_covariances(X), stack, rtol=1e-5, atol=1e-5)
+    with pytest.raises(NotSPDError, match=r"pass \(X \+ X.swapaxes\(-1, -2\)\) / 2"):
+        check_covariances(turned.astype(np.float64))
+
+
 def test_a_negative_eigenvalue_is_named_with_its_value(stack):
     stack[3] = np.diag([2.0, -0.125, 1.0])
     with pytest.raises(NotSPDError, match=r"X\[3\] is not positive definite: smallest eigenvalue -0.125, needed > 0"):

@@ -73,8 +73,6 @@ def test_shape_distance_ignores_scale_and_broadcasts():
 @pytest.mark.parametrize(
     ("check", "message"),
     [
-        (lambda: _draws.check_count(2.5, "n_items"), "n_items is 2.5, needed a whole number"),
-        (lambda: _draws.check_count(0, "n_items"), "n_items is 0, needed at least 1"),
         (lambda: _draws.check_spread(-0.1, "noise"), "noise is -0.1, needed a finite number of at least 0"),
         (lambda: _draws.check_spread(float("nan"), "noise"), "noise is nan"),
         (lambda: _draws.check_choice("x", "scale", ("a", "b")), "scale is 'x', needed one of 'a', 'b'"),

@@ -106,11 +106,24 @@ def test_predict_before_fit_is_refused(estimator, toy, points):
         clone(estimator).predict(data_for(estimator, toy, points))
 
 
+@pytest.mark.parametrize("estimator", ON_POINTS + ON_MATRICES, ids=names)
+def test_a_model_that_is_not_fitted_is_not_saved(estimator, tmp_path):
+    with pytest.raises(NotFittedError):
+        clone(estimator).save(tmp_path / "model.homothety")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("estimator", SAMPLED, ids=names)
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"n_chains": 0}, "n_chains is 0, needed at least 1"),
+        ({"n_chains": 1.5}, "n_chains is 1.5, needed a whole number"),
+        ({"n_sweeps": 8.0, "n_burn": 2}, "n_sweeps is 8.0, needed a whole number"),
+        ({"n_burn": 2.0}, "n_burn is 2.0, needed a whole number"),
+        ({"n_jobs": 0}, "n_jobs is 0, needed 1 or more"),
+        ({"random_state": -1}, "random_state is -1, needed at least 0"),
+        ({"random_state": 0.5}, "random_state is 0.5, needed a whole number"),
         ({"n_sweeps": 5, "n_burn": 5}, "n_burn is 5 and n_sweeps is 5"),
         ({"concentration": 0.0}, "concentration is 0.0, needed a positive number"),
         ({"concentration": np.nan}, "concentration is nan, needed a positive number"),
@@ -158,3 +171,25 @@ def test_map_estimate_is_a_kept_draw_of_largest_joint(toy):
     np.testing.assert_array_equal(
         model.labels_[:, None] == model.labels_, model.draws_[best][:, None] == model.draws_[best]
     )
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.full((2, 18), np.nan), r"\[0, 0\] is nan"),
+        (np.full((2, 18), -0.5), r"has entries from -0.5 to -0.5, needed values in \[0, 1\]"),
+        (np.full((2, 18), 3.0), r"has entries from 3 to 3, needed values in \[0, 1\]"),
+        (np.ones((2, 17)), r"has shape \(2, 17\), needed \(n_new, 18\)"),
+        (np.ones((2, 18)) * 1j, "is complex, needed real numbers"),
+    ],
+)
+def test_similarities_of_new_items_are_checked(bad, message, toy, points):
+    similarity = homothety.pairwise_similarity(toy.matrices)
+    of_pairs = SPCMMixture(measure="precomputed", **SHORT).fit(similarity)
+    of_points = SimilarityMixture(**SHORT).fit(points, similarity=similarity)
+    with pytest.raises(InputError, match=f"X.*{message}"):
+        of_pairs.predict(bad)
+    with pytest.raises(InputError, match=f"similarity.*{message}"):
+        of_points.predict(points[:2], similarity=bad)
+    with pytest.raises(InputError, match="similarity has 1 rows for 2 points, needed one for each"):
+        of_points.predict(points[:2], similarity=np.ones((1, 18)))

@@ -80,6 +80,13 @@ def _nothing():
     return nullcontext()
 
 
+@pytest.mark.parametrize("measure", ["airm", "lerm", "kldm", "jbld"])
+def test_one_matrix_is_one_cluster_by_every_measure(measure):
+    with pytest.warns(EmbeddingWarning, match="There is one item only"):
+        model = SPCMMixture(measure=measure, **SHORT).fit(np.eye(3)[None])
+    assert model.predict([np.eye(3), np.diag([1.0, 2.0, 3.0])]).tolist() == [0, 0]
+
+
 def test_equal_matrices_are_one_cluster():
     model = SPCMMixture(**SHORT).fit(np.stack([np.diag([1.0, 2.0, 5.0])] * 12))
     assert model.n_clusters_ == 1
