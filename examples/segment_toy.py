@@ -10,7 +10,8 @@ from homothety.viz import plot_segmentation
 toy = make_toy_2d(random_state=3, n_steps=200)
 
 model = IBPHMM(n_chains=2, n_sweeps=150, random_state=0).fit(toy.sequences)
-print(f"{model.n_states_} states in {len(model.segments_)} segments; {hamming(toy.states, model.paths_):.1%} of steps wrong")
+wrong = hamming(toy.states, model.paths_)
+print(f"{model.n_states_} states in {len(model.segments_)} segments; {wrong:.1%} of steps wrong")
 
 series = 2
 for boundary in model.boundaries_:

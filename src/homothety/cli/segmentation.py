@@ -222,8 +222,15 @@ def verdict(model: Segmenter) -> str:
         return "Whether the chains agree is not known: pip install 'homothety[diagnostics]' brings what tells it."
     if found.agree:
         return f"{found.text[0].upper()}{found.text[1:]}"
-    remedy = "--chains 4" if model.n_chains == 1 else f"--sweeps {2 * model.n_sweeps}"
-    return f"The chains do not agree yet, and another run may say something else. Try {remedy}. ({found.text})"
+    if n_compared(model) == 1:
+        return "Only one chain has kept sweeps, and there is nothing to compare it with. Let several run to their end."
+    remedy = f"Try --sweeps {2 * model.n_sweeps}."
+    return f"The chains do not agree yet, and another run may say something else. {remedy} ({found.text})"
+
+
+def n_compared(model: SampledSegmenter) -> int:
+    """Return the number of chains with a kept sweep."""
+    return int(np.isfinite(model.trace_["log_joint"][:, model.n_burn_ :]).any(axis=1).sum())
 
 
 def stride_note(model: Segmenter) -> str:

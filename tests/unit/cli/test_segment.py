@@ -289,6 +289,7 @@ def test_an_interrupt_saves_what_was_sampled_and_exits_with_130(
     assert summary["interrupted"]
     assert summary["sweeps_kept"] == len(model.draws_) == 5  # the second chain had not come to keep any
     assert "The run was interrupted" in (tmp_path / "summary.md").read_text()
+    assert "Only one chain has kept sweeps" in summary["verdict"]
 
 
 def test_an_interrupt_before_anything_was_kept_says_how_to_go_on(run, series_file, tmp_path, interrupt_after):

@@ -308,3 +308,24 @@ def test_files_that_do_not_go_together(write, tmp_path):
     (tmp_path / "void").mkdir()
     with pytest.raises(InputError, match="holds no file ending in"):
         read_sequences(tmp_path / "void")
+
+
+def test_true_labels_may_have_any_name(write, tmp_path, series):
+    rows = [[*row, f"phase {step % 2}"] for step, row in enumerate(series[0].tolist())]
+    read = read_sequences(write(table(rows, ["x", "y", "z", "phase"])), labels="phase")
+    assert_series(read, series[:1])
+    assert read.actions[0].tolist() == [row[-1] for row in rows]
+    np.savez(tmp_path / "demo.npz", X=series[1], lengths=[4, 3], phase=np.arange(7), labels=np.zeros(7))
+    read = read_sequences(tmp_path / "demo.npz", labels="phase")
+    assert [path.tolist() for path in read.actions] == [[0, 1, 2, 3], [4, 5, 6]]
+
+
+def test_true_labels_that_are_not_there_are_named(write, tmp_path, series):
+    np.savez(tmp_path / "demo.npz", X=series[0], lengths=[5])
+    np.save(tmp_path / "demo.npy", series[0])
+    with pytest.raises(InputError, match="has no array 'phase'"):
+        read_sequences(tmp_path / "demo.npz", labels="phase")
+    with pytest.raises(InputError, match="has no column 'phase'"):
+        read_sequences(write(table(series[0], ["x", "y", "z"])), labels="phase")
+    with pytest.raises(InputError, match="labels means nothing for"):
+        read_sequences(tmp_path / "demo.npy", labels="phase")
