@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from homothety.cli.files import check_folder
 from homothety.cli.options import add_command, add_shared_options, at_least, number_or_name
 from homothety.errors import InputError, NotSPDError
 
 if TYPE_CHECKING:
     import argparse
 
-    from homothety.arrays import BoolArray, IntArray
+    from homothety.arrays import IntArray
     from homothety.cli.console import Console
     from homothety.datasets import MatrixSet
 
@@ -76,6 +77,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.cli import clustering
     from homothety.estimators.spcm import SPCMMixture
 
+    folder = check_folder(args.output or Path(OUTPUT))
     items, index = read(args, console)
     parameters = {parameter: getattr(args, parameter) for _, parameter, *_ in MODEL_OPTIONS}
     model = SPCMMixture(random_state=args.seed, **parameters)
@@ -83,7 +85,6 @@ def run(args: argparse.Namespace, console: Console) -> bool:
         result = clustering.fit(items, model, console, source=str(args.file), index=index)
     except NotSPDError as error:
         raise InputError(f"{args.file}: {error} Or leave all such matrices out with --only-spd.") from error
-    folder = args.output or Path(OUTPUT)
     files = clustering.write(result, folder, console)
     text = [clustering.headline(result) + ".", "", clustering.cluster_table(result), "", clustering.agreement(result)]
     written = f"Written to {folder}: {', '.join(files)}."
@@ -101,24 +102,15 @@ def read(args: argparse.Namespace, console: Console) -> tuple[MatrixSet, IntArra
     import numpy as np
 
     from homothety.datasets import read_matrices
+    from homothety.datasets.readers.dispatch import positive_definite
 
     console.say(f"Reading {args.file}")
     items = read_matrices(args.file, variable=args.variable, order=args.order, mask=args.mask)
     index = np.arange(len(items))
     if args.only_spd:
-        kept = positive_definite(items)
+        kept = positive_definite(items.matrices)
         console.say(f"Left out {int((~kept).sum())} of {len(items)} matrices that are not positive definite")
         if not kept.any():
             raise InputError(f"{args.file}: none of {len(items)} matrices is positive definite.")
         items, index = items.take(kept), index[kept]
     return items, index
-
-
-def positive_definite(items: MatrixSet) -> BoolArray:
-    """Say which matrices are positive definite, by the standard of `read_matrices`, which does not say it of each."""
-    import numpy as np
-
-    from homothety.datasets.readers.dispatch import MIN_RECIPROCAL_CONDITION
-
-    eigenvalues = np.linalg.eigvalsh(items.matrices)
-    return np.asarray(eigenvalues[:, 0] > MIN_RECIPROCAL_CONDITION * np.abs(eigenvalues[:, -1]))

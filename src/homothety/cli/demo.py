@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from homothety.cli.files import check_folder
 from homothety.cli.options import add_command, add_shared_options
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.cli import clustering
     from homothety.estimators.spcm import SPCMMixture
 
-    folder, results = args.output or Path(OUTPUT), {}
+    folder, results = check_folder(args.output or Path(OUTPUT)), {}
     for name, (items, source) in demo_sets(args.seed).items():
         # Sizes are random here and should not matter, which only this reading of SPCM promises.
         model = SPCMMixture(variant="log", random_state=args.seed)

@@ -8,6 +8,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from homothety.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
@@ -28,6 +30,13 @@ def written_aside(path: Path) -> Iterator[Path]:
         os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def check_folder(folder: Path) -> Path:
+    """Return a folder that exists or may be made, or raise: better before the work than after it."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file, needed a folder for the results. Name another one with -o.")
+    return folder
 
 
 def make_folder(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli.files import make_folder, write_figures, write_text
+from homothety.cli.files import check_folder, make_folder, write_figures, write_text
 from homothety.cli.options import add_command, add_shared_options, at_least
 from homothety.errors import InputError
 
@@ -82,11 +82,11 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     if not sets:
         raise InputError(f"None of the data sets is in {folder}. Say where they are with --data.")
     plan = module.plan(sets, chosen_effort(args, module))
+    output = check_folder(args.output or Path(OUTPUT.format(name=plan.name)))
     outcomes, finished = run_tasks(plan.tasks, console)
     if not finished:
         notes.append("Interrupted: only what was finished until then is here.")
     report = plan.report(outcomes)
-    output = args.output or Path(OUTPUT.format(name=plan.name))
     write_report(plan, report, notes, output, console)
     console.show(f"{report.markdown}\n\nWritten to {output}.", {"name": plan.name, "results": report.results})
     return finished

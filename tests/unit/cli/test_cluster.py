@@ -117,6 +117,8 @@ def bad_files(tmp_path, toy):
     np.save(tmp_path / "nan.npy", with_nan)
     np.save(tmp_path / "indefinite.npy", toy.matrices - 2 * np.eye(6) * np.trace(toy.matrices[0]))
     np.save(tmp_path / "flat.npy", np.eye(6))
+    labels = np.where(np.arange(12) == 2, np.nan, toy.labels)
+    np.savez(tmp_path / "unlabelled.npz", matrices=toy.matrices, labels=labels)
     (tmp_path / "notes.txt").write_text("hello")
     return tmp_path
 
@@ -136,6 +138,8 @@ def bad_files(tmp_path, toy):
         ("toy.npz", ("--points", "round"), "points is 'round'"),
         ("toy.npz", ("--n-components", "0"), "n_components is 0"),
         ("toy.npz", ("--concentration", "-1"), "concentration is -1"),
+        ("toy.npz", ("--jobs", "0"), "n_jobs is 0, needed 1 or more"),
+        ("unlabelled.npz", (), "the label of matrix 2, counted from 0, is NaN (1 such of 12)"),
         ("toy.npz", ("--variable", "sigma"), "has no array 'sigma'"),
         ("toy.npz", ("--order", "fsl"), "order means nothing for"),
     ],
@@ -151,7 +155,8 @@ def test_bad_input_exits_with_2_and_one_line(name, options, message, run, toy_fi
 def test_a_folder_that_cannot_be_made_exits_with_2(run, toy_file, tmp_path):
     answer = run("cluster", toy_file, "-o", toy_file, *QUICK)
     assert answer.status == 2
-    assert str(toy_file) in answer.error
+    assert f"{toy_file} is a file, needed a folder for the results" in answer.error
+    assert "Sampling" not in answer.err
 
 
 def test_only_spd_keeps_the_numbers_of_the_file(run, no_figures, toy, tmp_path):

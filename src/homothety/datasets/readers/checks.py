@@ -56,6 +56,12 @@ def check_labels(labels: NDArray[Any], n_matrices: int, source: str) -> NDArray[
     labels = np.ravel(labels)
     if len(labels) != n_matrices:
         raise InputError(f"{source} has {len(labels)} labels for {n_matrices} matrices, needed one each.")
+    missing = labels != labels
+    if missing.any():
+        raise InputError(
+            f"{source}: the label of matrix {int(missing.argmax())}, counted from 0, is NaN ({int(missing.sum())} such "
+            f"of {len(labels)}). Leave those matrices out, or the labels."
+        )
     if labels.dtype.kind == "f" and (labels == np.round(labels)).all():
         return labels.astype(np.int64)
     return labels

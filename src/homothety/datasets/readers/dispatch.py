@@ -17,6 +17,7 @@ from homothety.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from homothety.arrays import BoolArray, FloatArray
     from homothety.datasets.matrix_set import MatrixSet
     from homothety.datasets.readers.components import ComponentOrder
 
@@ -126,10 +127,15 @@ def _check_options(suffix: str, path: Path, given: dict[str, bool]) -> None:
             raise InputError(f"{option} means nothing for {path}: it applies to {kinds}. Leave it out.")
 
 
+def positive_definite(matrices: FloatArray) -> BoolArray:
+    """Say which of `matrices` (n_matrices, n_dims, n_dims) are positive definite, by more than rounding."""
+    eigenvalues = np.linalg.eigvalsh(matrices)
+    return np.asarray(eigenvalues[:, 0] > MIN_RECIPROCAL_CONDITION * np.abs(eigenvalues[:, -1]))
+
+
 def _keep_spd(matrices: MatrixSet, path: Path) -> MatrixSet:
     """Return the matrices that are positive definite, or raise if none is."""
-    eigenvalues = np.linalg.eigvalsh(matrices.matrices)
-    is_spd = eigenvalues[:, 0] > MIN_RECIPROCAL_CONDITION * np.abs(eigenvalues[:, -1])
+    is_spd = positive_definite(matrices.matrices)
     if not is_spd.any():
         raise InputError(f"{path}: none of {len(matrices)} matrices is positive definite. Check what the file holds.")
     return matrices.take(is_spd)
