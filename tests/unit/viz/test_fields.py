@@ -50,6 +50,11 @@ def test_a_grid_and_an_image_give_the_same_picture_as_the_set(field, plane):
     )
 
 
+def test_voxels_are_counted_in_whole_numbers():
+    ax = plot_label_image(np.arange(400).reshape(20, 20) // 200)
+    assert all(tick == round(tick) for tick in [*ax.get_xticks(), *ax.get_yticks()])
+
+
 def test_voxels_outside_the_set_are_blank(plane):
     inside = plane.positions[:, 0] > 2
     ax = plot_label_image(plane.labels[inside], plane.take(inside))
