@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 from scipy.ndimage import distance_transform_edt
 from scipy.optimize import linear_sum_assignment
 
@@ -235,8 +234,7 @@ def _draw_plane(ax: Axes, plane: _Plane, names: dict[int, str], legend_title: st
     image = colors.reshape(*plane.numbers.shape, 4)
     ax.imshow(image, origin=plane.origin, aspect=plane.aspect, interpolation="nearest")
     ax.set(xlabel=plane.xlabel, ylabel=plane.ylabel, title=plane.title)
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True))  # voxels are counted
+    ax.locator_params(integer=True)  # voxels are counted
     handles = [Patch(color=cluster.style.color, label=cluster.name) for cluster in clusters]
     legend_beside(ax, handles, legend_title)
     if len(clusters) > N_SAFE_COLORS:
