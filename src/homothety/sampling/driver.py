@@ -256,7 +256,8 @@ def run_chains(
 def check_schedule(n_chains: int, n_sweeps: int, n_burn: int) -> None:
     """Raise unless there is at least one chain and at least one sweep to keep."""
     check_count(n_chains, "n_chains")
-    if not 0 <= check_whole(n_burn, "n_burn") < check_whole(n_sweeps, "n_sweeps"):
+    check_whole(n_sweeps, "n_sweeps")
+    if not 0 <= check_whole(n_burn, "n_burn") < n_sweeps:
         raise InputError(f"n_burn is {n_burn} and n_sweeps is {n_sweeps}: needed 0 <= n_burn < n_sweeps.")
 
 

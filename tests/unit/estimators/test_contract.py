@@ -119,7 +119,7 @@ def test_a_model_that_is_not_fitted_is_not_saved(estimator, tmp_path):
     [
         ({"n_chains": 0}, "n_chains is 0, needed at least 1"),
         ({"n_chains": 1.5}, "n_chains is 1.5, needed a whole number"),
-        ({"n_sweeps": 8.0, "n_burn": 2}, "n_sweeps is 8.0, needed a whole number"),
+        ({"n_sweeps": 8.5}, "n_sweeps is 8.5, needed a whole number"),
         ({"n_burn": 2.0}, "n_burn is 2.0, needed a whole number"),
         ({"n_jobs": 0}, "n_jobs is 0, needed 1 or more"),
         ({"random_state": -1}, "random_state is -1, needed at least 0"),
