@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from homothety.cli import series
+from homothety.cli.files import check_folder
 from homothety.cli.options import add_command, add_shared_options, at_least
 from homothety.errors import InputError
 
@@ -70,11 +71,11 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.cli import comparing
     from homothety.cli.reproduce import run_tasks
 
+    folder = check_folder(args.output or Path(OUTPUT))
     comparison = of_matrices(args, console) if args.matrices else of_series(args, console)
     outcomes, finished = run_tasks(comparison.tasks(args.seed, args.runs), console)
     if not finished:
         console.say("Interrupted: only what was finished until then is here.")
-    folder = args.output or Path(OUTPUT)
     files = comparing.write(comparison, outcomes, folder, console)
     text = f"{comparison.table(outcomes)}\n\n{comparison.note}\n\nWritten to {folder}: {', '.join(files)}."
     console.show(text, comparison.summary(outcomes) | {"finished": finished, "output": str(folder), "files": files})

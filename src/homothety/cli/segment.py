@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from homothety.cli import series
+from homothety.cli.files import check_folder
 from homothety.cli.options import add_command, add_shared_options, at_least
 from homothety.errors import InputError
 
@@ -94,13 +95,13 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     """Segment files; return whether it came to its end."""
     from homothety.cli import segmentation
 
+    folder = check_folder(args.output or Path(OUTPUT))
     items = series.read(args, console)
     model = build_model(args, items)
     try:
         result = segmentation.fit(items, model, console, source=series.title(args.files))
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"{interrupt or 'Interrupted.'} {how_to_go_on(args)}") from None
-    folder = args.output or Path(OUTPUT)
     files = segmentation.write(result, folder, console)
     written = f"Written to {folder}: {', '.join(files)}."
     data = segmentation.summarise(result) | segmentation.tables(result) | {"output": str(folder), "files": files}

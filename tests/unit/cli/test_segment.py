@@ -270,6 +270,13 @@ def test_bad_input_exits_with_2_and_one_line(name, options, message, run, series
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.parametrize("command", ["segment", "compare"])
+def test_a_file_is_no_folder_for_results(command, run, series_file):
+    answer = run(command, series_file, "-o", series_file)
+    assert answer.status == 2
+    assert "needed a folder for the results" in answer.error
+
+
 @pytest.mark.parametrize("words", [("--chains", "0"), ("--columns", "a,,b"), ("--model", "lda"), ("--centre", "left")])
 def test_wrong_arguments_exit_with_2(words, run, series_file, capsys):
     with pytest.raises(SystemExit) as exit_:
