@@ -104,8 +104,8 @@ class IBPHMM(SampledSegmenter):
     --------
     >>> from homothety import IBPHMM
     >>> from homothety.datasets import make_toy_2d
-    >>> toy = make_toy_2d(random_state=0)
-    >>> model = IBPHMM(n_chains=1, n_sweeps=60, random_state=0).fit(toy.sequences)
+    >>> toy = make_toy_2d(random_state=0, n_steps=100)
+    >>> model = IBPHMM(n_chains=2, n_sweeps=100, random_state=0).fit(toy.sequences)
     >>> model.n_states_
     4
     """
