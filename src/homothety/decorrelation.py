@@ -52,13 +52,13 @@ def directed_steps(series: Sequence[FloatArray]) -> int:
 
 
 def decorrelating_stride(series: Sequence[FloatArray]) -> int:
-    """Return how many steps to go on at a time so that each says something new, without losing a turn.
+    """Return how many steps to go on at a time so that each says something new: as long as series go on.
 
-    Half of what series go on for: about eight looks at every swing.
+    A swing to and fro is then looked at about four times.
 
     Parameters
     ----------
     series : sequence of ndarray of shape (n_steps_i, n_dims)
     """
     most = max(1, min(len(one) for one in series) // MIN_KEPT)
-    return min(max(1, directed_steps(series) // 2), most)
+    return min(directed_steps(series), most)

@@ -49,7 +49,7 @@ class Preprocessing:
         A quaternion is a group unless it is part of a larger one. Dimensions in no group are scaled each on its own.
     subsample : int or "auto", default=1
         Keep every so many-th step, from the first on. "auto" measures how long the recordings go on in one direction
-        and keeps two steps of that time: neighbouring steps of a fast recording are nearly copies, and a model that
+        and keeps one step of that time: neighbouring steps of a fast recording are nearly copies, and a model that
         counts them all finds too many states.
     smooth : int, optional
         Odd window, in steps of the recording, of a Savitzky-Golay filter of order three.
