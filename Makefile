@@ -29,12 +29,14 @@ test: lint types $(VENV)/.installed-dev  ## lint, types and the tests CI runs
 test-slow: $(VENV)/.installed-dev  ## the long statistical tests and the accuracy table
 	$(PYTEST) -m slow
 
-bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes docs/benchmarks.md
+bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes docs/benchmarks*.md
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.segmentation
 
 accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; writes docs/accuracy.md, docs/ablation.md
 	$(BIN)/python -m benchmarks.accuracy
 	$(BIN)/python -m benchmarks.ablation
+	$(BIN)/python -m benchmarks.segmentation_accuracy
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 	$(BIN)/ruff check .

@@ -64,9 +64,11 @@ def publishable(text: str, folder: Path) -> str:
 
 
 def copy_small(source: Path, target: Path) -> None:
-    """Copy a picture with few colours: a quarter of the size, and nobody sees it."""
+    """Copy a picture no wider than a page, with few colours: a fraction of the size, and nobody sees it."""
     target.parent.mkdir(exist_ok=True)
-    Image.open(source).convert("RGB").quantize(128).save(target, optimize=True)
+    picture = Image.open(source).convert("RGB")
+    picture.thumbnail((1100, 1100))
+    picture.quantize(64).save(target, optimize=True)
 
 
 if __name__ == "__main__":

@@ -285,6 +285,17 @@ def test_orders_of_unused_features_that_look_alike():
 # --- paths under plug-in parameters ----------------------------------------------------------------------------------
 
 
+def propose(rng, states, evidence, drawn, path):
+    """Draw a path under plug-in parameters, or take it as given; return the log probability of drawing it."""
+    scratch, positions = build_scratch(len(states), N_STEPS), np.empty(N_FEATURES + 1, dtype=np.int64)
+    if drawn:
+        log_likelihood = _path_kernels.draw_sticky_path(rng, states, ALPHA, KAPPA, *evidence, scratch, path)
+    else:
+        log_likelihood = _path_kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
+    arguments = (states, ALPHA, KAPPA, evidence[0], scratch, positions, path)
+    return _path_kernels.log_sticky_path_density(*arguments) - log_likelihood
+
+
 @pytest.mark.usefixtures("_mode")
 @pytest.mark.parametrize("states", [[1], [3, 0], [0, 2, 4]])
 def test_sticky_log_likelihood_sums_over_all_paths(states):
@@ -298,14 +309,13 @@ def test_sticky_log_likelihood_sums_over_all_paths(states):
 @pytest.mark.usefixtures("_mode")
 def test_probabilities_of_proposed_paths_sum_to_one():
     _, _, evidence = make_series()
-    states, positions, scratch = np.array([3, 0]), np.empty(N_FEATURES + 1, dtype=np.int64), build_scratch(2, N_STEPS)
-    arguments = (states, ALPHA, KAPPA, *evidence, scratch, positions)
+    states = np.array([3, 0])
     weights = naive.sticky_weights(2, ALPHA, KAPPA)
     expected = naive_hmm.path_probs(evidence[0][:, states], *chain_of(np.ones(2, dtype=bool), weights))
     rng, found = np.random.default_rng(9), {}
     for path in naive_hmm.all_paths(2, N_STEPS):
         given = states[list(path)]
-        found[path] = np.exp(_path_kernels.propose_sticky_path(rng, *arguments, False, given))
+        found[path] = np.exp(propose(rng, states, evidence, False, given))
         np.testing.assert_array_equal(given, states[list(path)])
     assert sum(found.values()) == pytest.approx(1.0, abs=1e-12)
     assert found == pytest.approx(expected, abs=1e-12)
@@ -313,13 +323,12 @@ def test_probabilities_of_proposed_paths_sum_to_one():
 
 def test_proposed_paths_come_with_their_probability():
     _, _, evidence = make_series()
-    states, positions, scratch = np.array([3, 0]), np.empty(N_FEATURES + 1, dtype=np.int64), build_scratch(2, N_STEPS)
-    arguments, path = (states, ALPHA, KAPPA, *evidence, scratch, positions), np.empty(N_STEPS, dtype=np.int64)
+    states, path = np.array([3, 0]), np.empty(N_STEPS, dtype=np.int64)
     weights = naive.sticky_weights(2, ALPHA, KAPPA)
     expected = naive_hmm.path_probs(evidence[0][:, states], *chain_of(np.ones(2, dtype=bool), weights))
     rng, observed = np.random.default_rng(10), Counter()
     for _ in range(4_000):
-        log_prob = _path_kernels.propose_sticky_path(rng, *arguments, True, path)
+        log_prob = propose(rng, states, evidence, True, path)
         drawn = tuple((path == 0).astype(int).tolist())
         observed[drawn] += 1
         assert np.exp(log_prob) == pytest.approx(expected[drawn], abs=1e-12)
@@ -329,7 +338,4 @@ def test_proposed_paths_come_with_their_probability():
 @pytest.mark.usefixtures("_mode")
 def test_path_through_a_feature_the_series_lacks_has_no_probability():
     _, _, evidence = make_series()
-    positions, scratch = np.empty(N_FEATURES + 1, dtype=np.int64), build_scratch(2, N_STEPS)
-    arguments = (np.array([3, 0]), ALPHA, KAPPA, *evidence, scratch, positions, False)
-    rng = np.random.default_rng(11)
-    assert _path_kernels.propose_sticky_path(rng, *arguments, np.array([3, 0, 1, 0])) == -np.inf
+    assert propose(np.random.default_rng(11), np.array([3, 0]), evidence, False, np.array([3, 0, 1, 0])) == -np.inf

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
 
 LOG_2, LOG_PI = float(np.log(2.0)), float(np.log(np.pi))
-BLOCK = 128  # steps whose evidence is worked out together: their whitened values stay in the first-level cache
+BLOCK = 192  # steps whose evidence is worked out together: their whitened values stay in the first-level cache
 
 
 @jit
@@ -177,6 +177,40 @@ def write_mean_whitener(
     divide_by_factor(k, factors, whitener)
 
 
+@inlined
+def turn_block(z: FloatArray, first: int, width: int, block: FloatArray) -> None:
+    """Write some steps into the rows of `block`, so that loops over steps run over neighbours in memory."""
+    for s in range(width):
+        for a in range(z.shape[1]):
+            block[a, s] = z[first + s, a]
+
+
+@jit
+def write_block_evidence(
+    first: int, width: int, whitener: FloatArray, column: int, evidence: FloatArray, block: FloatArray
+) -> None:
+    """Write the log densities of a block of steps, turned, under one state into a column of `evidence`."""
+    n_dims, n = whitener.shape
+    n_regressors = n - n_dims
+    constant = -n_dims / 2 * (LOG_2 + LOG_PI)
+    for d in range(n_dims):
+        constant += np.log(whitener[d, n_regressors + d])
+    white, total = block[n], block[n + 1]
+    for s in range(width):
+        total[s] = constant
+    for d in range(n_dims):
+        for s in range(width):
+            white[s] = 0.0
+        for a in range(n_regressors + d + 1):
+            factor, row = whitener[d, a], block[a]
+            for s in range(width):
+                white[s] += factor * row[s]
+        for s in range(width):
+            total[s] -= 0.5 * white[s] * white[s]
+    for s in range(width):
+        evidence[first + s, column] = total[s]
+
+
 @jit
 def write_evidence(
     z: FloatArray,
@@ -189,31 +223,12 @@ def write_evidence(
 ) -> None:
     """Write the log densities of a stretch of steps under one state into a column of `evidence`, row for row.
 
-    `block` is scratch space, (n + 2, BLOCK): a block of steps turned, so that the inner loops run over steps.
+    `block` is scratch space, (n + 2, BLOCK): a block of steps turned, and two rows to work in.
     """
-    n_dims, n = whitener.shape
-    n_regressors = n - n_dims
-    constant = -n_dims / 2 * (LOG_2 + LOG_PI)
-    for d in range(n_dims):
-        constant += np.log(whitener[d, n_regressors + d])
-    white, total = block[n], block[n + 1]
     for first in range(start, stop, BLOCK):
         width = min(BLOCK, stop - first)
-        for s in range(width):
-            total[s] = constant
-            for a in range(n):
-                block[a, s] = z[first + s, a]
-        for d in range(n_dims):
-            for s in range(width):
-                white[s] = 0.0
-            for a in range(n_regressors + d + 1):
-                factor, row = whitener[d, a], block[a]
-                for s in range(width):
-                    white[s] += factor * row[s]
-            for s in range(width):
-                total[s] -= 0.5 * white[s] * white[s]
-        for s in range(width):
-            evidence[first + s, column] = total[s]
+        turn_block(z, first, width, block)
+        write_block_evidence(first, width, whitener, column, evidence, block)
 
 
 @jit
@@ -268,8 +283,11 @@ def write_all_evidence(
     z: FloatArray, start: int, stop: int, whiteners: FloatArray, evidence: FloatArray, block: FloatArray
 ) -> None:
     """Write the log densities of a stretch of steps under every state, a column each."""
-    for k in range(whiteners.shape[0]):
-        write_evidence(z, start, stop, whiteners[k], k, evidence, block)
+    for first in range(start, stop, BLOCK):
+        width = min(BLOCK, stop - first)
+        turn_block(z, first, width, block)
+        for k in range(whiteners.shape[0]):
+            write_block_evidence(first, width, whiteners[k], k, evidence, block)
 
 
 @jit

@@ -42,7 +42,7 @@ def sticky_log_likelihood(
 
 
 @jit
-def propose_sticky_path(
+def draw_sticky_path(
     rng: Generator,
     states: IntArray,
     alpha: float,
@@ -51,17 +51,30 @@ def propose_sticky_path(
     offsets: FloatArray,
     likelihood: FloatArray,
     scratch: Scratch,
-    positions: IntArray,
-    drawn: bool,
     path: IntArray,
 ) -> float:
-    """Draw the path of a series, or take the given one; return the log probability of drawing it."""
+    """Draw the path of a series that has the given features; return its log-likelihood, paths summed out."""
     n, n_steps = states.shape[0], path.shape[0]
-    n_rows = n_steps if drawn else 2
     write_sticky_chain(n, alpha, kappa, scratch)
-    transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: n_rows * n].reshape(n_rows, n)
-    initial = scratch.initial[:n]
+    transition, initial = scratch.transition[: n * n].reshape(n, n), scratch.initial[:n]
+    filtered = scratch.filtered[: n_steps * n].reshape(n_steps, n)
     log_likelihood = filter_forward(log_evidence, offsets, likelihood, states, initial, transition, filtered)
-    if drawn:
-        draw_path(rng, transition, states, filtered, scratch.cumulative[:n], path)
-    return log_path_density(path, log_evidence, states, initial, transition, positions) - log_likelihood
+    draw_path(rng, transition, states, filtered, scratch.cumulative[:n], path)
+    return log_likelihood
+
+
+@jit
+def log_sticky_path_density(
+    states: IntArray,
+    alpha: float,
+    kappa: float,
+    log_evidence: FloatArray,
+    scratch: Scratch,
+    positions: IntArray,
+    path: IntArray,
+) -> float:
+    """Log density of a path and its series together."""
+    n = states.shape[0]
+    write_sticky_chain(n, alpha, kappa, scratch)
+    transition = scratch.transition[: n * n].reshape(n, n)
+    return log_path_density(path, log_evidence, states, scratch.initial[:n], transition, positions)

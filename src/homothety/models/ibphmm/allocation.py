@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior
-from homothety.models.ibphmm.statistics import log_marginals, mean_parameters, path_statistics, transition_counts
+from homothety.models.ibphmm.statistics import (
+    Statistics,
+    log_marginals,
+    mean_parameters,
+    path_statistics,
+    transition_counts,
+)
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -17,7 +23,6 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
-    from homothety.models.ibphmm.statistics import Statistics
 
 
 class Concentrations(NamedTuple):
@@ -62,13 +67,23 @@ class Allocation:
         """Parameters of every feature at their posterior means."""
         return mean_parameters(self.model.emission, self.statistics)
 
+    @cached_property
+    def counts(self) -> FloatArray:
+        """Transitions of every series, (n_series, n_features, n_features)."""
+        return transition_counts(self.model, self.path, self.n_features)
+
     def log_density(self, at: Concentrations) -> float:
         """Log density of features, told apart, paths and data: the target of splits and merges (section 7)."""
         n_owners = self.active.sum(axis=0)
         log_features = log_feature_prior(n_owners, self.model.n_series, at.gamma, at.mass)
-        counts = transition_counts(self.model, self.path, self.n_features)
-        log_paths = log_path_prior(counts, self.active, at.alpha, at.kappa)
+        log_paths = log_path_prior(self.counts, self.active, at.alpha, at.kappa)
         return log_features + log_paths + float(self.log_marginals.sum())
+
+    def reordered(self, order: IntArray) -> Allocation:
+        """Return the same allocation with its features in another order; what is known of them is kept."""
+        other = Allocation(self.model, self.active[:, order], np.argsort(order)[self.path])
+        other.__dict__["statistics"] = Statistics(*(values[order] for values in self.statistics))
+        return other
 
 
 class PathProposal:
@@ -113,18 +128,31 @@ class PathProposal:
 
         return sticky_log_likelihood(self.columns[features], *self.sticky, *self.evidence, self.scratch)
 
-    def propose(self, rng: Generator, features: IntArray, path: IntArray, *, drawn: bool) -> float:
-        """Draw the stretch of `path` of this series, or take it as given; return the log probability of drawing it."""
-        from homothety.models.ibphmm._path_kernels import propose_sticky_path
+    def propose(
+        self, rng: Generator, features: IntArray, path: IntArray, *, drawn: bool, log_likelihood: float | None = None
+    ) -> float:
+        """Draw the stretch of `path` of this series, or take it as given; return the log probability of drawing it.
 
-        # What is there before a draw may be through features that are gone, as after a merge.
-        stretch = np.empty(self.stop - self.start, dtype=np.int64)
-        if not drawn:
-            stretch[:] = self.columns[path[self.start : self.stop]]
+        The log-likelihood with these features, if it is known, need not be worked out again for a given path.
+        """
+        if drawn:
+            stretch = np.empty(self.stop - self.start, dtype=np.int64)
+            log_likelihood = self._draw(rng, features, stretch)
+            path[self.start : self.stop] = self.features[stretch]
+        else:
+            stretch = self.columns[path[self.start : self.stop]]
             if stretch.max() == len(self.features):
                 return -np.inf
-        arguments = (self.columns[features], *self.sticky, *self.evidence, self.scratch, self.positions)
-        log_probability = propose_sticky_path(rng, *arguments, drawn, stretch)
-        if drawn:
-            path[self.start : self.stop] = self.features[stretch]
-        return log_probability
+            log_likelihood = self.log_likelihood(features) if log_likelihood is None else log_likelihood
+        return self._log_density(features, stretch) - log_likelihood
+
+    def _draw(self, rng: Generator, features: IntArray, stretch: IntArray) -> float:
+        from homothety.models.ibphmm._path_kernels import draw_sticky_path
+
+        return draw_sticky_path(rng, self.columns[features], *self.sticky, *self.evidence, self.scratch, stretch)
+
+    def _log_density(self, features: IntArray, stretch: IntArray) -> float:
+        from homothety.models.ibphmm._path_kernels import log_sticky_path_density
+
+        arguments = (self.columns[features], *self.sticky, self.evidence[0], self.scratch, self.positions)
+        return log_sticky_path_density(*arguments, stretch)

@@ -161,8 +161,7 @@ def merge(
 
 def put_last(allocation: Allocation, b: int) -> Allocation:
     """Return the same allocation with feature `b` numbered last."""
-    order = np.append(np.delete(np.arange(allocation.n_features), b), b)
-    return Allocation(allocation.model, allocation.active[:, order], np.argsort(order)[allocation.path])
+    return allocation.reordered(np.append(np.delete(np.arange(allocation.n_features), b), b))
 
 
 def other_owners(rng: Generator, owners: BoolArray, first: int, second: int) -> IntArray:
@@ -269,13 +268,15 @@ class SplitVisit:
         features = [np.append(kept, np.array(self.halves)[option]) for option in options]
         everything = np.append(kept, self.halves)
         proposal = PathProposal(self.model, i, everything, self.whiteners, self.at)
-        log_weights = np.array([proposal.log_likelihood(own) for own in features]) + log_prior
+        log_likelihoods = [proposal.log_likelihood(own) for own in features]
+        log_weights = np.array(log_likelihoods) + log_prior
         log_weights -= np.logaddexp.reduce(log_weights)
         chosen = self._given_option(i, options)
         if chosen is None:
             chosen = int(rng.choice(len(options), p=np.exp(log_weights)))
         self.active[i, list(self.halves)] = options[chosen]
-        log_path = proposal.propose(rng, features[chosen], self.path, drawn=self.target is None)
+        known, drawn = log_likelihoods[chosen], self.target is None
+        log_path = proposal.propose(rng, features[chosen], self.path, drawn=drawn, log_likelihood=known)
         self.n_owners += options[chosen]
         self.n_seen += 1
         self._count(i, 1.0)
