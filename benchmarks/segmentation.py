@@ -251,12 +251,12 @@ def plot(times: dict[str, dict[int, float]], path: Path) -> None:
     for axes, (name, series) in zip(figure.subplots(1, len(times), sharey=True), times.items(), strict=True):
         sizes, milliseconds = np.array(list(series)), 1e3 * np.array(list(series.values()))
         axes.loglog(sizes, milliseconds, "o-", color="#0072B2")
-        axes.loglog(sizes, milliseconds[-1] * sizes / sizes[-1], "--", color="#999999")
+        axes.loglog(sizes, milliseconds[-1] * sizes / sizes[-1], "--", color="#999999", label="linear")
         axes.set(xlabel=name, title=f"exponent {exponent(series):.2f}")
         axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
         axes.minorticks_off()
     figure.axes[0].set_ylabel("milliseconds per sweep")
-    figure.text(0.995, 0.01, "dashed: linear", ha="right", color="#777777", fontsize=8)
+    figure.axes[0].legend(frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
 
