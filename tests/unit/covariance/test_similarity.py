@@ -370,3 +370,8 @@ def test_blocks_do_not_change_the_result(rng, monkeypatch):
         monkeypatch.setattr("homothety.covariance._pairs._BLOCK_ENTRIES", entries)
         np.testing.assert_allclose(log_ratio_pairs(airm_of_log_ratios, X, None), whole[0], rtol=1e-13)
         np.testing.assert_allclose(log_ratio_pairs(airm_of_log_ratios, X, Y), whole[1], rtol=1e-13)
+
+
+def test_a_missing_tolerance_is_refused():
+    with pytest.raises(InputError, match=r"tolerance is None.*pairwise_distance"):
+        pairwise_similarity(np.stack([np.eye(2), np.diag([1.0, 2.0])]), tolerance=None)
