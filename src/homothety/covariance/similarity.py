@@ -153,7 +153,7 @@ def pairwise_similarity(
                 f"bandwidth is {bandwidth} but measure {measure!r} has none. Use tolerance, or a variant's rate."
             )
         if tolerance is None:
-            raise InputError("tolerance is None, needed a number. Use pairwise_distance for values without a tolerance.")
+            raise InputError("tolerance is None, needed a number. Use pairwise_distance for values without one.")
         return _spcm(X, Y, resolve_variant(variant), floor, tolerance)
     if bandwidth is None and Y is not None:
         bandwidth = similarity_bandwidth(X, measure=measure, floor=floor)
