@@ -18,9 +18,6 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md")])
 EXAMPLES = sorted(REPOSITORY.glob("examples/*.py"))
 
-# Written by commands, and linked to before they are there for the first time.
-WRITTEN_BY_COMMANDS = {REPOSITORY / "docs" / name for name in ("ablation.md", "accuracy.md", "benchmarks.md")}
-
 SNIPPET = re.compile(
     r"^(?P<indent> *)```python\n(?P<code>.*?)^(?P=indent)```\n"
     r"(?:\n(?P=indent)```text\n(?P<output>.*?)^(?P=indent)```$)?",
@@ -102,10 +99,9 @@ def test_relative_links_lead_somewhere(page):
     for link in links_of(text_of(page)):
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
-        there = target.exists() or target in WRITTEN_BY_COMMANDS
         # The contributing page is the one of the repository, included.
         source = REPOSITORY / "CONTRIBUTING.md" if target.name == "contributing.md" else target
-        if not there or (anchor and target.exists() and anchor not in anchors_of(text_of(source))):
+        if not target.exists() or (anchor and anchor not in anchors_of(text_of(source))):
             broken.append(link)
     assert broken == []
 
