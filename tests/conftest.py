@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -33,3 +34,11 @@ def shared_data():
             return dict(archive)
 
     return load
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupts_are_heard():
+    """Let Ctrl-C be heard in tests of it: shells start commands in the background with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
