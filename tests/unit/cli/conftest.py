@@ -11,6 +11,7 @@ import pytest
 from homothety.cli import main
 from homothety.datasets import make_toy_6d
 from homothety.models.ddcrp import moves
+from homothety.sampling.diagnostics import require_arviz
 
 
 class Answer(NamedTuple):
@@ -41,6 +42,7 @@ def run(capsys):
 @pytest.fixture
 def no_figures(monkeypatch):
     """Take matplotlib away: drawing is slow, and not what most tests are about."""
+    require_arviz()  # which imports matplotlib itself, and has to be there before it is gone
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
