@@ -13,8 +13,7 @@ from scipy import stats
 import naive_emissions
 import naive_ibphmm as naive
 from homothety.models.ibphmm import collapsed, split_merge, unique
-from homothety.models.ibphmm.allocation import Allocation, Concentrations, PathProposal
-from homothety.models.ibphmm.statistics import mean_parameters
+from homothety.models.ibphmm.allocation import Allocation, Concentrations, redrawn
 
 MIN_P = 1e-4  # of tests of a distribution
 AT = Concentrations(gamma=1.3, mass=0.7, alpha=0.8, kappa=1.7)
@@ -342,10 +341,13 @@ def test_what_a_newborn_looks_like_is_the_mean_of_the_window():
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_path_proposal_knows_its_features_alone():
-    allocation = make_allocation("with others")
-    whiteners = mean_parameters(allocation.model.emission, allocation.statistics)
-    proposal = PathProposal(allocation.model, 0, np.array([1]), whiteners, AT)
-    path = allocation.path.copy()
-    assert proposal.propose(np.random.default_rng(11), np.array([1]), path, drawn=True) == pytest.approx(0.0)
-    assert path.tolist() == [1, 1, *allocation.path[2:]]
+def test_a_path_is_drawn_through_its_features_alone():
+    allocation, rng = make_allocation("with others"), np.random.default_rng(11)
+    active = allocation.active.copy()
+    active[0] = [False, True]
+    arguments = (active, np.array([0]), allocation.mean_parameters, AT)
+    proposed, log_probability = redrawn(rng, allocation, *arguments)
+    assert log_probability == pytest.approx(0.0)
+    assert proposed.path.tolist() == [1, 1, *allocation.path[2:]]
+    _, log_probability = redrawn(rng, allocation, *arguments, target=allocation)
+    assert log_probability == -np.inf

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.ibphmm._split_kernels import Trial
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
 
@@ -86,73 +87,52 @@ class Allocation:
         return other
 
 
-class PathProposal:
-    """Proposes the path of one series under plug-in parameters, or tells how likely it is to propose a given one.
+def make_trial(
+    model: Model, active: BoolArray, path: IntArray, whiteners: FloatArray, at: Concentrations, target: Allocation | None
+) -> Trial:
+    """Return what a proposal reads and writes: features and paths, changed in place, and plug-in parameters."""
+    from homothety.models.ibphmm._split_kernels import Trial
+
+    # A draw follows nothing; a kernel wants an array all the same.
+    followed = path if target is None else target.path
+    return Trial(model.z, model.starts, whiteners, active, path, followed, target is None, at.alpha, at.kappa)
+
+
+def redrawn(
+    rng: Generator,
+    current: Allocation,
+    active: BoolArray,
+    owners: IntArray,
+    whiteners: FloatArray,
+    at: Concentrations,
+    target: Allocation | None = None,
+    least: float = -np.inf,
+) -> tuple[Allocation, float]:
+    """Return an allocation of other features whose owners have new paths, the target's if there is one.
 
     Parameters
     ----------
-    model : Model
-    i : int
-        The series.
-    features : ndarray of int, shape (n_own,)
-        Features it may have.
+    current : Allocation
+        Where all other paths come from.
+    active : ndarray of bool, shape (n_series, n_features)
+    owners : ndarray of int
+        Series to draw a path for.
     whiteners : ndarray of shape (n_features, n_dims, n)
         Plug-in parameters.
+    target : Allocation, optional
+        Followed instead of drawing.
+    least : float, optional
+        Log probability below which minus infinity will do.
+
+    Returns
+    -------
+    proposed : Allocation
+    log_probability : float
+        Of drawing these paths; minus infinity if a path to follow leaves the features there are.
     """
+    from homothety.models.ibphmm._split_kernels import build_workspace, redraw_paths
 
-    def __init__(
-        self, model: Model, i: int, features: IntArray, whiteners: FloatArray, concentrations: Concentrations
-    ) -> None:
-        from homothety.models.emissions._kernels import BLOCK, write_all_evidence
-        from homothety.models.hmm._kernels import scale_evidence
-        from homothety.models.ibphmm._feature_kernels import build_scratch
-
-        self.start, self.stop = model.bounds[i]
-        self.sticky = (concentrations.alpha, concentrations.kappa)
-        self.features = features
-        # Columns are those of the features in question alone: most series have few of all there are.
-        self.columns = np.full(len(whiteners), len(features))
-        self.columns[features] = np.arange(len(features))
-        shape = (self.stop - self.start, len(features))
-        log, likelihood, offsets = np.empty(shape), np.empty(shape), np.empty(shape[0])
-        block = np.empty((model.z.shape[1] + 2, BLOCK))
-        write_all_evidence(model.z[self.start : self.stop], 0, shape[0], whiteners[features], log, block)
-        scale_evidence(log, offsets, likelihood)
-        self.evidence = (log, offsets, likelihood)
-        self.scratch = build_scratch(shape[1], shape[0])
-        self.positions = np.empty(shape[1], dtype=np.int64)
-
-    def log_likelihood(self, features: IntArray) -> float:
-        """Log-likelihood of the series with the given features, paths summed out."""
-        from homothety.models.ibphmm._path_kernels import sticky_log_likelihood
-
-        return sticky_log_likelihood(self.columns[features], *self.sticky, *self.evidence, self.scratch)
-
-    def propose(
-        self, rng: Generator, features: IntArray, path: IntArray, *, drawn: bool, log_likelihood: float | None = None
-    ) -> float:
-        """Draw the stretch of `path` of this series, or take it as given; return the log probability of drawing it.
-
-        The log-likelihood with these features, if it is known, need not be worked out again for a given path.
-        """
-        if drawn:
-            stretch = np.empty(self.stop - self.start, dtype=np.int64)
-            log_likelihood = self._draw(rng, features, stretch)
-            path[self.start : self.stop] = self.features[stretch]
-        else:
-            stretch = self.columns[path[self.start : self.stop]]
-            if stretch.max() == len(self.features):
-                return -np.inf
-            log_likelihood = self.log_likelihood(features) if log_likelihood is None else log_likelihood
-        return self._log_density(features, stretch) - log_likelihood
-
-    def _draw(self, rng: Generator, features: IntArray, stretch: IntArray) -> float:
-        from homothety.models.ibphmm._path_kernels import draw_sticky_path
-
-        return draw_sticky_path(rng, self.columns[features], *self.sticky, *self.evidence, self.scratch, stretch)
-
-    def _log_density(self, features: IntArray, stretch: IntArray) -> float:
-        from homothety.models.ibphmm._path_kernels import log_sticky_path_density
-
-        arguments = (self.columns[features], *self.sticky, self.evidence[0], self.scratch, self.positions)
-        return log_sticky_path_density(*arguments, stretch)
+    path = (current if target is None else target).path.copy()
+    trial = make_trial(current.model, active, path, whiteners, at, target)
+    log_probability = redraw_paths(rng, owners, least, trial, build_workspace(trial))
+    return Allocation(current.model, active, path), log_probability

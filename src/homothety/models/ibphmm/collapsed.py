@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.models.ibphmm.allocation import Allocation, Concentrations, PathProposal
+from homothety.models.ibphmm.allocation import Allocation, Concentrations, redrawn
 from homothety.models.ibphmm.moves import JumpInfo
 from homothety.models.ibphmm.split_merge import put_last, renewed
 from homothety.models.ibphmm.statistics import mean_parameters
@@ -106,7 +106,7 @@ def draw_grown(
     column = np.arange(len(current.active)) == i
     active = np.column_stack([current.active, column])
     whiteners = np.concatenate([current.mean_parameters, newborn[None]])
-    return _redraw(rng, current if target is None else target, active, i, whiteners, at, drawn=target is None)
+    return redrawn(rng, current, active, np.array([i]), whiteners, at, target)
 
 
 def draw_shrunk(
@@ -121,20 +121,4 @@ def draw_shrunk(
         Of drawing this path.
     """
     active, whiteners = current.active[:, :-1].copy(), current.mean_parameters[:-1]
-    return _redraw(rng, current if target is None else target, active, i, whiteners, at, drawn=target is None)
-
-
-def _redraw(
-    rng: Generator,
-    source: Allocation,
-    active: BoolArray,
-    i: int,
-    whiteners: FloatArray,
-    at: Concentrations,
-    *,
-    drawn: bool,
-) -> tuple[Allocation, float]:
-    """Draw the path of series `i` through its features, or take the source's; all other paths are the source's."""
-    own, path = np.flatnonzero(active[i]), source.path.copy()
-    log_probability = PathProposal(source.model, i, own, whiteners, at).propose(rng, own, path, drawn=drawn)
-    return Allocation(source.model, active, path), log_probability
+    return redrawn(rng, current, active, np.array([i]), whiteners, at, target)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety.models.ibphmm.allocation import Allocation, Concentrations, PathProposal
+from homothety.models.ibphmm.allocation import Allocation, Concentrations, make_trial, redrawn
 from homothety.models.ibphmm.statistics import Statistics, empty_statistics, log_marginals, mean_parameters
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.ibphmm._split_kernels import Halves
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
 
@@ -32,6 +33,24 @@ class SplitMergeInfo(NamedTuple):
     n_accepted: int
     n_splits: int
     n_merges: int
+
+
+class Bar(NamedTuple):
+    """What a trial has to reach, drawn before it begins: the way back is followed only while it can be reached."""
+
+    log_uniform: float
+    share: float  # of the proposal ratio that counts
+
+    def is_reached(self, gain: float, log_ratio: float) -> bool:
+        """Whether a proposal with this gain in log density and this log proposal ratio is accepted."""
+        return bool(np.isfinite(log_ratio) and self.log_uniform < gain + self.share * log_ratio)
+
+    def least_back(self, gain: float, log_forth: float) -> float:
+        """Log probability of the way back below which the trial fails."""
+        return -np.inf if self.share == 0.0 else (self.log_uniform - gain) / self.share + log_forth
+
+
+NO_BAR = Bar(-np.inf, 1.0)
 
 
 class Anchors(NamedTuple):
@@ -81,16 +100,19 @@ def try_once(rng: Generator, current: Allocation, state: ChainState) -> tuple[Al
     a = int(rng.choice(own))
     log_weights = log_second_choice(current, a, second)
     b = int(rng.choice(len(log_weights), p=np.exp(log_weights)))
+    bar = Bar(np.log(rng.random()), annealing_share(current.model.proposals.annealing, state.step))
     if a == b:
-        proposed, log_ratio = split(rng, current, a, first, second, at)
+        proposed, log_ratio = split(rng, current, a, first, second, at, bar)
         ids = np.append(state.ids, state.next_id)
     else:
-        proposed, log_ratio = merge(rng, current, a, b, first, second, at)
+        proposed, log_ratio = merge(rng, current, a, b, first, second, at, bar)
         ids = np.delete(state.ids, b)
-    share = annealing_share(current.model.proposals.annealing, state.step)
-    gain = proposed.log_density(at) - current.log_density(at)
-    accepted = np.isfinite(log_ratio) and np.log(rng.random()) < gain + share * log_ratio
-    return (proposed if accepted else None), ids
+    return (proposed if bar.is_reached(gain_of(proposed, current, at), log_ratio) else None), ids
+
+
+def gain_of(proposed: Allocation, current: Allocation, at: Concentrations) -> float:
+    """Return how much likelier the proposal is than what is there, logarithms."""
+    return proposed.log_density(at) - current.log_density(at)
 
 
 def annealing_share(schedule: tuple[int, int], step: int) -> float:
@@ -134,29 +156,35 @@ def log_choice(allocation: Allocation, a: int, b: int, first: int, second: int) 
 
 
 def split(
-    rng: Generator, current: Allocation, a: int, first: int, second: int, at: Concentrations
+    rng: Generator, current: Allocation, a: int, first: int, second: int, at: Concentrations, bar: Bar = NO_BAR
 ) -> tuple[Allocation, float]:
-    """Propose to split feature `a`; the new half comes last. Return the proposal and its log proposal ratio."""
+    """Propose to split feature `a`; the new half comes last. Return the proposal and its log proposal ratio.
+
+    The ratio is minus infinity as soon as the bar cannot be reached.
+    """
     anchors = Anchors(first, second, other_owners(rng, current.active[:, a], first, second))
     proposed, log_forth = allocate_split(rng, current, a, anchors, at)
-    _, log_back = allocate_merge(rng, proposed, a, at, target=current)
     log_forth += log_choice(current, a, a, first, second)
-    log_back += log_choice(proposed, a, current.n_features, first, second)
-    return proposed, log_back - log_forth
+    log_back = log_choice(proposed, a, current.n_features, first, second)
+    least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
+    _, log_paths = allocate_merge(rng, proposed, a, at, target=current, least=least)
+    return proposed, log_back + log_paths - log_forth
 
 
 def merge(
-    rng: Generator, current: Allocation, a: int, b: int, first: int, second: int, at: Concentrations
+    rng: Generator, current: Allocation, a: int, b: int, first: int, second: int, at: Concentrations, bar: Bar = NO_BAR
 ) -> tuple[Allocation, float]:
-    """Propose to merge feature `b` into `a`. Return the proposal and its log proposal ratio."""
-    current, log_forth = put_last(current, b), log_choice(current, a, b, first, second)
-    a -= int(b < a)
+    """Propose to merge feature `b` into `a`. Return the proposal and its log proposal ratio, as in `split`."""
+    log_forth = log_choice(current, a, b, first, second)
+    current, a = put_last(current, b), a - int(b < a)
+    proposed, log_paths = allocate_merge(rng, current, a, at)
+    log_forth += log_paths
+    log_back = log_choice(proposed, a, a, first, second)
+    least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
     owners = current.active[:, a] | current.active[:, -1]
     anchors = Anchors(first, second, other_owners(rng, owners, first, second))
-    proposed, log_paths = allocate_merge(rng, current, a, at)
-    _, log_back = allocate_split(rng, proposed, a, anchors, at, target=current)
-    log_back += log_choice(proposed, a, a, first, second)
-    return proposed, log_back - log_forth - log_paths
+    _, log_halves = allocate_split(rng, proposed, a, anchors, at, target=current, least=least)
+    return proposed, log_back + log_halves - log_forth
 
 
 def put_last(allocation: Allocation, b: int) -> Allocation:
@@ -172,7 +200,12 @@ def other_owners(rng: Generator, owners: BoolArray, first: int, second: int) -> 
 
 
 def allocate_merge(
-    rng: Generator, current: Allocation, a: int, at: Concentrations, target: Allocation | None = None
+    rng: Generator,
+    current: Allocation,
+    a: int,
+    at: Concentrations,
+    target: Allocation | None = None,
+    least: float = -np.inf,
 ) -> tuple[Allocation, float]:
     """Merge the last feature into `a` and redraw the paths of their owners, or follow the target's.
 
@@ -180,16 +213,12 @@ def allocate_merge(
     -------
     proposed : Allocation
     log_probability : float
-        Of drawing these paths.
+        Of drawing these paths; minus infinity will do once it is below `least`.
     """
-    model, last = current.model, current.n_features - 1
-    active, path = current.active[:, :last].copy(), current.path.copy() if target is None else target.path.copy()
-    active[:, a] |= current.active[:, last]
-    whiteners, total = merged_parameters(current, a), 0.0
-    for i in np.flatnonzero(active[:, a]).tolist():
-        own = np.flatnonzero(active[i])
-        total += PathProposal(model, i, own, whiteners, at).propose(rng, own, path, drawn=target is None)
-    return Allocation(model, active, path), total
+    active = current.active[:, :-1].copy()
+    active[:, a] |= current.active[:, -1]
+    owners, whiteners = np.flatnonzero(active[:, a]), merged_parameters(current, a)
+    return redrawn(rng, current, active, owners, whiteners, at, target, least)
 
 
 def merged_parameters(current: Allocation, a: int) -> FloatArray:
@@ -209,6 +238,7 @@ def allocate_split(
     anchors: Anchors,
     at: Concentrations,
     target: Allocation | None = None,
+    least: float = -np.inf,
 ) -> tuple[Allocation, float]:
     """Split feature `a` in two, the new one last, and redraw the paths of its owners, or follow the target.
 
@@ -216,96 +246,38 @@ def allocate_split(
     -------
     proposed : Allocation
     log_probability : float
-        Of these choices and paths.
+        Of these choices and paths; minus infinity will do once it is below `least`.
     """
-    visit = SplitVisit(current, a, anchors, at, target)
-    total = sum(visit.choose(rng, i) for i in anchors.order.tolist())
-    for anchor in anchors[:2]:
-        visit.forget(anchor)
-        total += visit.choose(rng, anchor)
-    return Allocation(current.model, visit.active, visit.path), total
+    from homothety.models.ibphmm._split_kernels import allocate_halves, build_workspace
+
+    active, path = halved(current, a, anchors)
+    means = current.mean_parameters
+    whiteners = np.concatenate([means, np.empty((1, *means.shape[1:]))])
+    trial = make_trial(current.model, active, path, whiteners, at, target)
+    halves = make_halves(current, a, active if target is None else target.active, at)
+    visits = (anchors.order, anchors.first, anchors.second)
+    log_probability = allocate_halves(rng, *visits, least, trial, halves, build_workspace(trial))
+    return Allocation(current.model, active, path), log_probability
 
 
-class SplitVisit:
-    """The two halves of a feature while its owners choose between them, one after the other."""
+def halved(current: Allocation, a: int, anchors: Anchors) -> tuple[BoolArray, IntArray]:
+    """Return features and paths to begin with: of the halves of `a` the anchors have one each, and nobody else any."""
+    active = np.column_stack([current.active, np.zeros(current.model.n_series, dtype=bool)])
+    active[anchors.order, a] = False
+    active[anchors.second, [a, -1]] = (False, True)
+    path = current.path.copy()
+    start, stop = current.model.bounds[anchors.second]
+    stretch = path[start:stop]
+    stretch[stretch == a] = current.n_features
+    return active, path
 
-    def __init__(
-        self, current: Allocation, a: int, anchors: Anchors, at: Concentrations, target: Allocation | None
-    ) -> None:
-        self.model, self.anchors, self.at, self.target = current.model, anchors, at, target
-        self.halves = (a, current.n_features)
-        n_series = self.model.n_series
-        self.active = np.column_stack([current.active, np.zeros(n_series, dtype=bool)])
-        self.path = current.path.copy()
-        self.whiteners = np.concatenate([current.mean_parameters, np.empty((1, *current.mean_parameters.shape[1:]))])
-        self.statistics = empty_statistics(self.model.emission, 2)
-        self.n_seen = n_series - len(anchors.order)
-        self.n_owners = np.ones(2)
-        self.active[anchors.order, a] = False
-        self._give_anchors_their_halves()
 
-    def _give_anchors_their_halves(self) -> None:
-        first, second = self.anchors.first, self.anchors.second
-        self.active[second, list(self.halves)] = (False, True)
-        start, stop = self.model.bounds[second]
-        stretch = self.path[start:stop]
-        stretch[stretch == self.halves[0]] = self.halves[1]
-        self._count(first, 1.0)
-        self._count(second, 1.0)
+def make_halves(current: Allocation, a: int, target_active: BoolArray, at: Concentrations) -> Halves:
+    """Return two halves of feature `a` without steps and owners."""
+    from homothety.models.ibphmm._split_kernels import Halves
 
-    def forget(self, i: int) -> None:
-        """Take back what an anchor was given, before it chooses itself."""
-        self.n_owners -= self.active[i, list(self.halves)]
-        self.n_seen -= 1
-        self._count(i, -1.0)
-
-    def choose(self, rng: Generator, i: int) -> float:
-        """Let a series choose halves and path, or follow the target; return the log probability of that."""
-        options, log_prior = self._options(i)
-        self._update_parameters()
-        self.active[i, list(self.halves)] = False
-        kept = np.flatnonzero(self.active[i])
-        features = [np.append(kept, np.array(self.halves)[option]) for option in options]
-        everything = np.append(kept, self.halves)
-        proposal = PathProposal(self.model, i, everything, self.whiteners, self.at)
-        log_likelihoods = [proposal.log_likelihood(own) for own in features]
-        log_weights = np.array(log_likelihoods) + log_prior
-        log_weights -= np.logaddexp.reduce(log_weights)
-        chosen = self._given_option(i, options)
-        if chosen is None:
-            chosen = int(rng.choice(len(options), p=np.exp(log_weights)))
-        self.active[i, list(self.halves)] = options[chosen]
-        known, drawn = log_likelihoods[chosen], self.target is None
-        log_path = proposal.propose(rng, features[chosen], self.path, drawn=drawn, log_likelihood=known)
-        self.n_owners += options[chosen]
-        self.n_seen += 1
-        self._count(i, 1.0)
-        return float(log_weights[chosen] + log_path)
-
-    def _options(self, i: int) -> tuple[FloatArray, FloatArray]:
-        """Return which halves a series may take, and how likely a priori; an anchor keeps its own."""
-        share = self.n_owners / (self.n_seen + self.at.mass)
-        options = np.array([[True, False], [False, True], [True, True]])
-        free = np.array([i != self.anchors.first, i != self.anchors.second])
-        options = options[options[:, ~free].all(axis=1)]
-        chances = np.where(options, share, 1.0 - share)[:, free]
-        return options, np.log(chances).sum(axis=1)
-
-    def _given_option(self, i: int, options: FloatArray) -> int | None:
-        """Return what the target chose, and take its path."""
-        if self.target is None:
-            return None
-        start, stop = self.model.bounds[i]
-        self.path[start:stop] = self.target.path[start:stop]
-        return int(np.flatnonzero((options == self.target.active[i, list(self.halves)]).all(axis=1))[0])
-
-    def _update_parameters(self) -> None:
-        self.whiteners[list(self.halves)] = mean_parameters(self.model.emission, self.statistics)
-
-    def _count(self, i: int, sign: float) -> None:
-        """Add the steps of a series in either half to their statistics, or take them away."""
-        from homothety.models.emissions._kernels import add_steps_of
-
-        sizes, scales = self.statistics
-        for row, half in enumerate(self.halves):
-            add_steps_of(half, self.model.z, self.path, *self.model.bounds[i], sign, row, scales, sizes)
+    emission = current.model.emission
+    sizes, scales = empty_statistics(emission, 2)
+    features, factors = np.array([a, current.n_features]), np.zeros_like(scales)
+    settings = (at.mass, emission.dof, emission.n_regressors, emission.diagonal)
+    return Halves(features, np.zeros(2), sizes, scales, factors, target_active, *settings)

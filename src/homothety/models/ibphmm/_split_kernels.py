@@ -1,0 +1,346 @@
+"""Compiled proposals of features and paths under plug-in parameters, series after series (section 7).
+
+What splits, merges and collapsed births have in common: a series that owns some features draws its path through them,
+or follows a given one, and how likely that was is the result.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety._jit import inlined, jit
+from homothety.models.emissions._kernels import (
+    BLOCK,
+    add_steps_of,
+    factorise,
+    turn_block,
+    write_block_evidence,
+    write_mean_whitener,
+)
+from homothety.models.hmm._kernels import scale_evidence
+from homothety.models.ibphmm._feature_kernels import Scratch, build_scratch
+from homothety.models.ibphmm._path_kernels import draw_sticky_path, log_sticky_path_density, sticky_log_likelihood
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import BoolArray, FloatArray, IntArray
+
+NEITHER, FIRST, SECOND, BOTH = 0, 1, 2, 3  # what a series has of the two halves
+
+
+class Trial(NamedTuple):
+    """What a proposal reads and writes."""
+
+    z: FloatArray  # (n_steps, n)
+    starts: IntArray  # (n_series + 1,)
+    whiteners: FloatArray  # (n_features, n_dims, n) plug-in parameters
+    active: BoolArray  # (n_series, n_features)
+    path: IntArray  # (n_steps,) written
+    target_path: IntArray  # (n_steps,) what to follow, if nothing is drawn
+    drawn: bool
+    alpha: float
+    kappa: float
+
+
+class Halves(NamedTuple):
+    """The two halves of a feature, and what is known of them so far."""
+
+    features: IntArray  # (2,)
+    n_owners: FloatArray  # (2,)
+    sizes: FloatArray  # (2,)
+    scales: FloatArray  # (2, n, n)
+    factors: FloatArray  # (2, n, n)
+    target_active: BoolArray  # (n_series, n_features)
+    mass: float
+    dof: float
+    n_regressors: int
+    diagonal: bool
+
+
+class Workspace(NamedTuple):
+    """Room for one series; what depends on its length or on its number of features is kept flat."""
+
+    features: IntArray  # (n_features,) those in question
+    columns: IntArray  # (n_features,) where the evidence of each stands, or n_features
+    states: IntArray  # (n_features,) columns in use
+    positions: IntArray  # (n_features,)
+    stretch: IntArray  # (longest,)
+    offsets: FloatArray  # (longest,)
+    log: FloatArray  # (longest * n_features,)
+    likelihood: FloatArray  # (longest * n_features,)
+    block: FloatArray  # (n + 2, BLOCK)
+    log_weights: FloatArray  # (4,) of the choices between halves
+    log_likelihoods: FloatArray  # (4,)
+    scratch: Scratch
+
+
+def build_workspace(trial: Trial) -> Workspace:
+    """Allocate room for the longest series with all features."""
+    n_features, longest = trial.active.shape[1], int(np.diff(trial.starts).max())
+    features, columns, states, positions = np.empty((4, n_features), dtype=np.int64)
+    log, likelihood = np.empty((2, longest * n_features))
+    log_weights, log_likelihoods = np.empty((2, 4))
+    return Workspace(
+        features,
+        columns,
+        states,
+        positions,
+        np.empty(longest, dtype=np.int64),
+        np.empty(longest),
+        log,
+        likelihood,
+        np.empty((trial.z.shape[1] + 2, BLOCK)),
+        log_weights,
+        log_likelihoods,
+        build_scratch(n_features, longest),
+    )
+
+
+@jit
+def list_features(active: BoolArray, work: Workspace) -> int:
+    """List the features a series has, a column for each; return how many there are."""
+    n, n_features = 0, active.shape[0]
+    for k in range(n_features):
+        work.columns[k] = n_features
+        if active[k]:
+            work.features[n] = k
+            work.columns[k] = n
+            n += 1
+    return n
+
+
+@jit
+def evaluate_series(i: int, n: int, trial: Trial, work: Workspace) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the evidence of a series under the listed features, in the three forms of `hmm/_kernels.py`."""
+    start, n_steps = trial.starts[i], trial.starts[i + 1] - trial.starts[i]
+    log, likelihood = work.log[: n_steps * n].reshape(n_steps, n), work.likelihood[: n_steps * n].reshape(n_steps, n)
+    offsets = work.offsets[:n_steps]
+    for first in range(0, n_steps, BLOCK):
+        width = min(BLOCK, n_steps - first)
+        turn_block(trial.z, start + first, width, work.block)
+        for column in range(n):
+            write_block_evidence(first, width, trial.whiteners[work.features[column]], column, log, work.block)
+    scale_evidence(log, offsets, likelihood)
+    return log, offsets, likelihood
+
+
+@jit
+def propose_stretch(
+    rng: Generator,
+    i: int,
+    states: IntArray,
+    log: FloatArray,
+    offsets: FloatArray,
+    likelihood: FloatArray,
+    log_likelihood: float,
+    trial: Trial,
+    work: Workspace,
+) -> float:
+    """Draw the path of a series through the columns `states`, or follow the target; return its log probability.
+
+    The log-likelihood, paths summed out, is needed only to follow: a draw works it out itself.
+    """
+    start, stretch = trial.starts[i], work.stretch[: offsets.shape[0]]
+    alpha, kappa = trial.alpha, trial.kappa
+    if trial.drawn:
+        log_likelihood = draw_sticky_path(
+            rng, states, alpha, kappa, log, offsets, likelihood, work.scratch, stretch
+        )
+    for t in range(stretch.shape[0]):
+        if trial.drawn:
+            trial.path[start + t] = work.features[stretch[t]]
+        else:
+            trial.path[start + t] = trial.target_path[start + t]
+            stretch[t] = work.columns[trial.path[start + t]]
+            if stretch[t] == work.columns.shape[0]:
+                return -np.inf
+    return log_sticky_path_density(states, alpha, kappa, log, work.scratch, work.positions, stretch) - log_likelihood
+
+
+@jit
+def redraw_paths(rng: Generator, owners: IntArray, least: float, trial: Trial, work: Workspace) -> float:
+    """Draw the paths of some series through the features they have, or follow the target; return the log probability.
+
+    Parameters
+    ----------
+    rng : Generator
+    owners : ndarray of shape (n_owners,)
+    least : float
+        Once the log probability is lower, minus infinity will do.
+    trial : Trial
+        Its path is written, those of other series left alone.
+    work : Workspace
+    """
+    total = 0.0
+    for place in range(owners.shape[0]):
+        i = owners[place]
+        n = list_features(trial.active[i], work)
+        log, offsets, likelihood = evaluate_series(i, n, trial, work)
+        for column in range(n):
+            work.states[column] = column
+        states, known = work.states[:n], 0.0
+        if not trial.drawn:
+            known = sticky_log_likelihood(states, trial.alpha, trial.kappa, log, offsets, likelihood, work.scratch)
+        total += propose_stretch(rng, i, states, log, offsets, likelihood, known, trial, work)
+        if total < least:
+            return -np.inf
+    return total
+
+
+@jit
+def count_halves(i: int, sign: float, trial: Trial, halves: Halves) -> None:
+    """Add what a series has of the halves to what is known of them, or take it away."""
+    for row in range(2):
+        half = halves.features[row]
+        halves.n_owners[row] += sign if trial.active[i, half] else 0.0
+        start, stop = trial.starts[i], trial.starts[i + 1]
+        add_steps_of(half, trial.z, trial.path, start, stop, sign, row, halves.scales, halves.sizes)
+
+
+@jit
+def update_halves(trial: Trial, halves: Halves) -> None:
+    """Set the parameters of both halves to what their steps so far say."""
+    n_regressors, diagonal = halves.n_regressors, halves.diagonal
+    for row in range(2):
+        factorise(row, halves.scales, halves.factors, n_regressors, diagonal)
+        whitener = trial.whiteners[halves.features[row]]
+        write_mean_whitener(row, halves.sizes[row], halves.factors, halves.dof, n_regressors, diagonal, whitener)
+
+
+@inlined
+def log_option_prior(option: int, kept: int, n_seen: float, halves: Halves) -> float:
+    """Log prior probability of what a series may take of the halves, given those it keeps anyway."""
+    total = 0.0
+    for row in range(2):
+        if not kept & (row + 1):
+            share = halves.n_owners[row] / (n_seen + halves.mass)
+            total += np.log(share if option & (row + 1) else 1.0 - share)
+    return total
+
+
+@jit
+def list_option(option: int, n_listed: int, work: Workspace) -> IntArray:
+    """Return the columns of a series that takes `option`: all listed but the last two, the halves, and those chosen."""
+    n = n_listed - 2
+    for column in range(n):
+        work.states[column] = column
+    for row in range(2):
+        if option & (row + 1):
+            work.states[n] = n_listed - 2 + row
+            n += 1
+    return work.states[:n]
+
+
+@inlined
+def normalise_logs(log_weights: FloatArray) -> None:
+    """Make weights, given as logarithms, sum to one."""
+    largest, total = log_weights.max(), 0.0
+    for option in range(log_weights.shape[0]):
+        total += np.exp(log_weights[option] - largest)
+    for option in range(log_weights.shape[0]):
+        log_weights[option] -= largest + np.log(total)
+
+
+@inlined
+def draw_option(rng: Generator, log_weights: FloatArray) -> int:
+    """Draw one of the options, which sum to one."""
+    threshold, total, option = rng.random(), 0.0, BOTH
+    for candidate in range(BOTH, NEITHER, -1):
+        if log_weights[candidate] > -np.inf and total <= threshold:
+            total += np.exp(log_weights[candidate])
+            option = candidate
+    return option
+
+
+@inlined
+def given_option(i: int, halves: Halves) -> int:
+    """Return what the target has of the halves in a series."""
+    option = NEITHER
+    for row in range(2):
+        option += row + 1 if halves.target_active[i, halves.features[row]] else 0
+    return option
+
+
+@inlined
+def list_with_halves(i: int, trial: Trial, halves: Halves, work: Workspace) -> int:
+    """List the features of a series with both halves as the last two, in order; it owns neither for the moment."""
+    first, second = halves.features[0], halves.features[1]
+    trial.active[i, first] = False
+    trial.active[i, second] = False
+    n = list_features(trial.active[i], work)
+    work.features[n], work.features[n + 1] = first, second
+    work.columns[first], work.columns[second] = n, n + 1
+    return n + 2
+
+
+@jit
+def choose_halves(
+    rng: Generator, i: int, kept: int, n_seen: float, trial: Trial, halves: Halves, work: Workspace
+) -> float:
+    """Let a series choose halves and path, or follow the target; return the log probability of that.
+
+    Parameters
+    ----------
+    kept : {NEITHER, FIRST, SECOND}
+        What it has for sure: an anchor keeps its own half.
+    n_seen : float
+        How many series have chosen.
+    """
+    update_halves(trial, halves)
+    n = list_with_halves(i, trial, halves, work)
+    log, offsets, likelihood = evaluate_series(i, n, trial, work)
+    for option in range(4):
+        work.log_weights[option] = -np.inf
+        if option == NEITHER or (option & kept) != kept:
+            continue
+        states = list_option(option, n, work)
+        known = sticky_log_likelihood(states, trial.alpha, trial.kappa, log, offsets, likelihood, work.scratch)
+        work.log_likelihoods[option] = known
+        work.log_weights[option] = known + log_option_prior(option, kept, n_seen, halves)
+    normalise_logs(work.log_weights)
+    chosen = draw_option(rng, work.log_weights) if trial.drawn else given_option(i, halves)
+    for row in range(2):
+        trial.active[i, halves.features[row]] = (chosen & (row + 1)) > 0
+    states, known = list_option(chosen, n, work), work.log_likelihoods[chosen]
+    log_path = propose_stretch(rng, i, states, log, offsets, likelihood, known, trial, work)
+    count_halves(i, 1.0, trial, halves)
+    return work.log_weights[chosen] + log_path
+
+
+@jit
+def allocate_halves(
+    rng: Generator,
+    order: IntArray,
+    first: int,
+    second: int,
+    least: float,
+    trial: Trial,
+    halves: Halves,
+    work: Workspace,
+) -> float:
+    """Let all owners of a feature choose between its halves; return the log probability of what came of it.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_others,)
+        Owners but the anchors, who own neither half yet.
+    first, second : int
+        The anchors, who own a half each, with their steps in it. They choose last, once more.
+    least : float
+        Once the log probability is lower, minus infinity will do.
+    """
+    total, n_series = 0.0, trial.active.shape[0]
+    count_halves(first, 1.0, trial, halves)
+    count_halves(second, 1.0, trial, halves)
+    n_seen = float(n_series - order.shape[0])
+    for place in range(order.shape[0]):
+        total += choose_halves(rng, order[place], NEITHER, n_seen + place, trial, halves, work)
+        if total < least:
+            return -np.inf
+    count_halves(first, -1.0, trial, halves)
+    total += choose_halves(rng, first, FIRST, n_series - 1.0, trial, halves, work)
+    count_halves(second, -1.0, trial, halves)
+    return total + choose_halves(rng, second, SECOND, n_series - 1.0, trial, halves, work)
