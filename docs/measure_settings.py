@@ -1,12 +1,14 @@
 """Measure what settings do, and write the tables of the documentation.
 
-They stand between ``<!-- measured: name -->`` and ``<!-- end -->`` in docs/*.md. Run: python docs/measure_settings.py.
-It takes some minutes.
+They stand between ``<!-- measured: name -->`` and ``<!-- end -->`` in docs/*.md. Run: python docs/measure_settings.py
+for all of them, which takes some minutes, or name some: python docs/measure_settings.py strides recordings.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,10 @@ from scipy.ndimage import gaussian_filter1d
 
 from homothety import IBPHMM, SPCMMixture
 from homothety.datasets import MatrixSet, make_wishart_families
+from homothety.decorrelation import decorrelating_stride, directed_steps
 from homothety.metrics import hamming, nmi
 from homothety.preprocessing import Preprocessing
+from homothety.reproduce.sequence_sets import load_sequence_set
 
 DOCS = Path(__file__).parent
 N_SETS = 10
@@ -149,7 +153,27 @@ def strides() -> str:
     return table(["steps from one look to the next", "states found (2 true)", "Hamming distance to the truth"], rows)
 
 
+RECORDINGS = {
+    "toy-2d": "toy series (steps are independent)",
+    "grating": "grating, positions",
+    "rolling": "rolling, velocities, 100 Hz",
+    "peeling": "peeling, one arm, 100 Hz",
+    "peeling-positions": "peeling, positions of both arms, 100 Hz",
+}
+
+
+def recordings() -> str:
+    """Show the strides of the paper's recordings, which must be at hand (HOMOTHETY_DATA)."""
+    folder, rows = Path(os.environ.get("HOMOTHETY_DATA", DOCS.parent.parent / "shared" / "data")), []
+    for key, name in RECORDINGS.items():
+        series = load_sequence_set(key, folder).sequences
+        n_steps = sum(len(one) for one in series)
+        rows.append([name, f"{n_steps:,}", str(directed_steps(series)), str(decorrelating_stride(series))])
+    return table(["recordings", "steps", "goes on for", "stride"], rows)
+
+
 TABLES = {
+    "recordings": recordings,
     "strides": strides,
     "variants": variants,
     "samples": samples,
@@ -167,12 +191,17 @@ TABLES = {
 
 
 def main() -> None:
-    """Measure every table that a page asks for and write it there."""
+    """Measure the tables that pages ask for, all or those named, and write them there."""
+    wanted = sys.argv[1:] or list(TABLES)
+
+    def written(match: re.Match[str]) -> str:
+        return f"{match[1]}\n{TABLES[match[2]]()}\n{match[3]}" if match[2] in wanted else match[0]
+
     for page in sorted(DOCS.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         measured = re.sub(
             r"(<!-- measured: (\w+) -->\n).*?(\n<!-- end -->)",
-            lambda match: f"{match[1]}\n{TABLES[match[2]]()}\n{match[3]}",
+            written,
             text,
             flags=re.DOTALL,
         )

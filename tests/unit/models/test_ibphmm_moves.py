@@ -24,7 +24,7 @@ from homothety.models.ibphmm import (
 )
 from homothety.models.ibphmm.evidence import evaluate
 from homothety.models.ibphmm.model import log_hyperprior
-from homothety.models.ibphmm.state import init_from_clusters, keep_features
+from homothety.models.ibphmm.state import init_from_clusters
 from homothety.models.ibphmm.unique import Birth, Death
 from homothety.sequences import check_sequences
 from naive_crp import mean_and_error
@@ -122,24 +122,6 @@ def test_clusters_to_start_from_ignore_time():
     check_paths(model, state)
     assert hamming(np.concatenate(paths), state.path) == 0
     assert sorted(state.active.sum(axis=0).tolist()) == [1, 2]
-
-
-def test_features_are_kept_in_the_order_asked_for():
-    model, state = make_world()
-    state = replace(state, evidence=evaluate(model.z, state.whiteners))
-    order = np.arange(state.n_features)[::-1]
-    kept = keep_features(state, order)
-    expected = naive.relabelled(state, order)
-    for name in ("active", "ids", "weights", "whiteners", "path"):
-        np.testing.assert_array_equal(getattr(kept, name), getattr(expected, name))
-    np.testing.assert_array_equal(kept.evidence.columns, order)
-    np.testing.assert_array_equal(kept.id_path, state.id_path)
-
-
-def test_used_features_cannot_be_dropped():
-    _, state = make_world()
-    with pytest.raises(InputError, match="A feature that a path uses cannot be dropped"):
-        keep_features(state, np.setdiff1d(np.arange(state.n_features), state.path[:1]))
 
 
 @pytest.mark.parametrize("world", naive.WORLDS)

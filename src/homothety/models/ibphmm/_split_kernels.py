@@ -146,9 +146,7 @@ def propose_stretch(
     start, stretch = trial.starts[i], work.stretch[: offsets.shape[0]]
     alpha, kappa = trial.alpha, trial.kappa
     if trial.drawn:
-        log_likelihood = draw_sticky_path(
-            rng, states, alpha, kappa, log, offsets, likelihood, work.scratch, stretch
-        )
+        log_likelihood = draw_sticky_path(rng, states, alpha, kappa, log, offsets, likelihood, work.scratch, stretch)
     for t in range(stretch.shape[0]):
         if trial.drawn:
             trial.path[start + t] = work.features[stretch[t]]

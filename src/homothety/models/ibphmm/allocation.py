@@ -88,7 +88,12 @@ class Allocation:
 
 
 def make_trial(
-    model: Model, active: BoolArray, path: IntArray, whiteners: FloatArray, at: Concentrations, target: Allocation | None
+    model: Model,
+    active: BoolArray,
+    path: IntArray,
+    whiteners: FloatArray,
+    at: Concentrations,
+    target: Allocation | None,
 ) -> Trial:
     """Return what a proposal reads and writes: features and paths, changed in place, and plug-in parameters."""
     from homothety.models.ibphmm._split_kernels import Trial

@@ -19,7 +19,7 @@ from homothety.models.ibphmm.unique import birth_probability, draw_window, log_m
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.arrays import FloatArray, IntArray
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,10 +46,6 @@ class Evidence:
     def of(self, start: int, stop: int) -> Rows:
         """Return the rows of one series in all three forms."""
         return self.log[start:stop], self.offsets[start:stop], self.likelihood[start:stop]
-
-    def keep(self, kept: IntArray) -> Evidence:
-        """Return the evidence of the listed features; those born this sweep are numbered beyond the columns."""
-        return replace(self, columns=self.columns[kept])
 
 
 def evaluate(z: FloatArray, whiteners: FloatArray) -> Evidence:

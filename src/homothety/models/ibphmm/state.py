@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,24 +85,6 @@ class ChainState:
     def n_used(self) -> int:
         """Number of features with at least one step."""
         return len(np.unique(self.path))
-
-
-def keep_features(state: ChainState, kept: IntArray) -> ChainState:
-    """Return the state with the listed features alone, in the given order; no path may use another."""
-    position = np.full(state.n_features, -1)
-    position[kept] = np.arange(len(kept))
-    path = position[state.path]
-    if (path < 0).any():
-        raise InputError("A feature that a path uses cannot be dropped.")
-    return replace(
-        state,
-        active=state.active[:, kept],
-        ids=state.ids[kept],
-        weights=state.weights[:, kept][:, :, kept],
-        whiteners=state.whiteners[kept],
-        path=path,
-        evidence=None if state.evidence is None else state.evidence.keep(kept),
-    )
 
 
 def init_state(
