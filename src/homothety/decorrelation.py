@@ -1,8 +1,9 @@
 """How many steps a recording takes to say something new.
 
 Motion is recorded a hundred times a second and more, and neighbouring steps are nearly copies. A model that takes each
-of them for an observation of its own sees a hundred times the evidence there is, and finds states in every bend. The
-remedy is to look at a series only as often as it has left the place it was in.
+of them for an observation of its own sees a hundred times the evidence there is, and finds states in every bend. There
+are two remedies, one after the other: to look at a series only as often as it turns, and to count every look as the
+share of an independent observation that it is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 LAG_GROWTH = 1.25  # from one lag looked at to the next
 MIN_KEPT = 25  # steps to leave in the shortest series, whatever the measurement says
+RELATIVE_RANK = 1e-8  # directions in which a series moves less, relative to the widest, are rounding
 
 
 def mean_squared_displacement(series: Sequence[FloatArray], lag: int) -> float:
@@ -62,3 +64,47 @@ def decorrelating_stride(series: Sequence[FloatArray]) -> int:
     """
     most = max(1, min(len(one) for one in series) // MIN_KEPT)
     return min(directed_steps(series), most)
+
+
+def lag_one_correlation(series: Sequence[FloatArray]) -> float:
+    """Return how much one step of a series tells of the next: their correlation, all directions alike.
+
+    Every series is measured by its own covariance, so the result does not change if each of them is moved, turned,
+    resized or otherwise mapped by a matrix of its own.
+
+    Examples
+    --------
+    >>> walk = np.random.default_rng(0).normal(size=(5000, 2))
+    >>> for t in range(1, len(walk)):
+    ...     walk[t] += 0.6 * walk[t - 1]
+    >>> round(lag_one_correlation([walk @ [[3.0, 1.0], [0.0, 0.1]]]), 1)
+    0.6
+    """
+    lengths = np.array([len(one) - 1 for one in series])
+    shares = [_squared_step(one) / 2 for one in series if len(one) > 1]
+    return float(1.0 - np.average(shares, weights=lengths[lengths > 0])) if shares else 0.0
+
+
+def _squared_step(one: FloatArray) -> float:
+    """Mean square of the step from one look to the next, in units of the covariance of the series, per direction."""
+    centred = one - one.mean(axis=0)
+    # Whatever basis spans the directions in which the series moves at all will do.
+    left, spread, _ = np.linalg.svd(centred, full_matrices=False)
+    white = left[:, spread > RELATIVE_RANK * spread[0]] * np.sqrt(len(one))
+    return float((np.diff(white, axis=0) ** 2).mean())
+
+
+def independent_share(series: Sequence[FloatArray]) -> float:
+    """Return how much of an independent observation a step counts as, at most 1.
+
+    The variance of a mean of n steps, each correlated with the next by r and with later ones by powers of it, is that
+    of a mean of ``n (1 - r) / (1 + r)`` independent ones.
+
+    Parameters
+    ----------
+    series : sequence of ndarray of shape (n_steps_i, n_dims)
+        As they are looked at, subsampled.
+    """
+    correlation = max(lag_one_correlation(series), 0.0)
+    fewest = 1.0 / max(len(one) for one in series)  # a series is at least one observation
+    return float(max((1.0 - correlation) / (1.0 + correlation), fewest))

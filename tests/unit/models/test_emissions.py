@@ -314,7 +314,7 @@ def test_dividing_by_a_factor(emission):
 
 def evidence_of(z, whiteners):
     evidence = np.full((len(z), len(whiteners)), np.nan)
-    _kernels.write_all_evidence(z, 0, len(z), whiteners, evidence, scratch(z))
+    _kernels.write_all_evidence(z, 0, len(z), whiteners, 1.0, evidence, scratch(z))
     return evidence
 
 
@@ -338,7 +338,7 @@ def test_evidence_of_a_stretch_leaves_the_rest_alone(emission):
     z, _ = make_steps(emission)
     whiteners = emission.whiteners_of(*make_parameters(emission))
     everything, evidence = evidence_of(z, whiteners), np.full((len(z), 2), 7.0)
-    _kernels.write_evidence(z, 2, 5, whiteners[1], 1, evidence, scratch(z))
+    _kernels.write_evidence(z, 2, 5, whiteners[1], 1.0, 1, evidence, scratch(z))
     np.testing.assert_array_equal(evidence[2:5, 1], everything[2:5, 1])
     evidence[2:5, 1] = 7.0
     np.testing.assert_array_equal(evidence, 7.0)

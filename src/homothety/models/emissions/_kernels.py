@@ -2,7 +2,8 @@
 
 A step is one vector ``z = (regressors, values)``: a constant one and the observation for Gaussian emissions, the last
 observations and the new one for autoregressive ones. All that a state knows is the matrix ``G = prior + sum z z'`` of
-its steps and their number, and all that is asked of it follows from one factor, ``G = C C'``:
+its steps and their number, both weighted where a step is less than an observation. All that is asked of it follows from
+one factor, ``G = C C'``:
 
     C = [[C11, 0], [C21, C22]],    C11 C11' = K_n,    C21 C11^-1 = M_n,    C22 C22' = S_n.
 
@@ -33,39 +34,42 @@ BLOCK = 192  # steps whose evidence is worked out together: their whitened value
 
 
 @jit
-def add_step(z: FloatArray, t: int, sign: float, scales: FloatArray, k: int) -> None:
-    """Add step `t` to the matrix of state `k` (`sign` 1), or take it away (`sign` -1); lower triangle only."""
+def add_step(z: FloatArray, t: int, weight: float, scales: FloatArray, k: int) -> None:
+    """Add step `t`, counted `weight` times, to the matrix of state `k`; lower triangle only."""
     for a in range(z.shape[1]):
-        value = sign * z[t, a]
+        value = weight * z[t, a]
         for b in range(a + 1):
             scales[k, a, b] += value * z[t, b]
 
 
 @jit
-def add_four_steps(z: FloatArray, t: int, sign: float, scales: FloatArray, k: int) -> None:
+def add_four_steps(z: FloatArray, t: int, weight: float, scales: FloatArray, k: int) -> None:
     """Add step `t` and the next three: the matrix is read and written a quarter as often."""
     for a in range(z.shape[1]):
-        p, q, r, s = sign * z[t, a], sign * z[t + 1, a], sign * z[t + 2, a], sign * z[t + 3, a]
+        p, q, r, s = weight * z[t, a], weight * z[t + 1, a], weight * z[t + 2, a], weight * z[t + 3, a]
         for b in range(a + 1):
             scales[k, a, b] += (p * z[t, b] + q * z[t + 1, b]) + (r * z[t + 2, b] + s * z[t + 3, b])
 
 
 @jit
 def add_steps(
-    z: FloatArray, path: IntArray, start: int, stop: int, sign: float, scales: FloatArray, sizes: FloatArray
+    z: FloatArray, path: IntArray, start: int, stop: int, weight: float, scales: FloatArray, sizes: FloatArray
 ) -> None:
-    """Add the steps of a stretch of the path to the statistics of their states, or take them away."""
+    """Add the steps of a stretch of the path, counted `weight` times, to the statistics of their states.
+
+    A negative weight takes them away.
+    """
     t = start
     while t < stop:
         k = path[t]
         # Paths stay: most steps have neighbours of the same state.
         if t + 3 < stop and path[t + 1] == k and path[t + 2] == k and path[t + 3] == k:
-            add_four_steps(z, t, sign, scales, k)
-            sizes[k] += 4.0 * sign
+            add_four_steps(z, t, weight, scales, k)
+            sizes[k] += 4.0 * weight
             t += 4
         else:
-            add_step(z, t, sign, scales, k)
-            sizes[k] += sign
+            add_step(z, t, weight, scales, k)
+            sizes[k] += weight
             t += 1
 
 
@@ -205,9 +209,9 @@ def turn_block(z: FloatArray, first: int, width: int, block: FloatArray) -> None
 
 @jit
 def write_block_evidence(
-    first: int, width: int, whitener: FloatArray, column: int, evidence: FloatArray, block: FloatArray
+    first: int, width: int, whitener: FloatArray, weight: float, column: int, evidence: FloatArray, block: FloatArray
 ) -> None:
-    """Write the log densities of a block of steps, turned, under one state into a column of `evidence`."""
+    """Write the weighted log densities of a block of steps, turned, under one state into a column of `evidence`."""
     n_dims, n = whitener.shape
     n_regressors = n - n_dims
     constant = -n_dims / 2 * (LOG_2 + LOG_PI)
@@ -226,7 +230,7 @@ def write_block_evidence(
         for s in range(width):
             total[s] -= 0.5 * white[s] * white[s]
     for s in range(width):
-        evidence[first + s, column] = total[s]
+        evidence[first + s, column] = weight * total[s]
 
 
 @jit
@@ -235,18 +239,19 @@ def write_evidence(
     start: int,
     stop: int,
     whitener: FloatArray,
+    weight: float,
     column: int,
     evidence: FloatArray,
     block: FloatArray,
 ) -> None:
-    """Write the log densities of a stretch of steps under one state into a column of `evidence`, row for row.
+    """Write the weighted log densities of a stretch of steps under one state into a column of `evidence`.
 
     `block` is scratch space, (n + 2, BLOCK): a block of steps turned, and two rows to work in.
     """
     for first in range(start, stop, BLOCK):
         width = min(BLOCK, stop - first)
         turn_block(z, first, width, block)
-        write_block_evidence(first, width, whitener, column, evidence, block)
+        write_block_evidence(first, width, whitener, weight, column, evidence, block)
 
 
 @jit
@@ -298,14 +303,14 @@ def write_mean_whiteners(
 
 @jit
 def write_all_evidence(
-    z: FloatArray, start: int, stop: int, whiteners: FloatArray, evidence: FloatArray, block: FloatArray
+    z: FloatArray, start: int, stop: int, whiteners: FloatArray, weight: float, evidence: FloatArray, block: FloatArray
 ) -> None:
-    """Write the log densities of a stretch of steps under every state, a column each."""
+    """Write the weighted log densities of a stretch of steps under every state, a column each."""
     for first in range(start, stop, BLOCK):
         width = min(BLOCK, stop - first)
         turn_block(z, first, width, block)
         for k in range(whiteners.shape[0]):
-            write_block_evidence(first, width, whiteners[k], k, evidence, block)
+            write_block_evidence(first, width, whiteners[k], weight, k, evidence, block)
 
 
 @jit
@@ -315,21 +320,21 @@ def add_steps_of(
     path: IntArray,
     start: int,
     stop: int,
-    sign: float,
+    weight: float,
     row: int,
     scales: FloatArray,
     sizes: FloatArray,
 ) -> None:
-    """Add the steps of one state in a stretch of the path to a row of statistics, or take them away."""
+    """Add the steps of one state in a stretch of the path, counted `weight` times, to a row of statistics."""
     t = start
     while t < stop:
         if path[t] != feature:
             t += 1
         elif t + 3 < stop and path[t + 1] == feature and path[t + 2] == feature and path[t + 3] == feature:
-            add_four_steps(z, t, sign, scales, row)
-            sizes[row] += 4.0 * sign
+            add_four_steps(z, t, weight, scales, row)
+            sizes[row] += 4.0 * weight
             t += 4
         else:
-            add_step(z, t, sign, scales, row)
-            sizes[row] += sign
+            add_step(z, t, weight, scales, row)
+            sizes[row] += weight
             t += 1

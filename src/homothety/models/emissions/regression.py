@@ -40,6 +40,9 @@ class Emission:
         Number of past observations in the regressors; 0 for a Gaussian.
     diagonal : bool, default=False
         Whether dimensions are independent given the regressors; of `scale` only the diagonal counts then.
+    weight : float, default=1
+        How much of an independent observation a step counts as: the density of a step is raised to this power. Less
+        than one where neighbouring steps resemble each other.
     """
 
     coefficients: FloatArray
@@ -48,6 +51,7 @@ class Emission:
     dof: float
     order: int = 0
     diagonal: bool = False
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("coefficients", "precision", "scale"):
@@ -61,6 +65,8 @@ class Emission:
         least = 2 if self.diagonal else self.n_dims + 1
         if not self.dof > least:
             raise InputError(f"dof is {self.dof}, needed more than {least} for the covariance to have a prior mean.")
+        if not 0 < self.weight <= 1:
+            raise InputError(f"weight is {self.weight}, needed a number above 0, and at most 1.")
 
     @classmethod
     def gaussian(
@@ -99,6 +105,13 @@ class Emission:
     def prior_factor(self) -> FloatArray:
         """Factor of it, (1, n, n)."""
         return frozen(np.asarray(np.linalg.cholesky(self.prior_scale), dtype=np.float64)[None])
+
+    @cached_property
+    def log_prior_constant(self) -> float:
+        """What the log marginal likelihood takes from the prior's factor."""
+        from homothety.models.emissions._kernels import log_evidence_constant
+
+        return log_evidence_constant(0, 0.0, self.prior_factor, self.dof, self.n_regressors, self.diagonal)
 
     def augment(self, sequences: Sequences) -> tuple[FloatArray, IntArray]:
         """Return the vectors ``z = (regressors, observation)`` of all steps, and where each series starts.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Statistics(NamedTuple):
-    """Steps of each state, and the prior plus the sum of their outer products (lower triangles)."""
+    """Steps of each state, and the prior plus the sum of their outer products (lower triangles), both weighted."""
 
     sizes: FloatArray  # (n_features,)
     scales: FloatArray  # (n_features, n, n)
@@ -30,7 +30,7 @@ def statistics_of(emission: Emission, z: FloatArray, path: IntArray, n_features:
     from homothety.models.emissions._kernels import add_steps
 
     statistics = empty_statistics(emission, n_features)
-    add_steps(z, path, 0, len(path), 1.0, statistics.scales, statistics.sizes)
+    add_steps(z, path, 0, len(path), emission.weight, statistics.scales, statistics.sizes)
     return statistics
 
 
@@ -43,11 +43,12 @@ def factors_of(emission: Emission, statistics: Statistics) -> FloatArray:
     return factors
 
 
-def log_marginals(emission: Emission, statistics: Statistics) -> FloatArray:
-    """Return the log marginal likelihood of the steps of each state, (n_features,)."""
+def log_marginals(emission: Emission, statistics: Statistics, factors: FloatArray | None = None) -> FloatArray:
+    """Return the log marginal likelihood of the steps of each state, (n_features,); factors if they are known."""
     from homothety.models.emissions._kernels import write_log_marginals
 
-    factors, out = factors_of(emission, statistics), np.empty(len(statistics.sizes))
+    factors = factors_of(emission, statistics) if factors is None else factors
+    out = np.empty(len(statistics.sizes))
     settings = (emission.dof, emission.n_regressors, emission.diagonal)
     write_log_marginals(statistics.sizes, factors, emission.prior_factor, *settings, out)
     return out
@@ -64,11 +65,11 @@ def draw_parameters(rng: Generator, emission: Emission, statistics: Statistics) 
     return whiteners
 
 
-def mean_parameters(emission: Emission, statistics: Statistics) -> FloatArray:
+def mean_parameters(emission: Emission, statistics: Statistics, factors: FloatArray | None = None) -> FloatArray:
     """Return parameters at the posterior means of coefficients and covariance, (n_features, n_dims, n)."""
     from homothety.models.emissions._kernels import write_mean_whiteners
 
-    factors = factors_of(emission, statistics)
+    factors = factors_of(emission, statistics) if factors is None else factors
     whiteners = np.empty((len(factors), emission.n_dims, factors.shape[1]))
     settings = (emission.dof, emission.n_regressors, emission.diagonal)
     write_mean_whiteners(statistics.sizes, factors, *settings, whiteners)

@@ -36,6 +36,8 @@ class StateModel:
     covariances : ndarray of shape (n_states, n_dims, n_dims)
     order : int
         Number of past steps in the regressors; 0 for Gaussian states.
+    weight : float
+        How much of an independent observation a step counts as where a path is looked for.
     """
 
     initial: FloatArray
@@ -43,6 +45,7 @@ class StateModel:
     coefficients: FloatArray
     covariances: FloatArray
     order: int = 0
+    weight: float = 1.0
 
     @classmethod
     def from_path(cls, emission: Emission, sequences: Sequences, path: IntArray) -> StateModel:
@@ -65,6 +68,7 @@ class StateModel:
             emission.coefficients_of(whiteners),
             emission.covariances_of(whiteners),
             emission.order,
+            emission.weight,
         )
 
     @property
@@ -83,11 +87,13 @@ class StateModel:
 
     def path(self, series: FloatArray) -> IntArray:
         """Return the most probable path of a series, (n_steps,); the first `order` steps go with the next one."""
-        return self._from_first(most_likely_path(self.log_evidence(series), self.initial, self.transition)[0])
+        return self._from_first(
+            most_likely_path(self.weight * self.log_evidence(series), self.initial, self.transition)[0]
+        )
 
     def probs(self, series: FloatArray) -> FloatArray:
         """Return the probability of each state at each step given the whole series, (n_steps, n_states)."""
-        return self._from_first(smoothed_probs(self.log_evidence(series), self.initial, self.transition))
+        return self._from_first(smoothed_probs(self.weight * self.log_evidence(series), self.initial, self.transition))
 
     def log_likelihood(self, series: FloatArray) -> float:
         """Return the log-likelihood of a series, its path summed out."""

@@ -184,6 +184,13 @@ def count_transitions(path: IntArray, start: int, stop: int, counts: FloatArray)
 
 
 @jit
+def count_all_transitions(path: IntArray, starts: IntArray, counts: FloatArray) -> None:
+    """Add the transitions of all series to their counts, (n_series, n_features, n_features)."""
+    for i in range(counts.shape[0]):
+        count_transitions(path, starts[i], starts[i + 1], counts[i])
+
+
+@jit
 def draw_transition_weights(
     rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float, weights: FloatArray
 ) -> None:
@@ -203,6 +210,15 @@ def draw_transition_weights(
         for k in range(n):
             if active[j] and active[k]:
                 weights[j, k] = max(weights[j, k] * scale, LEAST_WEIGHT)
+
+
+@jit
+def draw_all_weights(
+    rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float, weights: FloatArray
+) -> None:
+    """Draw the weights of all series, (n_series, n_features, n_features)."""
+    for i in range(active.shape[0]):
+        draw_transition_weights(rng, active[i], counts[i], alpha, kappa, weights[i])
 
 
 @jit

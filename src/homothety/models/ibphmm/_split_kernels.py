@@ -15,6 +15,7 @@ from homothety.models.emissions._kernels import (
     BLOCK,
     add_steps_of,
     factorise,
+    log_evidence_constant,
     turn_block,
     write_block_evidence,
     write_mean_whitener,
@@ -37,6 +38,7 @@ class Trial(NamedTuple):
     z: FloatArray  # (n_steps, n)
     starts: IntArray  # (n_series + 1,)
     whiteners: FloatArray  # (n_features, n_dims, n) plug-in parameters
+    weight: float  # of a step
     active: BoolArray  # (n_series, n_features)
     path: IntArray  # (n_steps,) written
     target_path: IntArray  # (n_steps,) what to follow, if nothing is drawn
@@ -100,6 +102,67 @@ def build_workspace(trial: Trial) -> Workspace:
 
 
 @jit
+def write_union_gains(
+    a: int,
+    has: BoolArray,
+    sizes: FloatArray,
+    scales: FloatArray,
+    alone: FloatArray,
+    prior_scale: FloatArray,
+    log_prior_constant: float,
+    dof: float,
+    n_regressors: int,
+    diagonal: bool,
+    union: FloatArray,
+    factor: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Write how much likelier the steps of `a` and of each other feature of a series are together than apart.
+
+    Parameters
+    ----------
+    has : ndarray of bool, shape (n_features,)
+        Features in question.
+    alone : ndarray of shape (n_features,)
+        Log marginal likelihoods of the steps of every feature.
+    union, factor : ndarray of shape (1, n, n)
+        Scratch space.
+    out : ndarray of shape (n_features,)
+        Minus infinity for other features, and for `a`.
+    """
+    for b in range(has.shape[0]):
+        out[b] = -np.inf
+        if has[b] and b != a:
+            size = sizes[a] + sizes[b]
+            union[0] = scales[a] + scales[b] - prior_scale
+            factorise(0, union, factor, n_regressors, diagonal)
+            together = log_evidence_constant(0, size, factor, dof, n_regressors, diagonal) - log_prior_constant
+            out[b] = together - alone[b] - alone[a]
+
+
+@jit
+def write_second_choice(a: int, has: BoolArray, uniform_share: float, gains: FloatArray) -> None:
+    """Turn gains into log probabilities of choosing each feature of the second series after `a` in the first.
+
+    The same feature has twice the chance of all others together; a small share is uniform, so that every pair is
+    possible.
+    """
+    n_own, largest, total = 0, -np.inf, 0.0
+    for b in range(has.shape[0]):
+        n_own += 1 if has[b] else 0
+        largest = max(largest, gains[b])
+    for b in range(has.shape[0]):
+        gains[b] = np.exp(gains[b] - largest) if gains[b] > -np.inf else 0.0
+        total += gains[b]
+    others = (1.0 / 3.0 if has[a] else 1.0) if total > 0.0 else 0.0
+    for b in range(has.shape[0]):
+        share = gains[b] / total * others if total > 0.0 else 0.0
+        if b == a and has[a]:
+            share = 1.0 - others
+        gains[b] = np.log((1.0 - uniform_share) * share + (uniform_share / n_own if has[b] else 0.0))
+
+
+@jit
 def list_features(active: BoolArray, work: Workspace) -> int:
     """List the features a series has, a column for each; return how many there are."""
     n, n_features = 0, active.shape[0]
@@ -122,7 +185,8 @@ def evaluate_series(i: int, n: int, trial: Trial, work: Workspace) -> tuple[Floa
         width = min(BLOCK, n_steps - first)
         turn_block(trial.z, start + first, width, work.block)
         for column in range(n):
-            write_block_evidence(first, width, trial.whiteners[work.features[column]], column, log, work.block)
+            whitener = trial.whiteners[work.features[column]]
+            write_block_evidence(first, width, whitener, trial.weight, column, log, work.block)
     scale_evidence(log, offsets, likelihood)
     return log, offsets, likelihood
 
@@ -195,7 +259,7 @@ def count_halves(i: int, sign: float, trial: Trial, halves: Halves) -> None:
         half = halves.features[row]
         halves.n_owners[row] += sign if trial.active[i, half] else 0.0
         start, stop = trial.starts[i], trial.starts[i + 1]
-        add_steps_of(half, trial.z, trial.path, start, stop, sign, row, halves.scales, halves.sizes)
+        add_steps_of(half, trial.z, trial.path, start, stop, sign * trial.weight, row, halves.scales, halves.sizes)
 
 
 @jit

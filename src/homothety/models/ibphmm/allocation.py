@@ -11,6 +11,7 @@ import numpy as np
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior
 from homothety.models.ibphmm.statistics import (
     Statistics,
+    factors_of,
     log_marginals,
     mean_parameters,
     path_statistics,
@@ -59,14 +60,19 @@ class Allocation:
         return path_statistics(self.model, self.path, self.n_features)
 
     @cached_property
+    def factors(self) -> FloatArray:
+        """Factors of the statistics, (n_features, n, n)."""
+        return factors_of(self.model.emission, self.statistics)
+
+    @cached_property
     def log_marginals(self) -> FloatArray:
         """Log marginal likelihood of the steps of every feature, (n_features,)."""
-        return log_marginals(self.model.emission, self.statistics)
+        return log_marginals(self.model.emission, self.statistics, self.factors)
 
     @cached_property
     def mean_parameters(self) -> FloatArray:
         """Parameters of every feature at their posterior means."""
-        return mean_parameters(self.model.emission, self.statistics)
+        return mean_parameters(self.model.emission, self.statistics, self.factors)
 
     @cached_property
     def counts(self) -> FloatArray:
@@ -75,6 +81,15 @@ class Allocation:
 
     def log_density(self, at: Concentrations) -> float:
         """Log density of features, told apart, paths and data: the target of splits and merges (section 7)."""
+        if at not in self._log_densities:
+            self._log_densities[at] = self._work_out_log_density(at)
+        return self._log_densities[at]
+
+    @cached_property
+    def _log_densities(self) -> dict[Concentrations, float]:
+        return {}
+
+    def _work_out_log_density(self, at: Concentrations) -> float:
         n_owners = self.active.sum(axis=0)
         log_features = log_feature_prior(n_owners, self.model.n_series, at.gamma, at.mass)
         log_paths = log_path_prior(self.counts, self.active, at.alpha, at.kappa)
@@ -100,7 +115,8 @@ def make_trial(
 
     # A draw follows nothing; a kernel wants an array all the same.
     followed = path if target is None else target.path
-    return Trial(model.z, model.starts, whiteners, active, path, followed, target is None, at.alpha, at.kappa)
+    weight = model.emission.weight
+    return Trial(model.z, model.starts, whiteners, weight, active, path, followed, target is None, at.alpha, at.kappa)
 
 
 def redrawn(

@@ -48,15 +48,15 @@ class Evidence:
         return self.log[start:stop], self.offsets[start:stop], self.likelihood[start:stop]
 
 
-def evaluate(z: FloatArray, whiteners: FloatArray) -> Evidence:
-    """Return the evidence of all steps under all features."""
+def evaluate(z: FloatArray, whiteners: FloatArray, weight: float = 1.0) -> Evidence:
+    """Return the evidence of all steps, each with the given weight, under all features."""
     from homothety.models.emissions._kernels import BLOCK, write_all_evidence
     from homothety.models.hmm._kernels import scale_evidence
 
     n_features, _, n = whiteners.shape
     log, likelihood = np.empty((len(z), n_features + 1)), np.empty((len(z), n_features + 1))
     log[:, n_features] = -np.inf
-    write_all_evidence(z, 0, len(z), whiteners, log, np.empty((n + 2, BLOCK)))
+    write_all_evidence(z, 0, len(z), whiteners, weight, log, np.empty((n + 2, BLOCK)))
     offsets = np.empty(len(z))
     scale_evidence(log, offsets, likelihood)
     return Evidence(log, offsets, likelihood, np.arange(n_features))

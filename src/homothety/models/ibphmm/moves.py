@@ -58,7 +58,7 @@ def evidence_of(model: Model, state: ChainState) -> Evidence:
     """Return the evidence under the parameters of a state, worked out unless it is known."""
     # Newborn features share one column, known to their own series alone: enough to draw paths, not to go on.
     if state.evidence is None or state.evidence.has_newborn:
-        return evaluate(model.z, state.whiteners)
+        return evaluate(model.z, state.whiteners, model.emission.weight)
     return state.evidence
 
 
@@ -131,7 +131,7 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     """Draw the path of every series given its features, weights and parameters (section 3)."""
     from homothety.models.ibphmm import _feature_kernels as kernels
 
-    evidence = evaluate(model.z, state.whiteners) if state.evidence is None else state.evidence
+    evidence = state.evidence or evaluate(model.z, state.whiteners, model.emission.weight)
     path, total = np.empty_like(state.path), 0.0
     scratch = kernels.build_scratch(state.n_features, max(stop - start for start, stop in model.bounds))
     for i, (start, stop) in enumerate(model.bounds):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, make_trial, redrawn
-from homothety.models.ibphmm.statistics import Statistics, empty_statistics, log_marginals, mean_parameters
+from homothety.models.ibphmm.statistics import Statistics, empty_statistics, mean_parameters
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
 
-UNIFORM_SHARE = 0.01  # of the choice of the second feature: keeps every pair possible
+UNIFORM_SHARE = 0.01  # of the choice of the second feature
 
 
 class SplitMergeInfo(NamedTuple):
@@ -95,11 +95,10 @@ def renewed(state: ChainState, allocation: Allocation, ids: IntArray) -> ChainSt
 def try_once(rng: Generator, current: Allocation, state: ChainState) -> tuple[Allocation | None, IntArray]:
     """Propose one split or merge; return the new allocation with the ids of its features, or None if rejected."""
     at = Concentrations.of(state)
-    first, second = rng.choice(current.model.n_series, 2, replace=False).tolist()
+    first, second = draw_pair(rng, current.model.n_series)
     own = np.flatnonzero(current.active[first])
-    a = int(rng.choice(own))
-    log_weights = log_second_choice(current, a, second)
-    b = int(rng.choice(len(log_weights), p=np.exp(log_weights)))
+    a = int(own[rng.integers(len(own))])
+    b = draw_index(rng, np.exp(log_second_choice(current, a, second)))
     bar = Bar(np.log(rng.random()), annealing_share(current.model.proposals.annealing, state.step))
     if a == b:
         proposed, log_ratio = split(rng, current, a, first, second, at, bar)
@@ -108,6 +107,18 @@ def try_once(rng: Generator, current: Allocation, state: ChainState) -> tuple[Al
         proposed, log_ratio = merge(rng, current, a, b, first, second, at, bar)
         ids = np.delete(state.ids, b)
     return (proposed if bar.is_reached(gain_of(proposed, current, at), log_ratio) else None), ids
+
+
+def draw_pair(rng: Generator, n: int) -> tuple[int, int]:
+    """Draw two different numbers below `n`."""
+    first, second = int(rng.integers(n)), int(rng.integers(n - 1))
+    return first, second + int(second >= first)
+
+
+def draw_index(rng: Generator, probs: FloatArray) -> int:
+    """Draw a position by its probability."""
+    cumulative = probs.cumsum()
+    return int(cumulative.searchsorted(rng.random() * cumulative[-1], side="right"))
 
 
 def gain_of(proposed: Allocation, current: Allocation, at: Concentrations) -> float:
@@ -123,31 +134,15 @@ def annealing_share(schedule: tuple[int, int], step: int) -> float:
 
 def log_second_choice(allocation: Allocation, a: int, second: int) -> FloatArray:
     """Return the log probability of each feature to be chosen in the second series after `a` in the first."""
-    has = allocation.active[second]
-    others = has.copy()
-    others[a] = False
-    log_weights = np.full(allocation.n_features, -np.inf)
-    if others.any():
-        log_weights[others] = log_union_gain(allocation, a)[others]
-        log_weights -= np.logaddexp.reduce(log_weights)
-    if has[a]:
-        # The same feature has twice the chance of all others together.
-        log_weights[a] = np.log(2.0) if others.any() else 0.0
-        log_weights -= np.logaddexp.reduce(log_weights)
-    uniform = np.where(has, UNIFORM_SHARE / has.sum(), 0.0)
-    mixed = (1.0 - UNIFORM_SHARE) * np.exp(log_weights) + uniform
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(mixed / mixed.sum()))
+    from homothety.models.ibphmm._split_kernels import write_second_choice, write_union_gains
 
-
-def log_union_gain(allocation: Allocation, a: int) -> FloatArray:
-    """Return how much likelier the steps of `a` and of each other feature are together than apart, (n_features,)."""
-    statistics, emission = allocation.statistics, allocation.model.emission
-    together = Statistics(
-        statistics.sizes + statistics.sizes[a], statistics.scales + statistics.scales[a] - emission.prior_scale
-    )
-    alone = allocation.log_marginals
-    return log_marginals(emission, together) - alone - alone[a]
+    emission, out = allocation.model.emission, np.empty(allocation.n_features)
+    union, factor = np.empty((2, 1, *emission.prior_scale.shape))
+    settings = (emission.log_prior_constant, emission.dof, emission.n_regressors, emission.diagonal)
+    known = (*allocation.statistics, allocation.log_marginals, emission.prior_scale)
+    write_union_gains(a, allocation.active[second], *known, *settings, union, factor, out)
+    write_second_choice(a, allocation.active[second], UNIFORM_SHARE, out)
+    return out
 
 
 def log_choice(allocation: Allocation, a: int, b: int, first: int, second: int) -> float:

@@ -167,9 +167,8 @@ def _features_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray
 
 def draw_weights(rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float) -> FloatArray:
     """Draw the transition weights of every series given its transitions, (n_series, n_features, n_features)."""
-    from homothety.models.ibphmm._feature_kernels import draw_transition_weights
+    from homothety.models.ibphmm._feature_kernels import draw_all_weights
 
     weights = np.empty(counts.shape)
-    for i in range(len(active)):
-        draw_transition_weights(rng, active[i], counts[i], alpha, kappa, weights[i])
+    draw_all_weights(rng, active, counts, alpha, kappa, weights)
     return weights

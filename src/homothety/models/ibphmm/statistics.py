@@ -39,9 +39,8 @@ def path_statistics(model: Model, path: IntArray, n_features: int) -> Statistics
 
 def transition_counts(model: Model, path: IntArray, n_features: int) -> FloatArray:
     """Return how often each series goes from one state to another, (n_series, n_features, n_features)."""
-    from homothety.models.ibphmm._feature_kernels import count_transitions
+    from homothety.models.ibphmm._feature_kernels import count_all_transitions
 
     counts = np.zeros((model.n_series, n_features, n_features))
-    for i, (start, stop) in enumerate(model.bounds):
-        count_transitions(path, start, stop, counts[i])
+    count_all_transitions(path, model.starts, counts)
     return counts

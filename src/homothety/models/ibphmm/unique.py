@@ -61,7 +61,9 @@ def draw_window(rng: Generator, model: Model, start: int, stop: int) -> Window:
     first = start + int(rng.integers(stop - start - length + 1))
     statistics = empty_statistics(model.emission, 1)
     zeros = np.zeros(length, dtype=np.int64)
-    add_steps(model.z[first : first + length], zeros, 0, length, 1.0, statistics.scales, statistics.sizes)
+    add_steps(
+        model.z[first : first + length], zeros, 0, length, model.emission.weight, statistics.scales, statistics.sizes
+    )
     return Window(statistics, factors_of(model.emission, statistics))
 
 
@@ -124,7 +126,8 @@ class Series:
         else:
             z = self.model.z[self.start : self.stop]
             block = np.empty((z.shape[1] + 2, BLOCK))
-            write_evidence(z, 0, len(z), whitener, self.evidence.spare, self.rows[0], block)
+            column, weight = self.evidence.spare, self.model.emission.weight
+            write_evidence(z, 0, len(z), whitener, weight, column, self.rows[0], block)
         scale_evidence(*self.rows)
 
 
