@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import integrate, stats
 
 # A step is z = (regressors, observation). A prior is an `Emission`, of which only the numbers are read.
 
@@ -38,6 +38,22 @@ def log_marginal(z, emission):
             shape = scale * widening / degrees
             total += stats.multivariate_t.logpdf(value, mean @ regressors, shape, degrees)
     return float(total)
+
+
+def log_weighted_marginal(values, weight, emission):
+    """Log marginal likelihood of numbers whose Gaussian densities are raised to a power, the variance by quadrature."""
+    (prior_mean,), (strength,) = emission.coefficients[0], emission.precision[0]
+
+    def log_density(log_variance):
+        variance = np.exp(log_variance)
+        n, mean = weight * len(values), np.mean(values)
+        # The mean is a Gaussian integral: n observations at the mean of the values, about a Gaussian prior.
+        spread = (weight * ((values - mean) ** 2).sum() + n * strength / (n + strength) * (mean - prior_mean) ** 2) / 2
+        log_mean = 0.5 * np.log(strength / (n + strength)) - n / 2 * np.log(2 * np.pi * variance) - spread / variance
+        prior = stats.invgamma.logpdf(variance, emission.dof / 2, scale=emission.scale[0, 0] / 2)
+        return log_mean + prior + log_variance
+
+    return float(np.log(integrate.quad(lambda v: np.exp(log_density(v)), -25, 25, limit=500)[0]))
 
 
 def log_parameter_density(z, emission, coefficients, covariance):

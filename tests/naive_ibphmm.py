@@ -35,6 +35,7 @@ class World:
     scale: tuple[tuple[float, ...], ...] = ((2.0,),)
     dof: int = 5
     order: int = 0
+    weight: float = 1.0
     first: float = 0.7  # all observations before the first step, which are given
 
     @cached_property
@@ -46,6 +47,7 @@ class World:
             np.array(self.scale),
             self.dof,
             self.order,
+            weight=self.weight,
         )
 
 
@@ -472,10 +474,10 @@ def pattern_of(active):
 
 
 @cache
-def tiny_posterior():
-    """Probability of every pattern of up to nine features, given the four observations."""
+def tiny_posterior(weight=1.0):
+    """Probability of every pattern of up to nine features, given the four observations, each of some weight."""
     logs = {
-        pattern: _log_pattern(*pattern)
+        pattern: _log_pattern(*pattern, weight)
         for pattern in product(range(MAX_FEATURES + 1), repeat=3)
         if sum(pattern) <= MAX_FEATURES and pattern[0] + pattern[2] > 0 and pattern[1] + pattern[2] > 0
     }
@@ -483,14 +485,14 @@ def tiny_posterior():
     return {pattern: math.exp(value - total) for pattern, value in logs.items()}
 
 
-def _log_pattern(n_first, n_second, n_both):
+def _log_pattern(n_first, n_second, n_both, weight):
     """Log probability of a pattern and the observations: Poisson numbers of features, all paths summed out."""
     rates = [pattern_rate(m, 2, TINY.gamma, TINY.mass) for m in (1, 1, 2)]
     log_prior = sum(stats.poisson.logpmf(n, rate) for n, rate in zip((n_first, n_second, n_both), rates, strict=True))
     # Features are told apart by number: first those of both, then the others.
     own = [range(n_both + n_first), [*range(n_both), *range(n_both + n_first, n_both + n_first + n_second)]]
     log_terms = [
-        _log_tiny_path(left, len(own[0])) + _log_tiny_path(right, len(own[1])) + _log_tiny_data((*left, *right))
+        _log_tiny_path(left, len(own[0])) + _log_tiny_path(right, len(own[1])) + _log_tiny_data((*left, *right), weight)
         for left in product(own[0], repeat=2)
         for right in product(own[1], repeat=2)
     ]
@@ -507,15 +509,18 @@ def _log_tiny_path(path, n):
     return _log_switch(path[0] != path[1], n)
 
 
-def _log_tiny_data(path):
+def _log_tiny_data(path, weight):
     numbers = {}
-    return _log_partition(tuple(numbers.setdefault(k, len(numbers)) for k in path))
+    return _log_partition(tuple(numbers.setdefault(k, len(numbers)) for k in path), weight)
 
 
 @cache
-def _log_partition(labels):
+def _log_partition(labels, weight):
     labels, z = np.array(labels), np.column_stack([np.ones(4), TINY_STEPS])
-    return sum(naive_emissions.log_marginal(z[labels == k], TINY.emission) for k in range(labels.max() + 1))
+    groups = [z[labels == k] for k in range(labels.max() + 1)]
+    if weight == 1.0:
+        return sum(naive_emissions.log_marginal(group, TINY.emission) for group in groups)
+    return sum(naive_emissions.log_weighted_marginal(group[:, 1], weight, TINY.emission) for group in groups)
 
 
 def by_n_features(patterns):

@@ -52,6 +52,17 @@ def check_count(value: int, name: str, minimum: int = 1) -> int:
     return count
 
 
+def check_positive(value: float, name: str) -> float:
+    """Return a finite number above zero, or raise naming it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if isinstance(value, str) or not 0 < number < np.inf:
+        raise InputError(f"{name} is {value!r}, needed a finite number above 0.")
+    return number
+
+
 def check_points(points: ArrayLike, name: str = "points") -> FloatArray:
     """Return `points` as a finite float array of shape (n_points, n_dims), or raise naming the offending row."""
     array = real_array(points, name)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray
 
 LAG_GROWTH = 1.25  # from one lag looked at to the next
-MIN_KEPT = 25  # steps to leave in the shortest series, whatever the measurement says
+MIN_KEPT = 25  # steps to leave in the median series, whatever the measurement says
+MIN_KEPT_OF_SHORTEST = 3  # and in the shortest: a demonstration that was broken off must not decide for all
+HARDLY = 0.1  # share of how far apart independent steps are, in mean squares: nearer ones are copies but for noise
 RELATIVE_RANK = 1e-8  # directions in which a series moves less, relative to the widest, are rounding
 
 
@@ -36,20 +38,27 @@ def directed_steps(series: Sequence[FloatArray]) -> int:
     that goes on in its direction gets farther than that, up to four times. Returned is the first lag at which doubling
     it does not double the mean squared displacement. For a swing to and fro that is about a quarter of its period.
 
+    Lags within which a series has hardly moved are passed over: what it does there is the noise of the recording.
+
     Examples
     --------
     >>> swing = np.sin(2 * np.pi * np.arange(1000) / 80)[:, None]
     >>> directed_steps([swing])
     22
+    >>> directed_steps([swing + np.random.default_rng(0).normal(scale=0.05, size=swing.shape)])
+    22
     >>> directed_steps([np.random.default_rng(0).normal(size=(1000, 2))])
     1
     """
-    longest = max(1, min(len(one) for one in series) // 4)
-    lag = 1
+    longest = max(1, int(np.median([len(one) for one in series])) // 4)
+    least = HARDLY * 2 * series[0].shape[1]  # independent steps are twice the variance apart, in every dimension
+    lag, moved = 1, mean_squared_displacement(series, 1)
     while lag < longest:
-        if mean_squared_displacement(series, 2 * lag) < 2.0 * mean_squared_displacement(series, lag):
+        doubled = mean_squared_displacement(series, 2 * lag)
+        if moved > least and doubled < 2.0 * moved:
             return lag
         lag = max(lag + 1, int(lag * LAG_GROWTH))
+        moved = mean_squared_displacement(series, lag)
     return longest
 
 
@@ -62,8 +71,9 @@ def decorrelating_stride(series: Sequence[FloatArray]) -> int:
     ----------
     series : sequence of ndarray of shape (n_steps_i, n_dims)
     """
-    most = max(1, min(len(one) for one in series) // MIN_KEPT)
-    return min(directed_steps(series), most)
+    lengths = [len(one) for one in series]
+    most = min(int(np.median(lengths)) // MIN_KEPT, min(lengths) // MIN_KEPT_OF_SHORTEST)
+    return min(directed_steps(series), max(1, most))
 
 
 def lag_one_correlation(series: Sequence[FloatArray]) -> float:

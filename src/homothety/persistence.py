@@ -11,7 +11,7 @@ import io
 import json
 import os
 import zipfile
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -126,13 +126,17 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         return {"array": name}
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+        return {"items": [[_encode(key, arrays), _encode(item, arrays)] for key, item in value.items()]}
     if isinstance(value, dict):
-        return {"dict": {str(key): _encode(item, arrays) for key, item in value.items()}}
+        return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
     if isinstance(value, list | tuple):
         return {"list": [_encode(item, arrays) for item in value], "tuple": isinstance(value, tuple)}
     if is_dataclass(value) and type(value).__name__ in SAVEABLE:
-        fields = {name: _encode(getattr(value, name), arrays) for name in asdict(value)}  # type: ignore[arg-type]
-        return {"object": type(value).__name__, "fields": fields}
+        parts = {part.name: _encode(getattr(value, part.name), arrays) for part in fields(value)}
+        return {"object": type(value).__name__, "fields": parts}
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise InputError(
@@ -152,6 +156,8 @@ class _Decoder:
             return value
         if "array" in value:
             return np.load(io.BytesIO(self._archive.read(value["array"])), allow_pickle=False)
+        if "items" in value:
+            return {self.decode(key): self.decode(item) for key, item in value["items"]}
         if "dict" in value:
             return {key: self.decode(item) for key, item in value["dict"].items()}
         if "list" in value:

@@ -47,9 +47,9 @@ def sweep_with(*, splits, collapsed=False):
     return {name: move for name, move in sweep.items() if name not in left_out}
 
 
-def tiny_chain(n_sweeps, sweep, birth, seed):
+def tiny_chain(n_sweeps, sweep, birth, seed, weight=1.0):
     """Pattern of owners after every sweep."""
-    rng, world = np.random.default_rng(seed), naive.TINY
+    rng, world = np.random.default_rng(seed), replace(naive.TINY, weight=weight)
     model = naive.make_model(world, naive.tiny_sequences(), Proposals(birth=birth, window=(1, 2), n_split_merge=1))
     at = {"gamma": world.gamma, "mass": world.mass, "alpha": world.alpha, "kappa": world.kappa}
     state, patterns = init_state(rng, model, n_shared=1, n_unique=0, **at), []
@@ -60,10 +60,10 @@ def tiny_chain(n_sweeps, sweep, birth, seed):
     return patterns
 
 
-def distances(n_sweeps, sweep, birth, seed=1):
+def distances(n_sweeps, sweep, birth, seed=1, weight=1.0):
     """Total variation from the posterior: of the number of features, and of patterns of owners."""
-    counts = Counter(tiny_chain(n_sweeps, sweep, birth, seed))
-    observed, exact = {pattern: n / n_sweeps for pattern, n in counts.items()}, naive.tiny_posterior()
+    counts = Counter(tiny_chain(n_sweeps, sweep, birth, seed, weight))
+    observed, exact = {pattern: n / n_sweeps for pattern, n in counts.items()}, naive.tiny_posterior(weight)
     return {
         "n_features": total_variation(naive.by_n_features(exact), naive.by_n_features(observed)),
         "patterns": total_variation(exact, observed),
@@ -83,6 +83,19 @@ SETTINGS = {
 def test_patterns_follow_the_posterior(name):
     found = distances(N_SWEEPS, *SETTINGS[name])
     assert all(found[what] < bound for what, bound in MAX_DISTANCE.items()), found
+
+
+def test_patterns_follow_the_posterior_of_steps_that_count_less():
+    found = distances(N_SWEEPS, *SETTINGS["data-driven, splits, collapsed"], weight=0.3)
+    assert all(found[what] < bound for what, bound in MAX_DISTANCE.items()), found
+    # The two posteriors are far enough apart to tell which one the chain follows.
+    assert total_variation(naive.tiny_posterior(), naive.tiny_posterior(0.3)) > 2 * MAX_DISTANCE["patterns"]
+
+
+@pytest.mark.slow
+def test_patterns_follow_the_posterior_of_steps_that_count_less_at_length():
+    found = distances(N_SWEEPS_LONG // 2, *SETTINGS["data-driven, splits, collapsed"], seed=3, weight=0.3)
+    assert max(found.values()) < MAX_DISTANCE_LONG, found
 
 
 @pytest.mark.slow

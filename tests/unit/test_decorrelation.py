@@ -7,8 +7,11 @@ import pytest
 
 from homothety.decorrelation import (
     MIN_KEPT,
+    MIN_KEPT_OF_SHORTEST,
     decorrelating_stride,
     directed_steps,
+    independent_share,
+    lag_one_correlation,
     mean_squared_displacement,
 )
 
@@ -66,16 +69,23 @@ def test_units_of_a_dimension_do_not_matter(rng):
     assert directed_steps(series) == directed_steps(scaled) > 1
 
 
-def test_noise_on_a_slow_motion_does_not_hide_it(rng):
+@pytest.mark.parametrize("noise", [0.001, 0.05, 0.15])
+def test_noise_on_a_slow_motion_does_not_hide_it(noise, rng):
     motion = circle(200)
-    assert decorrelating_stride([motion + 0.001 * rng.normal(size=motion.shape)]) > 5
+    noisy = decorrelating_stride([motion + noise * rng.normal(size=motion.shape)])
+    assert noisy == pytest.approx(decorrelating_stride([motion]), rel=0.3)
 
 
-def test_enough_steps_of_the_shortest_series_are_left():
+def test_enough_steps_are_left():
     ramp = np.linspace(0, 1, 400)[:, None]  # goes on in one direction for ever
     assert decorrelating_stride([ramp]) == 400 // MIN_KEPT
-    assert decorrelating_stride([ramp, ramp[:60]]) == 60 // MIN_KEPT
-    assert decorrelating_stride([ramp, ramp[:10]]) == 1
+    assert decorrelating_stride([ramp, ramp[:60], ramp[:100]]) == 100 // MIN_KEPT
+    assert decorrelating_stride([ramp, ramp, ramp[:10]]) == 10 // MIN_KEPT_OF_SHORTEST
+
+
+def test_a_demonstration_that_was_broken_off_does_not_decide_for_all():
+    motion = circle(100)
+    assert decorrelating_stride([motion, motion, motion[:100]]) == decorrelating_stride([motion, motion])
 
 
 @pytest.mark.parametrize("n_steps", [2, 3, 5])
@@ -86,3 +96,47 @@ def test_the_shortest_series_are_looked_at_step_by_step(n_steps):
 def test_a_dimension_that_stands_still_does_not_divide_by_zero():
     still = np.column_stack([circle(100), np.zeros(2000)])
     assert decorrelating_stride([still]) == decorrelating_stride([circle(100)])
+
+
+# --- how much a step counts ------------------------------------------------------------------------------------------
+
+
+def autoregression(rng, correlation, n_steps=4000, n_dims=2):
+    """A stationary series in which every step is correlated with the next by as much as is said."""
+    series = rng.normal(size=(n_steps, n_dims))
+    for t in range(1, n_steps):
+        series[t] = correlation * series[t - 1] + np.sqrt(1 - correlation**2) * series[t]
+    return series
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+def test_correlation_of_successive_steps_is_found(correlation, rng):
+    series = [autoregression(rng, correlation), autoregression(rng, correlation, 2000)]
+    assert lag_one_correlation(series) == pytest.approx(correlation, abs=0.04)
+    assert independent_share(series) == pytest.approx((1 - correlation) / (1 + correlation), abs=0.05)
+
+
+def test_share_is_that_of_the_variance_of_a_mean(rng):
+    correlation, n_steps = 0.7, 200
+    means = [autoregression(rng, correlation, n_steps, 1).mean() for _ in range(1000)]
+    independent = 1 / (n_steps * (1 - correlation) / (1 + correlation))
+    assert np.var(means) == pytest.approx(independent, rel=0.15)
+
+
+def test_series_that_are_mapped_each_by_its_own_matrix_count_the_same(rng):
+    series = [autoregression(rng, 0.6, 300, 3) for _ in range(3)]
+    mapped = [one @ rng.normal(size=(3, 3)) + 5 * rng.normal(size=3) for one in series]
+    assert independent_share(mapped) == pytest.approx(independent_share(series), rel=1e-9)
+
+
+def test_share_is_at_most_one_and_at_least_one_observation_per_series(rng):
+    alternating = np.tile([[1.0], [-1.0]], (50, 1)) + 0.01 * rng.normal(size=(100, 1))
+    assert independent_share([alternating]) == 1.0
+    assert independent_share([np.linspace(0, 1, 50)[:, None]]) == pytest.approx(1 / 50, rel=0.5)
+    assert independent_share([np.ones((1, 2)), np.ones((1, 2))]) == 1.0
+
+
+def test_directions_without_motion_do_not_count(rng):
+    series = autoregression(rng, 0.6, 500, 2)
+    flat = np.column_stack([series, series.sum(axis=1), np.zeros(500)])
+    assert lag_one_correlation([flat]) == pytest.approx(lag_one_correlation([series]), rel=1e-9)

@@ -97,7 +97,8 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
 def seed_sequence(random_state: RandomState) -> SeedSequence:
     """Return a seed sequence from whatever scikit-learn accepts as `random_state`."""
     if isinstance(random_state, SeedSequence):
-        return random_state
+        # A copy as new: chains spawn from it, and a second fit must find it as the first did.
+        return SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key, pool_size=random_state.pool_size)
     if isinstance(random_state, Generator):
         return SeedSequence(int(random_state.integers(2**63)))
     if isinstance(random_state, np.random.RandomState):
@@ -120,6 +121,12 @@ def stack_traces(traces: list[Trace]) -> dict[str, FloatArray]:
 def most_probable(traces: list[Trace], n_burn: int) -> int:
     """Return which of all kept draws, chain after chain, has the largest joint density."""
     return int(np.argmax(np.concatenate([trace.array("log_joint")[n_burn:] for trace in traces])))
+
+
+def forget_fit(model: Any) -> None:
+    """Take away all that a fit has set: a fit that fails must leave no mixture of two behind."""
+    for name in [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]:
+        delattr(model, name)
 
 
 def base_measure(

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from homothety.arrays import check_whole
 from homothety.errors import InputError, ShortChainWarning
-from homothety.estimators._sampled import most_probable, seed_sequence, stack_traces
+from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence, stack_traces
 from homothety.models.hmm.states import StateModel
 from homothety.persistence import Saveable
 from homothety.preprocessing import Preprocessing
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from homothety.sequences import Sequences
 
 
+ROUNDING = 1e-12  # spreads below this share of the largest value are none
+MOST_OFFSET = 1e5  # of a dimension from zero, in units of its spread: squares keep half of their digits
+
+
 class Segmenter(Saveable, BaseEstimator):
     """Base of the estimators that segment series.
 
@@ -69,9 +74,11 @@ class Segmenter(Saveable, BaseEstimator):
         -------
         self
         """
+        forget_fit(self)
         recordings = check_sequences(X, lengths=lengths)
-        self.preprocessing_ = (self.preprocessing or Preprocessing(subsample="auto")).fit(recordings)
+        self.preprocessing_ = self._checked_preprocessing().fit(recordings)
         prepared = self.preprocessing_.transform(recordings)
+        check_spread(prepared)
         self.names_ = recordings.names
         self.starts_ = recordings.starts
         self._segment(prepared)
@@ -83,6 +90,13 @@ class Segmenter(Saveable, BaseEstimator):
 
     def _segment(self, prepared: Sequences) -> None:
         raise NotImplementedError
+
+    def _checked_preprocessing(self) -> Preprocessing:
+        if self.preprocessing is None:
+            return Preprocessing(subsample="auto")
+        if not isinstance(self.preprocessing, Preprocessing):
+            raise InputError(f"preprocessing is {self.preprocessing!r}, needed a Preprocessing, or None.")
+        return self.preprocessing
 
     @property
     def n_states_(self) -> int:
@@ -118,7 +132,10 @@ class Segmenter(Saveable, BaseEstimator):
 
     @property
     def transition_probs_(self) -> FloatArray:
-        """Probability to go from one state to another at the next step, over all series, (n_states, n_states)."""
+        """Probability to go from one state to another by the next step looked at, over all series.
+
+        (n_states, n_states); looks are ``preprocessing_.settings.stride`` steps apart.
+        """
         check_is_fitted(self)
         return self.states_.transition
 
@@ -139,10 +156,14 @@ class Segmenter(Saveable, BaseEstimator):
         return [self._expand(self.states_.probs(series), n) for series, n in self._prepare_new(X, lengths)]
 
     def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:  # noqa: ARG002
-        """Return the log-likelihood per step of series under the states found, paths summed out."""
+        """Return the log-likelihood per step looked at of series under the states found, paths summed out.
+
+        It is a density in the units of the recordings, whatever they were multiplied by.
+        """
         series = [prepared for prepared, _ in self._prepare_new(X, lengths)]
         total = sum(self.states_.log_likelihood(one) for one in series)
-        return total / sum(len(one) - self.states_.order for one in series)
+        log_units = float(np.log(np.abs(self.preprocessing_.factors)).sum())
+        return total / sum(len(one) - self.states_.order for one in series) + log_units
 
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
         """Return new series as the fit prepared its own, each with its number of steps."""
@@ -194,7 +215,7 @@ class SampledSegmenter(Segmenter):
         """Run the chains and set everything that follows from them."""
         if self.point_estimate not in ("vi", "map"):
             raise InputError(f"point_estimate is {self.point_estimate!r}, needed 'vi' or 'map'.")
-        n_burn = self.n_sweeps // 2 if self.n_burn is None else self.n_burn
+        n_burn = check_whole(self.n_sweeps, "n_sweeps") // 2 if self.n_burn is None else self.n_burn
         seed = None if self.random_state is None else seed_sequence(self.random_state)
         traces = run_chains(
             model,
@@ -308,6 +329,23 @@ class SampledSegmenter(Segmenter):
             scalars = {name: values[chain, :n_sweeps].tolist() for name, values in self.trace_.items()}
             traces.append(Trace(scalars, kept=list(range(max(n_sweeps - self.n_burn_, 0)))))
         return traces
+
+
+def check_spread(prepared: Sequences) -> None:
+    """Raise for a dimension that stands still once it is prepared, or is too far from zero to be computed with."""
+    spread, offset = prepared.steps.std(axis=0), np.abs(prepared.steps.mean(axis=0))
+    still = np.flatnonzero(~(spread > ROUNDING * np.abs(prepared.steps).max(axis=0)))
+    if still.size:
+        raise InputError(
+            f"Dimension {still[0]} of the prepared series is the same at every step looked at. Leave it out, or "
+            "prepare it in another way: other steps, no velocities, or centred over all series instead of each."
+        )
+    far = np.flatnonzero(offset > MOST_OFFSET * spread)
+    if far.size:
+        raise InputError(
+            f"Dimension {far[0]} varies by {spread[far[0]]:.3g} about {offset[far[0]]:.3g}: too little, so far from "
+            "zero, to be computed with. Centre the recordings: Preprocessing(centre='all')."
+        )
 
 
 LABEL_FREE = ("log_joint", "n_states", "n_segments", "occupancy_entropy")

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from homothety.errors import InputError
-from homothety.estimators._sampled import SampledPartition, base_measure, seed_sequence
+from homothety.estimators._sampled import SampledPartition, base_measure, forget_fit, seed_sequence
 from homothety.models import crp
 from homothety.models.crp.recording import RECORDING
 from homothety.models.gmm import select_gmm
@@ -97,6 +97,7 @@ class CRPMixture(SampledPartition):
         """Cluster points `X` of shape (n_items, n_dims)."""
         if self.start not in ("singletons", "one"):
             raise InputError(f"start is {self.start!r}, needed 'singletons' or 'one'.")
+        forget_fit(self)
         self.embedding_ = validate_data(self, X, dtype=np.float64)
         self.base_: NIW | NormalGamma = base_measure(
             self.embedding_,

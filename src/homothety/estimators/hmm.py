@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from homothety.arrays import check_count, check_positive
+from homothety.decorrelation import independent_share
 from homothety.distributions import NIW
 from homothety.errors import InputError
 from homothety.estimators._sampled import seed_sequence
@@ -45,11 +48,15 @@ class IBPHMM(SampledSegmenter):
         What to do with the recordings first. If not given, they are centred, and of steps that are nearly copies of
         each other only some are looked at: ``preprocessing_.settings.stride`` says how many it goes on at a time.
     mean_strength : float, default=1.0
-        How many steps the prior mean of a state is worth.
+        How many steps the prior mean of a state is worth. Autoregressive states have none.
     dof : float, optional
         Degrees of freedom of the prior of a covariance; two more than there are dimensions if not given.
     scale : float, default=0.1
-        Prior expectation of the covariance of a state, as a multiple of the variances of all data together.
+        Prior expectation of the covariance of a state, as a multiple of the variances of all data together; of the
+        noise of an autoregressive state, as a multiple of half the variances of the moves from step to step.
+    step_weight : float or "auto", default=1.0
+        How much of an independent observation a step that is looked at counts as. "auto" measures how much one step
+        tells of the next, see `homothety.decorrelation.independent_share`.
     gamma : float, optional
         Rate of new states at the start; the number of series if not given. Sampled.
     alpha, kappa : float, default=1.0 and 10.0
@@ -97,6 +104,8 @@ class IBPHMM(SampledSegmenter):
         Every change reported, with an interval.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
         "log_joint", "n_states", "n_segments", "occupancy_entropy", hyper-parameters and acceptance of every move.
+    step_weight_ : float
+        How much of an independent observation a step counted as.
     draws_ : PathDraws
         The kept paths, by numbers that are the same for a state through all sweeps of a chain.
 
@@ -119,6 +128,7 @@ class IBPHMM(SampledSegmenter):
         mean_strength: float = 1.0,
         dof: float | None = None,
         scale: float = 0.1,
+        step_weight: float | Literal["auto"] = 1.0,
         gamma: float | None = None,
         alpha: float = 1.0,
         kappa: float = 10.0,
@@ -141,6 +151,7 @@ class IBPHMM(SampledSegmenter):
         self.mean_strength = mean_strength
         self.dof = dof
         self.scale = scale
+        self.step_weight = step_weight
         self.gamma = gamma
         self.alpha = alpha
         self.kappa = kappa
@@ -158,12 +169,25 @@ class IBPHMM(SampledSegmenter):
         self.checkpoint = checkpoint
 
     def _segment(self, prepared: Sequences) -> None:
+        self._check_parameters()
         emission = make_emission(prepared, self.emission, self.order, self.mean_strength, self.dof, self.scale)
+        self.step_weight_ = independent_share(list(prepared)) if self.step_weight == "auto" else float(self.step_weight)
+        emission = replace(emission, weight=self.step_weight_)
         hyperpriors = ibphmm.Hyperpriors(mass=ibphmm.GammaPrior(0.01, 0.01) if self.sample_mass else None)
         proposals = ibphmm.Proposals(n_split_merge=self.n_split_merge)
         model = ibphmm.Model.from_sequences(prepared, emission, hyperpriors, proposals)
         start = self._start(alpha=self.alpha, kappa=self.kappa, gamma=self.gamma)
         self._sample(prepared, model, start, ibphmm.default_sweep(), ibphmm.RECORDING, emission)
+
+    def _check_parameters(self) -> None:
+        """Raise for parameters no chain can start from."""
+        for name in ("alpha", "kappa") if self.gamma is None else ("alpha", "kappa", "gamma"):
+            check_positive(getattr(self, name), name)
+        check_count(self.n_split_merge, "n_split_merge", minimum=0)
+        if self.n_start is not None:
+            check_count(self.n_start, "n_start")
+        if self.step_weight != "auto" and check_positive(self.step_weight, "step_weight") > 1:
+            raise InputError(f"step_weight is {self.step_weight}, needed at most 1, or 'auto'.")
 
     def _start(self, **options: Any) -> Any:
         """Return the function that makes the first state of a chain."""
@@ -181,9 +205,17 @@ class IBPHMM(SampledSegmenter):
         """Return given paths over the steps that are looked at; labels of all steps are thinned out like these."""
         stride, order = self.preprocessing_.settings.stride, self.order if self.emission == "autoregressive" else 0
         labels = [np.asarray(path) for path in paths]
-        lengths = np.diff(self.starts_).tolist()
-        if [len(path) for path in labels] == lengths:
-            labels = [path[::stride][order:] for path in labels]
+        recorded = np.diff(self.starts_)
+        if len(labels) != len(recorded):
+            raise InputError(f"start has {len(labels)} paths, needed one for each of the {len(recorded)} series.")
+        for i, (path, n_steps) in enumerate(zip(labels, recorded.tolist(), strict=True)):
+            n_looks = -(-n_steps // stride) - order
+            if path.dtype.kind not in "iub" or path.shape not in ((n_steps,), (n_looks,)):
+                raise InputError(
+                    f"start[{i}] has shape {path.shape} and dtype {path.dtype}, needed {n_steps} whole numbers, "
+                    f"one per step of the series, or {n_looks}, one per step looked at."
+                )
+            labels[i] = path[::stride][order:] if len(path) == n_steps else path
         return np.concatenate(labels)
 
 
@@ -203,7 +235,7 @@ class StickyHDPHMM(SampledSegmenter):
     dof, scale
         As in `IBPHMM`.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
-        As in `IBPHMM`.
+        As in `IBPHMM`; ``point_estimate="map"`` is the draw of largest density given its weights and concentrations.
 
     Attributes
     ----------
@@ -251,6 +283,7 @@ class StickyHDPHMM(SampledSegmenter):
         self.checkpoint = checkpoint
 
     def _segment(self, prepared: Sequences) -> None:
+        check_count(self.max_states, "max_states")
         emission = make_emission(prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale)
         base = NIW(emission.coefficients[:, 0], self.mean_strength, emission.scale, emission.dof)
         model = hdphmm.Model(prepared, base, n_states=self.max_states)
@@ -305,6 +338,7 @@ class HMMSelection(Segmenter):
         self.random_state = random_state
 
     def _segment(self, prepared: Sequences) -> None:
+        check_count(self.max_states, "max_states")
         rng = np.random.default_rng(seed_sequence(self.random_state))
         chosen = select_hmm(
             rng,
@@ -314,9 +348,9 @@ class HMMSelection(Segmenter):
             criterion=self.criterion,
             n_init=self.n_init,
         )
-        self.criteria_ = {str(number): float(value) for number, value in chosen.criteria.items()}
-        order, path = np.unique(relabel_by_size(chosen.paths), return_index=True)
-        visited, fit = chosen.paths[path[order]], chosen.best
+        self.criteria_ = {number: float(value) for number, value in chosen.criteria.items()}
+        labels, fit = relabel_by_size(chosen.paths), chosen.best
+        visited = chosen.paths[np.unique(labels, return_index=True)[1]]
         transition = fit.transition[np.ix_(visited, visited)]
         self.states_ = StateModel(
             fit.initial[visited] / fit.initial[visited].sum(),
@@ -324,7 +358,7 @@ class HMMSelection(Segmenter):
             fit.means[visited][:, :, None],
             fit.covariances[visited],
         )
-        self._set_paths(prepared, relabel_by_size(chosen.paths))
+        self._set_paths(prepared, labels)
 
 
 def make_emission(
@@ -336,7 +370,7 @@ def make_emission(
     """
     if name not in ("gaussian", "diagonal", "autoregressive"):
         raise InputError(f"emission is {name!r}, needed 'gaussian', 'diagonal' or 'autoregressive'.")
-    dof = prepared.n_dims + 2.0 if dof is None else dof
+    dof = prepared.n_dims + 2.0 if dof is None else check_positive(dof, "dof")
     check_prior(mean_strength, dof, scale, least_dof=2 if name == "diagonal" else prepared.n_dims + 1)
     if name == "autoregressive":
         moves = np.concatenate([np.diff(series, axis=0) for series in prepared])
@@ -351,7 +385,8 @@ def autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, 
     """Return autoregressive emissions that expect noise half as large as the moves from step to step."""
     check_order(prepared, order)
     variances = prepared.steps.var(axis=0)
-    noise = 0.5 * scale * np.atleast_2d(np.cov(moves.T)) + 1e-12 * np.diag(variances)
+    weight = dof - prepared.n_dims - 1
+    noise = weight * (0.5 * scale * np.atleast_2d(np.cov(moves.T)) + 1e-12 * np.diag(variances))
     # A coefficient has the unit of one dimension over that of another, and so has the width of its prior.
     precision = 0.5 * np.diag(np.tile(variances, order))
     return Emission(np.zeros((prepared.n_dims, order * prepared.n_dims)), precision, noise, dof, order)
@@ -359,17 +394,15 @@ def autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, 
 
 def check_prior(mean_strength: float, dof: float, scale: float, *, least_dof: int) -> None:
     """Raise for parameters of which no prior can be made, by the names they have here."""
-    for name, value in (("mean_strength", mean_strength), ("scale", scale)):
-        if not (np.isfinite(value) and value > 0):
-            raise InputError(f"{name} is {value}, needed a positive number.")
-    if not (np.isfinite(dof) and dof > least_dof):
+    check_positive(mean_strength, "mean_strength")
+    check_positive(scale, "scale")
+    if not dof > least_dof:
         raise InputError(f"dof is {dof}, needed more than {least_dof}, so that a covariance has a prior mean.")
 
 
 def check_order(prepared: Sequences, order: int) -> None:
     """Raise unless every series has a step with `order` others before it."""
-    if order < 1:
-        raise InputError(f"order is {order}, needed at least 1 for autoregressive states.")
+    check_count(order, "order")
     shortest = int(prepared.lengths.argmin())
     if prepared.lengths[shortest] <= order:
         raise InputError(

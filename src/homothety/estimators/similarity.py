@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from homothety.arrays import check_similarity, check_similarity_to
 from homothety.covariance.similarity import gaussian_similarity
 from homothety.errors import InputError
-from homothety.estimators._sampled import PointEstimate, RandomState, SampledPartition, base_measure
+from homothety.estimators._sampled import PointEstimate, RandomState, SampledPartition, base_measure, forget_fit
 from homothety.models import ddcrp
 from homothety.models.ddcrp.recording import RECORDING
 
@@ -187,6 +187,7 @@ class SimilarityMixture(LinkMixture):
         -------
         self
         """
+        forget_fit(self)
         points = validate_data(self, X, dtype=np.float64)
         self.bandwidth_: float | None = None
         if similarity is None:

@@ -11,6 +11,7 @@ from homothety.covariance.embedding import Embedding, spectral_embedding
 from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates
 from homothety.errors import InputError
 from homothety.estimators._matrices import matrix_tags, similarity_between, similarity_within
+from homothety.estimators._sampled import forget_fit
 from homothety.estimators.similarity import LinkMixture
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ class SPCMMixture(LinkMixture):
         -------
         self
         """
+        forget_fit(self)
         self.matrices_, self.bandwidth_, similarity = similarity_within(X, self.measure, self.variant, self.tolerance)
         self.spectral_: Embedding | None = None
         if self.points == "spectral":

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 import homothety
 from homothety import IBPHMM, HMMSelection, StickyHDPHMM
 from homothety.datasets import make_toy_2d
+from homothety.decorrelation import independent_share
 from homothety.errors import CheckpointError, InputError, ShortChainWarning
 from homothety.metrics import hamming
 from homothety.preprocessing import Preprocessing
@@ -467,8 +468,11 @@ def test_a_start_may_be_the_paths_of_another_model(emission, swings):
 
 
 def test_a_start_of_the_wrong_length_is_refused(toy):
-    with pytest.raises(InputError, match="The path to start from has 3 steps"):
+    with pytest.raises(InputError, match="start has 1 paths, needed one for each of the 4 series"):
         IBPHMM(start=[[0, 0, 1]], **SHORT).fit(toy.sequences)
+    exchanged = [toy.states[1], toy.states[0], *toy.states[2:]]
+    with pytest.raises(InputError, match=r"start\[0\] has shape .* whole numbers, one per step of the series"):
+        IBPHMM(start=exchanged, **SHORT).fit(toy.sequences)
 
 
 # Refusals
@@ -502,8 +506,8 @@ def test_bad_input_is_named(estimator, bad, message):
         ({"n_sweeps": 5, "n_burn": 5}, "n_burn is 5 and n_sweeps is 5"),
         ({"point_estimate": "mean"}, "point_estimate is 'mean', needed 'vi' or 'map'"),
         ({"dof": 2.0}, "dof is 2.0, needed more than 3"),
-        ({"mean_strength": -1.0}, "mean_strength is -1.0, needed a positive number"),
-        ({"scale": np.nan}, "scale is nan, needed a positive number"),
+        ({"mean_strength": -1.0}, "mean_strength is -1.0, needed a finite number above 0"),
+        ({"scale": np.nan}, "scale is nan, needed a finite number above 0"),
     ],
 )
 def test_bad_parameters_are_named(estimator, parameters, message, toy):
@@ -518,7 +522,17 @@ def test_bad_parameters_are_named(estimator, parameters, message, toy):
         ({"emission": "autoregressive", "order": 0}, "order is 0, needed at least 1"),
         ({"emission": "autoregressive", "order": 500}, "needed at least 501 for autoregressive states of order 500"),
         ({"start": "warm"}, "start is 'warm'"),
-        ({"start": "shared", "n_start": 0}, "needs at least one feature"),
+        ({"start": "shared", "n_start": 0}, "n_start is 0, needed at least 1"),
+        ({"alpha": 0.0}, "alpha is 0.0, needed a finite number above 0"),
+        ({"alpha": "1"}, "alpha is '1', needed a finite number above 0"),
+        ({"kappa": -1}, "kappa is -1, needed a finite number above 0"),
+        ({"gamma": np.inf}, "gamma is inf"),
+        ({"dof": "x"}, "dof is 'x', needed a finite number above 0"),
+        ({"n_split_merge": 1.5}, "n_split_merge is 1.5, needed a whole number"),
+        ({"n_sweeps": "10"}, "n_sweeps is '10', needed a whole number"),
+        ({"step_weight": 2.0}, "step_weight is 2.0, needed at most 1, or 'auto'"),
+        ({"step_weight": "all"}, "step_weight is 'all', needed a finite number above 0"),
+        ({"preprocessing": "std"}, "preprocessing is 'std', needed a Preprocessing, or None"),
     ],
 )
 def test_bad_parameters_of_the_ibphmm_are_named(parameters, message, toy):
@@ -536,5 +550,74 @@ def test_bad_parameters_of_the_selection_are_named(parameters, message, toy):
 
 
 def test_the_sticky_hdphmm_needs_a_state(toy):
-    with pytest.raises(InputError, match="n_states is 0"):
+    with pytest.raises(InputError, match="max_states is 0, needed at least 1"):
         StickyHDPHMM(max_states=0, **SHORT).fit(toy.sequences)
+
+
+# One fit after another
+
+
+@each_estimator
+def test_a_fit_that_fails_leaves_nothing_of_the_one_before(estimator, toy):
+    model = clone(estimator).set_params(**({} if isinstance(estimator, HMMSelection) else {"n_sweeps": 4}))
+    model.fit(toy.sequences)
+    with pytest.raises(InputError):
+        model.fit([np.full((30, 2), np.nan)])
+    with pytest.raises(NotFittedError):
+        model.predict(toy.sequences)
+
+
+def test_a_seed_sequence_serves_any_number_of_fits(toy, tmp_path):
+    model = IBPHMM(n_chains=2, n_sweeps=6, random_state=np.random.SeedSequence(5), checkpoint=tmp_path / "run")
+    first, again = model.fit(toy.sequences).draws_, model.fit(toy.sequences).draws_
+    np.testing.assert_array_equal(first.labels, again.labels)
+    model.set_params(random_state=None).save(tmp_path / "model.zip")
+    assert homothety.load(tmp_path / "model.zip").checkpoint == str(tmp_path / "run")
+
+
+# How much a step counts
+
+
+def test_steps_that_count_less_support_fewer_states(swings):
+    every_step = Preprocessing(subsample=1)
+    states = [
+        IBPHMM(step_weight=weight, preprocessing=every_step, **SHORT | {"n_sweeps": 60}).fit(swings).n_states_
+        for weight in (1.0, 0.05)
+    ]
+    assert states[1] < states[0]
+
+
+def test_the_weight_of_a_step_is_measured_and_kept(swings, tmp_path):
+    model = IBPHMM(step_weight="auto", preprocessing=Preprocessing(subsample=2), **SHORT).fit(swings)
+    prepared = model.preprocessing_.transform(swings)
+    assert model.step_weight_ == pytest.approx(independent_share(list(prepared)))
+    assert 0 < model.step_weight_ < 1
+    assert model.states_.weight == model.step_weight_
+    model.save(tmp_path / "model.zip")
+    again = homothety.load(tmp_path / "model.zip")
+    assert all(map(np.array_equal, again.predict(swings), model.predict(swings)))
+
+
+# Units and ranges
+
+
+@each_estimator
+def test_score_is_in_the_units_of_the_recordings(estimator, toy):
+    short = {} if isinstance(estimator, HMMSelection) else {"n_sweeps": 6}
+    scores = [
+        clone(estimator).set_params(preprocessing=Preprocessing(scale=scale, subsample=1), **short).fit(toy.sequences)
+        for scale in (None, (10.0, 0.1))
+    ]
+    assert scores[0].score(toy.sequences) == pytest.approx(scores[1].score(toy.sequences), abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("series", "preprocessing", "message"),
+    [
+        (np.column_stack([np.arange(40.0), np.sin(np.arange(40))]), {"velocities": "replace"}, "Dimension 0 of the"),
+        (1e9 + np.random.default_rng(0).normal(size=(40, 2)), {"centre": None}, "Dimension 0 varies by .* about 1e"),
+    ],
+)
+def test_dimensions_that_cannot_be_computed_with_are_named(series, preprocessing, message):
+    with pytest.raises(InputError, match=message):
+        IBPHMM(preprocessing=Preprocessing(subsample=1, **preprocessing), **SHORT).fit([series])
