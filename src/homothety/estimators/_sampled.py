@@ -12,8 +12,6 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_count
-from homothety.covariance.estimate import mean_variance
-from homothety.distributions import NIW, NormalGamma
 from homothety.errors import InputError, ShortChainWarning
 from homothety.persistence import Saveable
 from homothety.sampling.driver import Recording, Sweep, run_chains
@@ -127,33 +125,3 @@ def forget_fit(model: Any) -> None:
     """Take away all that a fit has set: a fit that fails must leave no mixture of two behind."""
     for name in [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]:
         delattr(model, name)
-
-
-def base_measure(
-    points: FloatArray, *, mean_strength: float, dof: float | None, scale: float | None, share: float, diagonal: bool
-) -> NIW | NormalGamma:
-    """Return the data-driven prior of a cluster.
-
-    Centred at the mean of the points; its expected covariance is isotropic with the mean variance of the points, and it
-    counts as much as `share` times the number of points. `dof` and `scale`, if given, replace that: the scale matrix is
-    then `scale` times the mean variance times the identity.
-    """
-    _check_prior(mean_strength=mean_strength, dof=dof, scale=scale)
-    if not 0 <= share < np.inf:
-        raise InputError(f"prior_share is {share}, needed a finite number of at least 0.")
-    n_points, n_dims = points.shape
-    variance = mean_variance(points)
-    if diagonal:
-        shape = n_dims if dof is None else dof / 2
-        rate = variance if scale is None else scale * variance / 2
-        return NormalGamma(points.mean(axis=0), mean_strength, shape, np.full(n_dims, rate))
-    dof = n_dims + 2 + share * n_points if dof is None else dof
-    factor = max(dof - n_dims - 1, 1.0) if scale is None else scale
-    return NIW(points.mean(axis=0), mean_strength, factor * variance * np.eye(n_dims), dof)
-
-
-def _check_prior(**settings: float | None) -> None:
-    """Raise unless the settings that are given are positive and finite."""
-    for name, value in settings.items():
-        if value is not None and not 0 < value < np.inf:
-            raise InputError(f"{name} is {value}, needed a positive finite number.")

@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from homothety.errors import InputError
-from homothety.estimators._sampled import SampledPartition, base_measure, forget_fit, seed_sequence
+from homothety.estimators._sampled import SampledPartition, forget_fit, seed_sequence
 from homothety.models import crp
+from homothety.models.base_measure import base_measure
 from homothety.models.crp.recording import RECORDING
 from homothety.models.gmm import select_gmm
 from homothety.persistence import Saveable

@@ -35,6 +35,13 @@ def restore(seed: SeedSequence, captured: Mapping[str, Any]) -> Generator:
     return rng
 
 
+def revive(bits: Mapping[str, Any]) -> Generator:
+    """Return a generator of its own from the state of its bits alone, as ``rng.bit_generator.state`` tells it."""
+    rng = np.random.default_rng(0)
+    rng.bit_generator.state = bits
+    return rng
+
+
 def _seed_of(rng: Generator) -> SeedSequence:
     seed = rng.bit_generator.seed_seq
     assert isinstance(seed, SeedSequence)  # chains are always seeded by one

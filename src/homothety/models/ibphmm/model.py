@@ -11,6 +11,7 @@ from scipy.special import gammaln
 
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior, log_repeated_unused
 from homothety.models.ibphmm.statistics import log_marginals, path_statistics, transition_counts
+from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 BirthProposal = Literal["prior", "data-driven"]
 
 
+@storable
 class GammaPrior(NamedTuple):
     """Gamma distribution by shape and rate."""
 
@@ -36,6 +38,7 @@ class GammaPrior(NamedTuple):
 MODERATE, VAGUE = GammaPrior(0.5, 0.5), GammaPrior(0.01, 0.01)
 
 
+@storable
 @dataclass(frozen=True)
 class Hyperpriors:
     """Priors of the four parameters above features and transitions.

@@ -1,0 +1,102 @@
+"""Moves of the coupled chain: those of the segmentation, lifted, and two between them (section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from homothety.models import ibphmm
+from homothety.models.ibphmm.statistics import mean_parameters, path_statistics
+from homothety.models.icsc.clusters import cluster_covariances
+from homothety.sampling.generators import revive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.icsc.clusters import Covariances
+    from homothety.models.icsc.state import ChainState, Model
+
+    Move = Callable[[Generator, Any, Any], tuple[Any, Any]]
+
+
+class ClustersInfo(NamedTuple):
+    """How many states were clustered, and into how many clusters."""
+
+    n_clustered: int
+    n_clusters: int
+
+
+def move_segmentation(move: Move, rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Any]:
+    """Make a move of the segmentation under the hyper-priors in force."""
+    conditions = replace(model.segmentation, hyperpriors=state.hyperpriors)
+    segmentation, info = move(rng, conditions, replace(state.segmentation, step=state.step))
+    return replace(state, segmentation=segmentation), info
+
+
+def resample_clusters(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ClustersInfo]:  # noqa: ARG001
+    """Redraw the clusters of states given their covariances, from a random stream of their own."""
+    chosen = clustered_states(state.segmentation, include_unused=model.clustering.include_unused)
+    covariances = state_covariances(model.segmentation, state.segmentation, model.clustering.covariances)[chosen]
+    generator = revive(state.generator)
+    ids = state.segmentation.ids[chosen]
+    clusters = cluster_covariances(generator, model.clustering, covariances, ids, state.clusters)
+    state = replace(state, clusters=clusters, generator=dict(generator.bit_generator.state))
+    return state, ClustersInfo(len(ids), clusters.n_clusters)
+
+
+def clustered_states(segmentation: ibphmm.ChainState, *, include_unused: bool) -> IntArray:
+    """Return the positions of the states to cluster: all, or those with at least one step."""
+    return np.arange(segmentation.n_features) if include_unused else np.unique(segmentation.path)
+
+
+def state_covariances(model: ibphmm.Model, segmentation: ibphmm.ChainState, kind: Covariances) -> FloatArray:
+    """Return what stands for the covariance of every state, (n_features, n_dims, n_dims)."""
+    if kind == "draw":
+        return model.emission.covariances_of(segmentation.whiteners)
+    statistics = path_statistics(model, segmentation.path, segmentation.n_features)
+    return model.emission.covariances_of(mean_parameters(model.emission, statistics))
+
+
+def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:  # noqa: ARG001
+    """Set the hyper-priors of the segmentation by the numbers of states and clusters, while the model says so."""
+    if not model.adapts_at(state.step):
+        return state, ()
+    counts = (len(state.clusters.ids), state.clusters.n_clusters, model.segmentation.n_series)
+    return replace(state, hyperpriors=coupled_hyperpriors(*counts, state.hyperpriors)), ()
+
+
+def coupled_hyperpriors(
+    n_states: int, n_clusters: int, n_series: int, before: ibphmm.Hyperpriors | None = None
+) -> ibphmm.Hyperpriors:
+    """Return the hyper-priors that numbers of states, clusters and series imply, formula (1).
+
+    Examples
+    --------
+    >>> coupled_hyperpriors(8, 2, 12).gamma.shape.__round__(4)
+    0.3333
+    """
+    ratio = n_states / n_clusters
+    each, own = ibphmm.GammaPrior(ratio / n_series, ratio / n_series), ibphmm.GammaPrior(ratio, ratio)
+    return replace(before or ibphmm.Hyperpriors(), gamma=each, alpha=each, kappa=own)
+
+
+def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., tuple[ChainState, Any]]]:
+    """Return the moves of one sweep, in order, by name: clusters come after the emissions they are drawn from.
+
+    Parameters
+    ----------
+    collapsed_births : bool, default=False
+        As in the sweep of the segmentation.
+    """
+    sweep: dict[str, Callable[..., tuple[ChainState, Any]]] = {}
+    for name, move in ibphmm.default_sweep(collapsed_births=collapsed_births).items():
+        sweep[name] = partial(move_segmentation, move)
+        if name == "emissions":
+            sweep |= {"clusters": resample_clusters, "coupling": couple_hyperpriors}
+    return sweep
