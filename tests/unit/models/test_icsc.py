@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from homothety.datasets import make_toy_2d
 from homothety.metrics import hamming
 from homothety.models import ibphmm, icsc
 from homothety.models.emissions import Emission
-from homothety.models.icsc.clusters import admissible, links_to_start_from, positions_of
-from homothety.models.icsc.moves import clustered_states, couple_hyperpriors, state_covariances
+from homothety.models.icsc import links as links_module
+from homothety.models.icsc import shapes as shapes_module
+from homothety.models.icsc._kernels import redraw_groups
+from homothety.models.icsc.clusters import positions_of
+from homothety.models.icsc.links import admissible, links_to_start_from
+from homothety.models.icsc.moves import couple_hyperpriors, states_to_cluster
 from homothety.sampling.codec import from_bytes, to_bytes
 from homothety.sampling.driver import iterate, run_chain
 from homothety.sequences import check_sequences
+from naive import total_variation
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +130,14 @@ def test_posterior_mean_of_gamma(n_clusters, mean):
 
 
 def test_states_without_steps_count_only_if_asked_for(segmentation):
-    rng = np.random.default_rng(0)
-    state = icsc.init_state(rng, icsc.Model(segmentation))
-    inner = state.segmentation
+    inner = icsc.init_state(np.random.default_rng(0), icsc.Model(segmentation)).segmentation
     unused = replace(inner, path=np.where(inner.path == 0, 1, inner.path))
-    assert 0 not in clustered_states(unused, include_unused=False)
-    assert clustered_states(unused, include_unused=True).tolist() == list(range(inner.n_features))
+    assert inner.ids[0] not in states_to_cluster(icsc.Model(segmentation), unused).ids
+    everything = states_to_cluster(icsc.Model(segmentation, include_unused=True), unused)
+    assert everything.ids.tolist() == inner.ids.tolist()
+    assert everything.usage[0].sum() == 0
+    drawn = icsc.ShapeGrouping().draw(np.random.default_rng(0), everything, icsc.Clusters.apart(inner.ids))
+    assert np.isfinite(drawn.log_density)
 
 
 def test_coupling_waits_for_its_turn(segmentation):
@@ -144,14 +153,19 @@ def test_coupling_waits_for_its_turn(segmentation):
 
 def test_covariances_are_posterior_means_or_draws(segmentation):
     state = coupled_sweeps(icsc.Model(segmentation, coupling=None), 1)[0].segmentation
-    mean, draw = (state_covariances(segmentation, state, kind) for kind in ("mean", "draw"))
+    mean, draw = (
+        states_to_cluster(icsc.Model(segmentation, covariances=kind, include_unused=True), state)
+        for kind in ("mean", "draw")
+    )
     k = int(np.bincount(state.path).argmax())
     steps = segmentation.z[state.path == k, 1:]
     emission, n = segmentation.emission, len(steps)
     shift = steps.mean(axis=0) - emission.coefficients[:, 0]
     scatter = n * np.cov(steps.T, bias=True) + n / (n + 1.0) * np.outer(shift, shift)
-    np.testing.assert_allclose(mean[k], (emission.scale + scatter) / (emission.dof + n - 3), rtol=1e-9)
-    np.testing.assert_allclose(draw, emission.covariances_of(state.whiteners))
+    np.testing.assert_allclose(mean.covariances[k], (emission.scale + scatter) / (emission.dof + n - 3), rtol=1e-9)
+    np.testing.assert_allclose(draw.covariances, emission.covariances_of(state.whiteners))
+    assert mean.sizes[k] == n + emission.dof - 3
+    assert mean.usage.sum(axis=0).tolist() == [stop - start for start, stop in segmentation.bounds]
 
 
 # --- clusters by persistent numbers ----------------------------------------------------------------------------------
@@ -174,27 +188,50 @@ def test_other_states_start_alone(ids):
     assert links.tolist() == list(range(len(ids)))
 
 
-def test_number_of_sweeps_depends_on_the_start(monkeypatch):
-    counted, original = [], icsc.clusters.ddcrp.resample_links
+def states_of(covariances, ids, sizes=None, usage=None):
+    """States to cluster, each in a series of its own unless it is said otherwise."""
+    n = len(ids)
+    sizes = np.full(n, 200.0) if sizes is None else np.asarray(sizes, dtype=float)
+    return icsc.States(np.asarray(ids), np.stack(covariances), sizes, np.eye(n) if usage is None else np.array(usage))
+
+
+@pytest.mark.parametrize(
+    ("grouping", "module", "name"),
+    [
+        (icsc.LinkGrouping(n_warm=2, n_reset=7), links_module.ddcrp, "resample_links"),
+        (icsc.ShapeGrouping(n_warm=2, n_reset=7), icsc._kernels, "redraw_groups"),
+    ],
+)
+def test_number_of_sweeps_depends_on_the_start(grouping, module, name, monkeypatch):
+    counted, original = [], getattr(module, name)
 
     def counting(*args):
         counted.append(1)
         return original(*args)
 
-    monkeypatch.setattr(icsc.clusters.ddcrp, "resample_links", counting)
-    covariances = np.stack([np.diag([1.0, 4.0]), np.diag([4.0, 1.0]), np.eye(2), 2 * np.eye(2)])
-    settings, rng = icsc.Clustering(n_warm=2, n_reset=7), np.random.default_rng(0)
+    monkeypatch.setattr(module, name, counting)
+    covariances = [np.diag([1.0, 4.0]), np.diag([4.0, 1.0]), np.eye(2), 2 * np.eye(2)]
     for ids, expected in (([4, 7, 9, 12], 2), ([12, 9, 7, 4], 2), ([4, 7, 9, 13], 7)):
         counted.clear()
-        icsc.cluster_covariances(rng, settings, covariances, np.array(ids), BEFORE)
+        grouping.draw(np.random.default_rng(0), states_of(covariances, ids), BEFORE)
         assert len(counted) == expected
 
 
-def test_one_state_is_one_cluster():
-    found = icsc.cluster_covariances(
-        np.random.default_rng(0), icsc.Clustering(), np.eye(3)[None], np.array([5]), BEFORE
-    )
+GROUPINGS = [icsc.LinkGrouping(n_reset=50), icsc.ShapeGrouping(n_reset=50)]
+each_grouping = pytest.mark.parametrize("grouping", GROUPINGS, ids=lambda grouping: type(grouping).__name__)
+
+
+@each_grouping
+def test_one_state_is_one_cluster(grouping):
+    found = grouping.draw(np.random.default_rng(0), states_of([np.eye(3)], [5]), BEFORE)
     assert (found.ids.tolist(), found.links.tolist(), found.n_clusters) == ([5], [5], 1)
+
+
+def test_clusters_of_labels():
+    found = icsc.Clusters.from_labels(np.array([8, 3, 5, 9]), np.array([2, 0, 2, 0]))
+    assert found.links.tolist() == [8, 3, 8, 3]
+    assert found.label_of(np.array([8, 5])).tolist() == [0, 0]
+    assert found.n_clusters == 2
 
 
 def test_labels_are_connected_components_by_number():
@@ -208,16 +245,132 @@ def test_links_of_weight_zero_are_cut():
     assert admissible(np.array([1, 0, 2]), weights).tolist() == [0, 0, 2]
 
 
-def test_equal_shapes_are_joined_whatever_their_rotation_and_scale():
-    rng, covariances = np.random.default_rng(1), []
-    for lengths in ([1.0, 1.0, 8.0], [1.0, 6.0, 6.0]):
-        for _ in range(4):
-            turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-            covariances.append(rng.uniform(0.5, 2) * (turn * np.square(lengths)) @ turn.T)
-    ids, apart = np.arange(8), icsc.Clusters.apart(np.arange(8))
-    settings = icsc.Clustering(n_reset=50)
-    found = icsc.cluster_covariances(rng, settings, np.stack(covariances), ids, apart)
+def turned(rng, lengths):
+    """A covariance of given axis lengths, turned and resized at random."""
+    turn = np.linalg.qr(rng.normal(size=(len(lengths), len(lengths))))[0]
+    return rng.uniform(0.5, 2) * (turn * np.square(lengths)) @ turn.T
+
+
+@each_grouping
+def test_equal_shapes_are_joined_whatever_their_rotation_and_scale(grouping):
+    rng = np.random.default_rng(1)
+    covariances = [turned(rng, lengths) for lengths in ([1.0, 1.0, 8.0], [1.0, 6.0, 6.0]) for _ in range(4)]
+    found = grouping.draw(rng, states_of(covariances, np.arange(8)), icsc.Clusters.apart(np.arange(8)))
     assert hamming(np.repeat([0, 1], 4), found.labels) == 0
+
+
+# --- groups by shape -------------------------------------------------------------------------------------------------
+
+
+def test_overlap_is_the_cosine_of_usage():
+    found = shapes_module.overlap(np.array([[30.0, 40.0, 0.0], [0.0, 0.0, 9.0], [40.0, 30.0, 0.0], [0.0, 0.0, 0.0]]))
+    expected = np.zeros((4, 4))
+    expected[0, 2] = expected[2, 0] = 0.96
+    np.testing.assert_allclose(found, expected)
+
+
+def test_states_that_one_series_visits_are_two_actions():
+    covariances = [np.diag([1.0, 16.0])] * 2
+    rng, apart = np.random.default_rng(0), icsc.Clusters.apart(np.arange(2))
+    numbers = {
+        name: np.mean(
+            [
+                icsc.ShapeGrouping().draw(rng, states_of(covariances, [0, 1], usage=usage), apart).n_clusters
+                for _ in range(50)
+            ]
+        )
+        for name, usage in {"different series": np.eye(2), "the same series": np.ones((2, 2))}.items()
+    }
+    assert numbers["different series"] < 1.2
+    assert numbers["the same series"] > 1.95
+
+
+def test_shapes_of_few_observations_are_told_apart_less():
+    rng, apart = np.random.default_rng(0), icsc.Clusters.apart(np.arange(2))
+    covariances = [np.diag([1.0, 4.0]), np.diag([1.0, 9.0])]
+    numbers = [
+        np.mean(
+            [
+                icsc.ShapeGrouping(within=0.02).draw(rng, states_of(covariances, [0, 1], [n, n]), apart).n_clusters
+                for _ in range(50)
+            ]
+        )
+        for n in (5, 5000)
+    ]
+    assert numbers[0] < 1.5 < 1.9 < numbers[1]
+
+
+def set_partitions(n):
+    """All partitions of so many items, as labels in order of first appearance."""
+    labels = [[0]]
+    for _ in range(n - 1):
+        labels = [[*one, z] for one in labels for z in range(max(one) + 2)]
+    return [tuple(one) for one in labels]
+
+
+def naive_log_density(labels, shapes):
+    """Partition and points from scipy's distributions: every group a Gaussian of all its points at once."""
+    total = 0.0
+    for z in set(labels):
+        members = [k for k, label in enumerate(labels) if label == z]
+        total += np.log(shapes.concentration) + sum(np.log(j) for j in range(1, len(members)))
+        total -= sum(shapes.aversion[k, other] for k in members for other in members if k < other)
+        covariance = np.diag(1 / shapes.precisions[members]) + 1 / shapes.centre_precision
+        for values in shapes.points[members].T:
+            total += stats.multivariate_normal.logpdf(values, np.zeros(len(members)), covariance)
+    return total
+
+
+@pytest.fixture(scope="module")
+def four_states():
+    """Four states, neither clearly alike nor clearly different, two of which share series."""
+    rng = np.random.default_rng(3)
+    covariances = [np.diag(np.exp(rng.normal(scale=0.5, size=3))) for _ in range(4)]
+    usage = [[5.0, 5.0, 0.0], [5.0, 0.0, 5.0], [0.0, 3.0, 1.0], [0.0, 0.0, 7.0]]
+    return icsc.ShapeGrouping(one_version=2.0).shapes_of(states_of(covariances, range(4), [4, 9, 6, 12], usage))
+
+
+@pytest.mark.parametrize("labels", [(0, 0, 0, 0), (0, 1, 2, 3), (0, 1, 0, 2), (0, 0, 1, 1)])
+def test_density_of_a_partition(labels, four_states):
+    found = shapes_module.log_density(np.array(labels), four_states)
+    assert found == pytest.approx(naive_log_density(labels, four_states), abs=1e-10)
+
+
+def frequencies(shapes, n_sweeps=8_000, seed=1):
+    """How often the chain visits every partition."""
+    rng, labels, scratch = np.random.default_rng(seed), np.arange(4), np.empty(4)
+    visited = Counter()
+    for _ in range(n_sweeps):
+        redraw_groups(rng, rng.permutation(4), labels, shapes, scratch)
+        numbers = {}
+        visited[tuple(numbers.setdefault(z, len(numbers)) for z in labels.tolist())] += 1
+    return {partition: visited[partition] / n_sweeps for partition in set_partitions(4)}
+
+
+def posterior(shapes):
+    logs = np.array([naive_log_density(labels, shapes) for labels in set_partitions(4)])
+    return dict(zip(set_partitions(4), np.exp(logs - np.logaddexp.reduce(logs)), strict=True))
+
+
+def test_partitions_follow_their_posterior_exactly(four_states):
+    exact = posterior(four_states)
+    assert max(exact.values()) < 0.6  # a posterior one can be wrong about
+    assert total_variation(exact, frequencies(four_states)) < 0.02
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"aversion": np.zeros((4, 4))},
+        {"concentration": 2.0},
+        {"centre_precision": 3.0},
+        {"precisions": np.full(4, 20.0)},
+    ],
+    ids=lambda fault: next(iter(fault)),
+)
+def test_a_chain_with_a_fault_is_caught(fault, four_states):
+    wrong = frequencies(four_states._replace(**fault))
+    assert total_variation(posterior(four_states), wrong) > 0.04
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.models import ibphmm
-from homothety.models.ibphmm.statistics import mean_parameters, path_statistics
-from homothety.models.icsc.clusters import cluster_covariances
+from homothety.models.ibphmm.statistics import Statistics, mean_parameters, path_statistics
+from homothety.models.icsc.clusters import States
 from homothety.sampling.generators import revive
 
 if TYPE_CHECKING:
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
-    from homothety.arrays import FloatArray, IntArray
-    from homothety.models.icsc.clusters import Covariances
-    from homothety.models.icsc.state import ChainState, Model
+    from homothety.arrays import FloatArray
+    from homothety.models.icsc.state import ChainState, Covariances, Model
 
     Move = Callable[[Generator, Any, Any], tuple[Any, Any]]
 
@@ -41,26 +40,38 @@ def move_segmentation(move: Move, rng: Generator, model: Model, state: ChainStat
 
 def resample_clusters(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ClustersInfo]:  # noqa: ARG001
     """Redraw the clusters of states given their covariances, from a random stream of their own."""
-    chosen = clustered_states(state.segmentation, include_unused=model.clustering.include_unused)
-    covariances = state_covariances(model.segmentation, state.segmentation, model.clustering.covariances)[chosen]
     generator = revive(state.generator)
-    ids = state.segmentation.ids[chosen]
-    clusters = cluster_covariances(generator, model.clustering, covariances, ids, state.clusters)
+    states = states_to_cluster(model, state.segmentation)
+    clusters = model.grouping.draw(generator, states, state.clusters)
     state = replace(state, clusters=clusters, generator=dict(generator.bit_generator.state))
-    return state, ClustersInfo(len(ids), clusters.n_clusters)
+    return state, ClustersInfo(len(states.ids), clusters.n_clusters)
 
 
-def clustered_states(segmentation: ibphmm.ChainState, *, include_unused: bool) -> IntArray:
-    """Return the positions of the states to cluster: all, or those with at least one step."""
-    return np.arange(segmentation.n_features) if include_unused else np.unique(segmentation.path)
+def states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:
+    """Return what is known of the states to cluster: all, or those with at least one step."""
+    n_features, emission = segmentation.n_features, model.segmentation.emission
+    statistics = path_statistics(model.segmentation, segmentation.path, n_features)
+    chosen = np.arange(n_features) if model.include_unused else np.flatnonzero(statistics.sizes > 0)
+    covariances = state_covariances(model.segmentation, segmentation, model.covariances, statistics)
+    # The prior of a covariance is worth some observations too, and keeps the number positive.
+    sizes = statistics.sizes + (emission.dof - emission.n_dims - 1)
+    usage = count_usage(model.segmentation, segmentation)
+    return States(segmentation.ids[chosen], covariances[chosen], sizes[chosen], usage[chosen])
 
 
-def state_covariances(model: ibphmm.Model, segmentation: ibphmm.ChainState, kind: Covariances) -> FloatArray:
+def state_covariances(
+    model: ibphmm.Model, segmentation: ibphmm.ChainState, kind: Covariances, statistics: Statistics
+) -> FloatArray:
     """Return what stands for the covariance of every state, (n_features, n_dims, n_dims)."""
     if kind == "draw":
         return model.emission.covariances_of(segmentation.whiteners)
-    statistics = path_statistics(model, segmentation.path, segmentation.n_features)
     return model.emission.covariances_of(mean_parameters(model.emission, statistics))
+
+
+def count_usage(model: ibphmm.Model, segmentation: ibphmm.ChainState) -> FloatArray:
+    """Return how many steps of each series are in each state, (n_features, n_series)."""
+    counts = [np.bincount(segmentation.path[a:b], minlength=segmentation.n_features) for a, b in model.bounds]
+    return np.stack(counts, axis=1).astype(np.float64)
 
 
 def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:  # noqa: ARG001

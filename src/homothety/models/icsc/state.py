@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from homothety.models import ibphmm
-from homothety.models.icsc.clusters import Clustering, Clusters
+from homothety.models.icsc.clusters import Clusters
+from homothety.models.icsc.shapes import ShapeGrouping
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
+    from homothety.models.icsc.clusters import Grouping
+
+Covariances = Literal["mean", "draw"]
 Coupling = Literal["paper", "burnin"]
 
 
@@ -25,7 +29,13 @@ class Model:
     ----------
     segmentation : ibphmm.Model
         Its hyper-priors are those of the start, and stay if nothing is coupled.
-    clustering : Clustering
+    grouping : Grouping
+        How states are clustered in every sweep.
+    covariances : {"mean", "draw"}
+        What stands for the covariance of a state: its posterior mean given the path, or the draw of the sweep (the
+        paper's), which is far noisier for short segments.
+    include_unused : bool
+        Whether states without any step are clustered too; their covariances are draws from the prior.
     coupling : {"paper", "burnin"} or None
         Whether the number of clusters sets the hyper-priors of the segmentation: in every sweep as the paper has it,
         which samples from no stated posterior; or in the first `n_adapt` sweeps only, after which the chain has one.
@@ -34,7 +44,9 @@ class Model:
     """
 
     segmentation: ibphmm.Model
-    clustering: Clustering = field(default_factory=Clustering)
+    grouping: Grouping = field(default_factory=ShapeGrouping)
+    covariances: Covariances = "mean"
+    include_unused: bool = False
     coupling: Coupling | None = "burnin"
     n_adapt: int = 0
 
