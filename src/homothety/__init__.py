@@ -13,6 +13,7 @@ from homothety._version import __version__
 if TYPE_CHECKING:
     from homothety import covariance, datasets, metrics, viz
     from homothety.covariance import pairwise_distance, pairwise_similarity
+    from homothety.estimators.actions import ICSCHMM
     from homothety.estimators.baselines import CRPMixture, GMMSelection
     from homothety.estimators.embedding import SpectralEmbedding
     from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IBPHMM",
+    "ICSCHMM",
     "CRPMixture",
     "GMMSelection",
     "HMMSelection",
@@ -44,6 +46,7 @@ _HOMES = {
     "GMMSelection": "homothety.estimators.baselines",
     "HMMSelection": "homothety.estimators.hmm",
     "IBPHMM": "homothety.estimators.hmm",
+    "ICSCHMM": "homothety.estimators.actions",
     "StickyHDPHMM": "homothety.estimators.hmm",
     "SPCMMixture": "homothety.estimators.spcm",
     "SimilarityMixture": "homothety.estimators.similarity",

@@ -215,7 +215,7 @@ class SampledSegmenter(Segmenter):
         """Run the chains and set everything that follows from them."""
         if self.point_estimate not in ("vi", "map"):
             raise InputError(f"point_estimate is {self.point_estimate!r}, needed 'vi' or 'map'.")
-        n_burn = check_whole(self.n_sweeps, "n_sweeps") // 2 if self.n_burn is None else self.n_burn
+        n_burn = self._n_burn()
         seed = None if self.random_state is None else seed_sequence(self.random_state)
         traces = run_chains(
             model,
@@ -231,6 +231,10 @@ class SampledSegmenter(Segmenter):
             checkpoint=self.checkpoint,
         )
         self._answer(prepared, emission, [trace for trace in traces if trace.n_sweeps], n_burn)
+
+    def _n_burn(self) -> int:
+        """Return how many sweeps to forget: half of them unless it is said."""
+        return check_whole(self.n_sweeps, "n_sweeps") // 2 if self.n_burn is None else self.n_burn
 
     def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> None:
         """Set draws, point estimate, states and uncertainty from the traces of all chains."""

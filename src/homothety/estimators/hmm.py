@@ -169,15 +169,18 @@ class IBPHMM(SampledSegmenter):
         self.checkpoint = checkpoint
 
     def _segment(self, prepared: Sequences) -> None:
+        model = self._segmentation_model(prepared)
+        self._sample(prepared, model, self._start(), ibphmm.default_sweep(), ibphmm.RECORDING, model.emission)
+
+    def _segmentation_model(self, prepared: Sequences) -> ibphmm.Model:
+        """Return what the chains are conditioned on."""
         self._check_parameters()
         emission = make_emission(prepared, self.emission, self.order, self.mean_strength, self.dof, self.scale)
         self.step_weight_ = independent_share(list(prepared)) if self.step_weight == "auto" else float(self.step_weight)
-        emission = replace(emission, weight=self.step_weight_)
         hyperpriors = ibphmm.Hyperpriors(mass=ibphmm.GammaPrior(0.01, 0.01) if self.sample_mass else None)
         proposals = ibphmm.Proposals(n_split_merge=self.n_split_merge)
-        model = ibphmm.Model.from_sequences(prepared, emission, hyperpriors, proposals)
-        start = self._start(alpha=self.alpha, kappa=self.kappa, gamma=self.gamma)
-        self._sample(prepared, model, start, ibphmm.default_sweep(), ibphmm.RECORDING, emission)
+        weighted = replace(emission, weight=self.step_weight_)
+        return ibphmm.Model.from_sequences(prepared, weighted, hyperpriors, proposals)
 
     def _check_parameters(self) -> None:
         """Raise for parameters no chain can start from."""
@@ -189,8 +192,9 @@ class IBPHMM(SampledSegmenter):
         if self.step_weight != "auto" and check_positive(self.step_weight, "step_weight") > 1:
             raise InputError(f"step_weight is {self.step_weight}, needed at most 1, or 'auto'.")
 
-    def _start(self, **options: Any) -> Any:
+    def _start(self) -> Any:
         """Return the function that makes the first state of a chain."""
+        options: dict[str, Any] = {"alpha": self.alpha, "kappa": self.kappa, "gamma": self.gamma}
         if not isinstance(self.start, str):
             return partial(ibphmm.init_state, path=self._given_path(self.start), **options)
         if self.start == "clusters":

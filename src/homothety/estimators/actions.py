@@ -1,0 +1,224 @@
+"""Discovery of actions: states that are the same up to rotation, scale and translation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from homothety.errors import InputError
+from homothety.estimators.hmm import IBPHMM
+from homothety.models import icsc
+from homothety.models.icsc.state import Coupling, Covariances
+from homothety.summaries.paths import (
+    change_probability,
+    minimise_expected_vi_paths,
+    segments_table,
+    state_probability,
+)
+from homothety.summaries.runs import PathDraws, RunPath
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.estimators._sampled import PointEstimate, RandomState
+    from homothety.estimators.hmm import EmissionName, Start
+    from homothety.models.emissions import Emission
+    from homothety.preprocessing import Preprocessing
+    from homothety.sampling.trace import Trace
+    from homothety.sequences import Sequences
+    from homothety.summaries.paths import Segment
+
+GroupingName = Literal["shapes", "links"]
+
+
+class ICSCHMM(IBPHMM):
+    """Segment series and find which states are one action, turned, moved or resized.
+
+    The states are those of `IBPHMM`. In every sweep they are grouped into actions by the shape of their covariances,
+    and the answer is what the sweeps of all chains agree on.
+
+    Parameters
+    ----------
+    grouping : {"shapes", "links"} or Grouping, default="shapes"
+        How states are grouped. "shapes": by shape coordinates with the noise they have, an action in one version per
+        series. "links": as the paper has it, by a spectral embedding of their similarity.
+    coupling : {"burnin", "paper"} or None, default=None
+        Whether the number of actions sets the hyper-priors of the segmentation: until the end of burn-in; always, as
+        the paper has it, though no posterior is sampled then; or never. Coupled, the prior weight of staying in a state
+        is pulled to one, and motions are cut into more states.
+    covariances : {"mean", "draw"}, default="mean"
+        What stands for the covariance of a state: its posterior mean, or the draw of the sweep (the paper's).
+    include_unused : bool, default=False
+        Whether states without any step are grouped too (the paper's).
+    scale : float, default=0.5
+        As in `IBPHMM`, where it is smaller: an action is a larger piece of a motion than a state.
+    step_weight : float or "auto", default="auto"
+        As in `IBPHMM`.
+    emission, order, preprocessing, mean_strength, dof, gamma, alpha, kappa, sample_mass, start, n_start, n_split_merge
+        As in `IBPHMM`.
+    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
+        As in `IBPHMM`.
+
+    Attributes
+    ----------
+    actions_ : list of ndarray of int, shape (n_steps_i,)
+        Action of every step of each series, numbered by decreasing number of steps.
+    n_actions_ : int
+    state_actions_ : ndarray of int, shape (n_states,)
+        Action that most of the steps of a state have.
+    action_probability_ : list of ndarray, shape (n_steps_i,)
+        How many of the kept sweeps agree with the action reported.
+    action_change_probability_ : list of ndarray, shape (n_steps_i,)
+        Posterior probability of a change of action at every step.
+    coaction_ : ndarray of shape (n_states, n_states)
+        Posterior probability that two states are one action.
+    paths_, n_states_, segments_, means_, covariances_, transition_probs_, step_weight_, trace_, draws_
+        As in `IBPHMM`; the trace has "n_actions", and "log_clusters" of the actions beside "log_joint" of the states.
+    action_draws_ : PathDraws
+        Actions of the kept sweeps, numbered anew in each.
+
+    Examples
+    --------
+    >>> from homothety import ICSCHMM
+    >>> from homothety.datasets import make_toy_2d
+    >>> toy = make_toy_2d(random_state=0, n_steps=100)
+    >>> model = ICSCHMM(n_chains=2, n_sweeps=100, random_state=0).fit(toy.sequences)
+    >>> model.n_states_, model.n_actions_
+    (4, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        grouping: GroupingName | icsc.Grouping = "shapes",
+        coupling: Coupling | None = None,
+        covariances: Covariances = "mean",
+        include_unused: bool = False,
+        emission: EmissionName = "gaussian",
+        order: int = 1,
+        preprocessing: Preprocessing | None = None,
+        mean_strength: float = 1.0,
+        dof: float | None = None,
+        scale: float = 0.5,
+        step_weight: float | Literal["auto"] = "auto",
+        gamma: float | None = None,
+        alpha: float = 1.0,
+        kappa: float = 10.0,
+        sample_mass: bool = False,
+        start: Start | list[Any] = "clusters",
+        n_start: int | None = None,
+        n_split_merge: int = 5,
+        n_chains: int = 4,
+        n_sweeps: int = 500,
+        n_burn: int | None = None,
+        point_estimate: PointEstimate = "vi",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        super().__init__(
+            emission=emission,
+            order=order,
+            preprocessing=preprocessing,
+            mean_strength=mean_strength,
+            dof=dof,
+            scale=scale,
+            step_weight=step_weight,
+            gamma=gamma,
+            alpha=alpha,
+            kappa=kappa,
+            sample_mass=sample_mass,
+            start=start,
+            n_start=n_start,
+            n_split_merge=n_split_merge,
+            n_chains=n_chains,
+            n_sweeps=n_sweeps,
+            n_burn=n_burn,
+            point_estimate=point_estimate,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
+            checkpoint=checkpoint,
+        )
+        self.grouping = grouping
+        self.coupling = coupling
+        self.covariances = covariances
+        self.include_unused = include_unused
+
+    def _segment(self, prepared: Sequences) -> None:
+        segmentation = self._segmentation_model(prepared)
+        model = icsc.Model(
+            segmentation,
+            make_grouping(self.grouping),
+            self.covariances,
+            self.include_unused,
+            self.coupling,
+            n_adapt=self._n_burn(),
+        )
+        start = partial(icsc.init_state, start=self._start())
+        self._sample(prepared, model, start, icsc.default_sweep(), icsc.RECORDING, segmentation.emission)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.coupling is not None and self.coupling not in get_args(Coupling):
+            raise InputError(f"coupling is {self.coupling!r}, needed 'burnin', 'paper' or None.")
+        if self.covariances not in get_args(Covariances):
+            raise InputError(f"covariances is {self.covariances!r}, needed 'mean' or 'draw'.")
+
+    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> None:
+        kept = [draw for trace in traces for draw in trace.kept]
+        states = [replace(trace, kept=[draw.path for draw in trace.kept]) for trace in traces]
+        super()._answer(prepared, emission, states, n_burn)
+        where = self._steps_of_recordings(prepared, emission.order)
+        actions = [draw.actions().expand() for draw in kept]
+        self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
+        self._report_actions(minimise_expected_vi_paths(actions)[where])
+
+    def _report_actions(self, point: IntArray) -> None:
+        """Set actions and how sure they are, for every step of the recordings."""
+        draws, states = list(self.action_draws_), np.concatenate(self.paths_)
+        self.actions_ = self._split(point)
+        self.n_actions_ = int(point.max()) + 1
+        self.action_probability_ = self._split(state_probability(point, draws))
+        self.action_change_probability_ = self._split(change_probability(draws, self.starts_))
+        self.state_actions_ = shares_of_actions(states, point, self.n_states_).argmax(axis=1)
+        shares = [shares_of_actions(states, draw, self.n_states_) for draw in draws]
+        self.coaction_ = np.mean([share @ share.T for share in shares], axis=0)
+
+    @property
+    def action_segments_(self) -> list[Segment]:
+        """Segments of one action each: series, start, end (not included), action and probability."""
+        check_is_fitted(self)
+        return segments_table(np.concatenate(self.actions_), self.starts_, np.concatenate(self.action_probability_))
+
+    def predict_actions(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
+        """Return the action of every step of new series, recorded in a frame that was there at fit."""
+        return [self.state_actions_[path] for path in self.predict(X, lengths=lengths)]
+
+
+def make_grouping(grouping: GroupingName | icsc.Grouping) -> icsc.Grouping:
+    """Return a way to group states by its name, or the given one."""
+    known: dict[str, icsc.Grouping] = {"shapes": icsc.ShapeGrouping(), "links": icsc.LinkGrouping()}
+    if isinstance(grouping, str):
+        if grouping not in known:
+            raise InputError(
+                f"grouping is {grouping!r}, needed 'shapes', 'links' or a grouping of homothety.models.icsc."
+            )
+        return known[grouping]
+    return grouping
+
+
+def shares_of_actions(states: IntArray, actions: IntArray, n_states: int) -> FloatArray:
+    """Return which share of the steps of each state has each action, (n_states, n_actions)."""
+    labels, numbered = np.unique(actions, return_inverse=True)
+    counts = np.zeros((n_states, len(labels)))
+    np.add.at(counts, (states, numbered), 1.0)
+    return counts / counts.sum(axis=1, keepdims=True)
