@@ -29,6 +29,7 @@ Scaling = Literal["std", "range"]
 Velocities = Literal["append", "replace"]
 
 POLYNOMIAL_ORDER = 3  # of the Savitzky-Golay filter: keeps the height of peaks, which a moving average lowers
+MIN_WINDOW = POLYNOMIAL_ORDER + 2  # such a polynomial goes through all steps of a shorter one, and nothing is smoothed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +48,13 @@ class Preprocessing:
         Dimensions of the input that are scaled by one common factor. **Coordinates of one vector belong in one
         group**: scaling x, y and z apart changes shapes and turns rotated copies of a movement into something else.
         A quaternion is a group unless it is part of a larger one. Dimensions in no group are scaled each on its own.
+        Only with a `scale` that is measured.
     subsample : int or "auto", default=1
         Keep every so many-th step, from the first on. "auto" measures how long the recordings go on in one direction
         and keeps one step of that time: neighbouring steps of a fast recording are nearly copies, and a model that
         counts them all finds too many states.
     smooth : int, optional
-        Odd window, in steps of the recording, of a Savitzky-Golay filter of order three.
+        Odd window, in steps of the recording, of a Savitzky-Golay filter of order three; at least 5.
     velocities : {"append", "replace"}, optional
         Add the rate of change per step of the recording as further dimensions, after all others, or put it in the
         place of what changes. Computed before subsampling.
@@ -89,16 +91,15 @@ class Preprocessing:
             _check_choice(self.scale, "scale", get_args(Scaling))
         elif self.scale is not None:
             self._set("scale", _check_factors(self.scale))
-        if isinstance(self.subsample, str):
-            _check_choice(self.subsample, "subsample", ("auto",))
-        else:
-            _check_steps(self.subsample, "subsample")
-        if self.smooth is not None and (_check_steps(self.smooth, "smooth", 3) % 2 == 0):
-            raise InputError(f"smooth is {self.smooth}, needed an odd number of steps, so that a window has a middle.")
+        if self.subsample != "auto":
+            _check_steps(self.subsample, "subsample", or_else=" or 'auto'")
+        if self.smooth is not None:
+            _check_window(self.smooth)
         self._set("groups", _check_disjoint(self.groups, "groups"))
         self._set("quaternions", _check_disjoint(self.quaternions, "quaternions"))
-        if any(len(quaternion) != 4 for quaternion in self.quaternions):
-            raise InputError(f"quaternions is {self.quaternions}, needed four dimensions each.")
+        for quaternion in self.quaternions:
+            if len(quaternion) != 4:
+                raise InputError(f"quaternions has one of {len(quaternion)} dimensions, needed four dimensions each.")
         for quaternion, group in product(self.quaternions, self.groups):
             if set(quaternion).intersection(group) not in (set(), set(quaternion)):
                 raise InputError(f"Group {group} holds a part of quaternion {quaternion}, needed all of it or none.")
@@ -106,6 +107,10 @@ class Preprocessing:
             self._set("velocity_dims", _check_disjoint([self.velocity_dims], "velocity_dims")[0])
         if self.velocities is None and self.velocity_dims is not None:
             raise InputError("velocity_dims means nothing without velocities. Set it to 'append' or 'replace'.")
+        if self.groups and not isinstance(self.scale, str):
+            raise InputError(
+                "groups means nothing without scale='std' or scale='range'. Choose one, or leave the groups out."
+            )
 
     def fit(self, sequences: Any) -> FittedPreprocessing:
         """Learn what depends on the data: offsets, factors and the side quaternions lie on.
@@ -415,8 +420,7 @@ def _savitzky_golay(series: FloatArray, window: int, derivative: int = 0) -> Flo
     """Return the series smoothed by local polynomials, or their derivative per step."""
     from scipy.signal import savgol_filter
 
-    order = min(POLYNOMIAL_ORDER, window - 1)
-    return np.asarray(savgol_filter(series, window, order, deriv=derivative, axis=0))
+    return np.asarray(savgol_filter(series, window, POLYNOMIAL_ORDER, deriv=derivative, axis=0))
 
 
 def _group_size(steps: FloatArray, scale: str) -> float:
@@ -442,11 +446,21 @@ def _check_choice(value: str | None, name: str, choices: tuple[str, ...]) -> Non
         raise InputError(f"{name} is {value!r}, needed one of {', '.join(map(repr, choices))}, or None.")
 
 
-def _check_steps(value: int, name: str, minimum: int = 1) -> int:
-    """Return a number of steps, or raise unless it is whole and large enough."""
+def _check_steps(value: Any, name: str, minimum: int = 1, or_else: str = "") -> int:
+    """Return a number of steps, or raise unless it is whole and large enough; `or_else` says what may be instead."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
-        raise InputError(f"{name} is {value!r}, needed a whole number of at least {minimum}.")
+        raise InputError(f"{name} is {value!r}, needed a whole number of at least {minimum}{or_else}.")
     return int(value)
+
+
+def _check_window(value: Any) -> None:
+    """Raise unless a window has a middle, and more steps than a polynomial goes through."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < MIN_WINDOW or value % 2 == 0:
+        raise InputError(
+            f"smooth is {value!r}, needed an odd number of steps, at least {MIN_WINDOW}: a shorter window smooths "
+            "nothing, and an even one has no middle."
+        )
 
 
 def _check_factors(factors: Sequence[float]) -> tuple[float, ...]:
@@ -460,7 +474,10 @@ def _check_factors(factors: Sequence[float]) -> tuple[float, ...]:
 def _check_disjoint(groups: Sequence[Sequence[int]], name: str) -> tuple[tuple[int, ...], ...]:
     """Return groups of dimensions as tuples, or raise if one is empty or a dimension comes twice or is negative."""
     checked = tuple(tuple(_check_steps(dim, f"A dimension in {name}", 0) for dim in group) for group in groups)
+    if not all(checked):
+        raise InputError(f"{name} has an empty group, needed at least one dimension in each. Leave it out.")
     dims = list(chain.from_iterable(checked))
-    if len(set(dims)) < len(dims) or any(not group for group in checked):
-        raise InputError(f"{name} is {checked}, needed each dimension once at most and no empty group.")
+    for place, dim in enumerate(dims):
+        if dim in dims[:place]:
+            raise InputError(f"{name} names dimension {dim} twice, needed each dimension once at most.")
     return checked

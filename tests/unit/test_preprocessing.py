@@ -86,7 +86,13 @@ def test_smoothing_keeps_cubics_and_lowers_noise(rng):
     assert run([noise], smooth=15).steps.std() < 0.5 * noise.std()
 
 
-@pytest.mark.parametrize("smooth", [None, 3, 9])
+@pytest.mark.parametrize("window", [5, 7])
+def test_no_window_smooths_nothing(window, rng):
+    noise = rng.normal(size=(50, 1))
+    assert np.abs(run([noise], centre=None, smooth=window).steps - noise).max() > 0.1
+
+
+@pytest.mark.parametrize("smooth", [None, 5, 9])
 def test_velocities_of_straight_motion(smooth):
     line = np.arange(20.0)[:, None] * [1.0, -2.0, 0.5]
     steps = run([line], centre=None, velocities="append", smooth=smooth).steps
@@ -206,9 +212,14 @@ def test_names_of_dimensions():
         ({"subsample": 0}, "subsample is 0, needed a whole number of at least 1"),
         ({"subsample": 2.5}, "subsample is 2.5"),
         ({"smooth": 4}, "needed an odd number"),
-        ({"smooth": 1}, "smooth is 1, needed a whole number of at least 3"),
-        ({"groups": [(0, 1), (1, 2)]}, "each dimension once at most"),
-        ({"groups": [()]}, "no empty group"),
+        ({"smooth": 1}, "smooth is 1, needed an odd number of steps, at least 5"),
+        ({"smooth": 3}, "smooth is 3, .* a shorter window smooths nothing"),
+        ({"smooth": 5.0}, "smooth is 5.0, needed an odd number"),
+        ({"subsample": "often"}, r"subsample is 'often', needed a whole number of at least 1 or 'auto'\."),
+        ({"groups": [(0, 1)]}, "groups means nothing without scale='std' or scale='range'"),
+        ({"groups": [(0, 1)], "scale": [1.0, 2.0]}, "groups means nothing without"),
+        ({"groups": [(0, 1), (1, 2)]}, "groups names dimension 1 twice, needed each dimension once at most"),
+        ({"groups": [()]}, "groups has an empty group"),
         ({"groups": [(-1, 0)]}, "A dimension in groups is -1"),
         ({"quaternions": [(0, 1, 2)]}, "four dimensions each"),
         ({"quaternions": [(0, 1, 2, 3)], "groups": [(3, 4)]}, "holds a part of quaternion"),
@@ -223,12 +234,12 @@ def test_bad_settings_are_named(settings, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"groups": [(0, 1), (2, 3, 7)]}, "groups names dimension 7, but recordings have 5"),
+        ({"scale": "std", "groups": [(0, 1), (2, 3, 7)]}, "groups names dimension 7, but recordings have 5"),
         ({"quaternions": [(2, 3, 4, 5)]}, "quaternions names dimension 5"),
         ({"velocities": "append", "velocity_dims": [9]}, "velocity_dims names dimension 9"),
         ({"scale": [1, 2]}, "scale has 2 factors, needed one for each of 5"),
         ({"smooth": 33}, "series 1 has 31 steps, fewer than the smoothing window of 33"),
-        ({"velocities": "replace", "velocity_dims": [0], "groups": [(0, 1)]}, "share no scale"),
+        ({"scale": "std", "velocities": "replace", "velocity_dims": [0], "groups": [(0, 1)]}, "share no scale"),
     ],
 )
 def test_settings_that_do_not_fit_the_recordings(recordings, settings, message):

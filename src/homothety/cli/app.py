@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from homothety._version import __version__
 from homothety.cli import cluster, compare, demo, reproduce, segment
 from homothety.cli.console import Console
+from homothety.cli.wording import in_options
 from homothety.errors import HomothetyWarning, InputError
 
 if TYPE_CHECKING:
@@ -62,18 +63,37 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt as interrupt:
             console.fail(str(interrupt) or "Interrupted: nothing had been computed that could be saved.")
             return INTERRUPTED
-        except (InputError, ImportError, OSError, MemoryError) as error:
-            console.fail(explain(error))
+        except (ValueError, ImportError, OSError, MemoryError) as error:
+            if not is_expected(error):
+                raise
+            console.fail(in_options(explain(error), args.parser))
             return BAD_INPUT
     return 0 if finished else INTERRUPTED
 
 
+def is_expected(error: Exception) -> bool:
+    """Say whether data or the machine brought an error about; any other is a fault of the program, to be traced."""
+    return not isinstance(error, ValueError) or isinstance(error, InputError) or is_breakdown(error)
+
+
+def is_breakdown(error: Exception) -> bool:
+    """Say whether a matrix could not be decomposed."""
+    from numpy.linalg import LinAlgError  # here, because it would make --help slow
+
+    return isinstance(error, LinAlgError)
+
+
 def explain(error: Exception) -> str:
     """Return one line that says what is wrong and, where that is known, what to do."""
-    if isinstance(error, MemoryError):
+    if is_breakdown(error):
+        text = (
+            f"The computation broke down ({error}): the data are degenerate, or nearly so. Leave out columns or "
+            "matrices that follow from others, or bring all to one size first."
+        )
+    elif isinstance(error, MemoryError):
         text = f"Not enough memory: {error or 'too many matrices'}. The pairs of all matrices are kept: give fewer."
     elif isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}."
+        text = f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     else:
         text = str(error)
     return " ".join(text.split())

@@ -28,7 +28,8 @@ examples:
   homothety cluster matrices.csv --variant log         scale does not matter at all
   homothety cluster matrices.npz --json | jq .clusters
 
-Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with everything sampled until then written.
+Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C. What was sampled until then is written, except in the
+first half of the sweeps, of which nothing is kept.
 """
 
 OUTPUT = "homothety-output"

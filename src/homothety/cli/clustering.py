@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety._version import __version__
-from homothety.cli.figures import CAPTIONS, clustering_figures
+from homothety.cli.figures import CAPTIONS, PAGE_FIGURES, clustering_figures
 from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_json, write_text, written_aside
 from homothety.datasets import write_label_image
 from homothety.metrics import ari, f_measure, nmi, purity
@@ -100,7 +100,7 @@ def fit(
         f"Sampling {model.n_chains} chains of {model.n_sweeps} sweeps over {len(items)} matrices of {n_dims} x {n_dims}"
     )
     started = perf_counter()
-    model.set_params(progress=console.live)
+    model.set_params(progress=console.shows_progress)
     model.fit(items.matrices)
     model.set_params(progress=False)
     index = np.arange(len(items)) if index is None else index
@@ -119,7 +119,7 @@ def write(result: Clustering, folder: Path, console: Console) -> list[str]:
             write_label_image(aside, result.model.labels_, result.items)
         names.append("labels.nii.gz")
     drawings = clustering_figures(result.model, result.items) if has_matplotlib() else {}
-    figures = write_figures(folder, drawings, console)
+    figures = write_figures(folder, drawings, console, PAGE_FIGURES)
     write_text(folder / "summary.md", describe(result, figures))
     return ["summary.md", *names, *figures]
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from homothety.cli import series
 from homothety.cli.files import check_folder
 from homothety.cli.options import add_command, add_shared_options, at_least
+from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +39,19 @@ Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with a table 
 """
 OUTPUT = "homothety-output/comparison"
 LABELS, STATES = ("label", "labels"), ("state", "states")  # names that readers know by themselves
+LABEL_FILES = (".npy", ".txt", ".csv", ".tsv")
+SERIES_OPTIONS = (
+    "max_states",
+    "group",
+    "columns",
+    "quaternions",
+    "smooth",
+    "velocities",
+    "subsample",
+    "centre",
+    "scale",
+    "scale_together",
+)
 
 
 def add_parser(commands: Any) -> None:
@@ -97,9 +112,12 @@ def of_series(args: argparse.Namespace, console: Console) -> Comparison:
         labels=None if usual else args.truth,
     )
     limit = {} if args.max_states is None else {"max_states": args.max_states}
-    methods = comparing.segmentation_methods(items, series.chosen_preprocessing(args, items), effort(args), limit)
+    with columns_called(series.dimension_names(items, args.velocities)):
+        preprocessing = series.chosen_preprocessing(args, items)
+    methods = comparing.segmentation_methods(items, preprocessing, effort(args), limit)
     chosen = comparing.choose(methods, args.methods)
     truth = true_paths(args, items)
+    check_labelled(truth, [f"Series {i} ({name})" for i, name in enumerate(items.names)], "step")
     return comparing.Comparison(chosen, truth, comparing.SEGMENTATION_METRICS, "states", items.names)
 
 
@@ -127,7 +145,8 @@ def of_matrices(args: argparse.Namespace, console: Console) -> Comparison:
     from homothety.datasets import read_matrices
 
     if len(args.files) > 1:
-        raise InputError(f"--matrices reads a single file, but there are {len(args.files)}.")
+        raise InputError(f"--matrices reads a single file, but there are {len(args.files)}. Name one.")
+    check_no_series_options(args)
     console.say(f"Reading {args.files[0]}")
     items = read_matrices(args.files[0], variable=args.variable)
     truth = items.labels
@@ -137,10 +156,19 @@ def of_matrices(args: argparse.Namespace, console: Console) -> Comparison:
         raise InputError(f"--truth is {args.truth!r}, needed a file with one label for each matrix, or nothing.")
     if truth is None:
         raise InputError(f"{args.files[0]} has no labels. Give a file with one for each matrix with --truth.")
+    check_labelled([truth], [str(args.files[0])], "matrix")
     methods = comparing.clustering_methods(items.matrices, effort(args))
     return comparing.Comparison(
         comparing.choose(methods, args.methods), truth, comparing.CLUSTERING_METRICS, "clusters"
     )
+
+
+def check_no_series_options(args: argparse.Namespace) -> None:
+    """Raise for an option that would be ignored, because it is about series."""
+    for name in SERIES_OPTIONS:
+        if getattr(args, name) != args.parser.get_default(name):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} means nothing with --matrices: it is for series. Leave it out.")
 
 
 def is_file(truth: str | None) -> bool:
@@ -157,10 +185,39 @@ def read_labels(path: Path, n_needed: int, items: str) -> NDArray[Any]:
     """Return the labels in a file, an array or text with one in each line, or raise unless there are enough."""
     import numpy as np
 
-    if path.suffix == ".npy":
-        labels = np.ravel(np.load(path, allow_pickle=False))
-    else:
-        labels = np.array([line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()])
+    from homothety.datasets.readers.numpy_files import load_array
+
+    suffix = path.suffix.lower()
+    if suffix not in LABEL_FILES:
+        raise InputError(
+            f"{path} ends in {suffix or 'nothing'!r}, needed labels in one of {', '.join(LABEL_FILES)}. Write one "
+            "label in each line of a .txt file."
+        )
+    labels = np.ravel(load_array(path)) if suffix == ".npy" else np.array(read_lines(path))
     if len(labels) != n_needed:
         raise InputError(f"{path} has {len(labels)} labels for {n_needed} {items}, needed one each and no header.")
     return labels
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a text that are not blank."""
+    from homothety.datasets.readers.checks import blame_file
+
+    with blame_file(path, "Save it as plain text in UTF-8, one label in each line."):
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte-order mark in front
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def check_labelled(truth: Sequence[NDArray[Any]], titles: Sequence[str], item: str) -> None:
+    """Raise naming the first item without a label: no method need run to find that out."""
+    import numpy as np
+
+    from homothety.datasets.readers.columns import is_missing
+
+    for title, labels in zip(titles, truth, strict=True):
+        gaps = np.flatnonzero(is_missing(labels))
+        if gaps.size:
+            raise InputError(
+                f"{title} has no label at {item} {gaps[0]}, counted from 0 ({gaps.size} such of {len(labels)}), needed "
+                "one for each. Fill it in, or take those without one out."
+            )

@@ -14,6 +14,8 @@ from scipy.optimize import linear_sum_assignment
 
 from homothety._version import __version__
 from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_text, written_aside
+from homothety.cli.series import dimension_names
+from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 from homothety.estimators.baselines import CRPMixture, GMMSelection
 from homothety.estimators.embedding import SpectralEmbedding
@@ -48,6 +50,7 @@ SEGMENTATION_METRICS: dict[str, Metric] = {
 }
 CLUSTERING_METRICS: dict[str, Metric] = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
 MAX_DRAWN = 4  # series with a picture of their own
+FIGURES = {f"series-{i}" for i in range(MAX_DRAWN)}
 
 
 class Method(NamedTuple):
@@ -155,7 +158,8 @@ def segmentation_methods(
 
     def paths(estimator: Any, parameters: Mapping[str, Any], seed: int) -> list[IntArray]:
         model = estimator(preprocessing=preprocessing, random_state=seed, **parameters)
-        found: list[IntArray] = fit_whole(model, sequences).paths_
+        with columns_called(dimension_names(items, preprocessing.velocities)):
+            found: list[IntArray] = fit_whole(model, sequences).paths_
         return found
 
     return {
@@ -226,7 +230,7 @@ def write(comparison: Comparison, outcomes: Outcomes, folder: Path, console: Con
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    figures = write_figures(folder, drawings(comparison, outcomes) if has_matplotlib() else {}, console)
+    figures = write_figures(folder, drawings(comparison, outcomes) if has_matplotlib() else {}, console, FIGURES)
     images = [f"![{name}]({name})" for name in figures]
     made = f"homothety {__version__}; " + comparison.note
     write_text(

@@ -34,6 +34,11 @@ class Console:
         """Whether somebody watches a terminal, so that a bar may move on it."""
         return not self.quiet and sys.stderr.isatty()
 
+    @property
+    def shows_progress(self) -> bool:
+        """Whether to show how far chains are, on stderr: as a bar on a terminal, in lines unless a script listens."""
+        return self.live or not (self.quiet or self.as_json)
+
     def say(self, text: str) -> None:
         """Say what is going on."""
         if not self.quiet:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Drawing = Callable[[], Figure]
 
 MAX_BODIES = 200  # ellipses or ellipsoids in one picture
+MAX_SERIES = 8  # with a picture of their own
 
 CAPTIONS = {
     "similarity": "Similarity of all pairs, sorted by cluster.",
@@ -31,6 +32,9 @@ CAPTIONS = {
     "label-image": "The cluster of every voxel.",
     "label-comparison": "The cluster of every voxel, and its true class.",
 }
+
+# What a page called summary.md may show, of a clustering or of a segmentation: either takes the place of the other.
+PAGE_FIGURES = {*CAPTIONS, "segments", *(f"series-{i}" for i in range(MAX_SERIES))}
 
 
 def clustering_figures(model: SPCMMixture, items: MatrixSet) -> dict[str, Drawing]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -33,9 +34,24 @@ def written_aside(path: Path) -> Iterator[Path]:
 
 
 def check_folder(folder: Path) -> Path:
-    """Return a folder that exists or may be made, or raise: better before the work than after it."""
-    if folder.exists() and not folder.is_dir():
+    """Return a folder that can be written to, or raise: better before the work than after it.
+
+    What it takes to find out is undone, so that a run that comes to nothing leaves nothing.
+    """
+    if os.path.isfile(folder):
         raise InputError(f"{folder} is a file, needed a folder for the results. Name another one with -o.")
+    # Not by Path.exists, which raises where it may not look.
+    missing = [one for one in (folder, *folder.parents) if not os.path.exists(one)]
+    try:
+        with TemporaryFile(dir=make_folder(folder), prefix=".part-"):
+            pass
+    except OSError as error:
+        reason = f"{folder} cannot be written to ({error.strerror}), needed a folder for the results."
+        raise InputError(f"{reason} Name another one with -o.") from error
+    finally:
+        for one in missing:
+            with suppress(OSError):
+                one.rmdir()
     return folder
 
 
@@ -56,8 +72,16 @@ def write_json(path: Path, data: Any) -> None:
     write_text(path, json.dumps(data, indent=2, allow_nan=False) + "\n")
 
 
-def write_figures(folder: Path, figures: Mapping[str, Callable[[], Figure]], console: Console) -> list[str]:
-    """Draw and write figures as PNG, and return the names of the files; none without matplotlib, which is said."""
+def write_figures(
+    folder: Path, figures: Mapping[str, Callable[[], Figure]], console: Console, replaced: Collection[str] = ()
+) -> list[str]:
+    """Draw and write figures as PNG, and return the names of the files; none without matplotlib, which is said.
+
+    Figures called as in `replaced` that are not written again are of an earlier run, and are removed.
+    """
+    for name in set(replaced).difference(figures):
+        if (earlier := folder / f"{name}.png").is_file():
+            earlier.unlink()
     if not has_matplotlib():
         console.say("Figures are left out: matplotlib is not installed. pip install 'homothety[plot]' brings it.")
         return []

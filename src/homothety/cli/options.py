@@ -19,7 +19,7 @@ def add_command(commands: Any, name: str, run: Command, *, help: str, descriptio
     parser: ArgumentParser = commands.add_parser(
         name, help=help, description=description, epilog=epilog, formatter_class=RawDescriptionHelpFormatter
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
     return parser
 
 
@@ -47,8 +47,8 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def number_or_name(text: str) -> int | str:
-    """Return a whole number as such, anything else as the name of a rule."""
-    return int(text) if text.isdecimal() else text
+    """Return a whole number as such, anything else as a name."""
+    return int(text) if text.removeprefix("-").isdecimal() else text
 
 
 def column(text: str) -> int | str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from homothety.cli import series
 from homothety.cli.files import check_folder
 from homothety.cli.options import add_command, add_shared_options, at_least
+from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ examples:
 
 Models: ibp, every series has its own selection of common states; hdp, all series share all states; hmm, the same by EM,
 without saying how sure it is. Columns called label, state, time and timestamp are no measurements unless named.
-Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with everything sampled until then written.
+Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C. What was sampled until then is written, except during
+burn-in (--burn), of which nothing is kept; with --checkpoint nothing is lost.
 """
 
 OUTPUT = "homothety-output"
@@ -97,9 +99,10 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
     folder = check_folder(args.output or Path(OUTPUT))
     items = series.read(args, console)
-    model = build_model(args, items)
     try:
-        result = segmentation.fit(items, model, console, source=series.title(args.files))
+        with columns_called(series.dimension_names(items, args.velocities)):
+            model = build_model(args, items)
+            result = segmentation.fit(items, model, console, source=series.title(args.files))
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"{interrupt or 'Interrupted.'} {how_to_go_on(args)}") from None
     files = segmentation.write(result, folder, console)
@@ -128,6 +131,11 @@ def chosen_parameters(args: argparse.Namespace) -> dict[str, Any]:
                 f"{option.flag} means nothing for --model {args.model}; it is for {' and '.join(option.models)}. "
                 "Leave it out."
             )
+    if args.order is not None and args.emission != "autoregressive":
+        raise InputError(
+            f"--order is {args.order}, but only autoregressive states look at past steps. "
+            "Add --emission autoregressive, or leave it out."
+        )
     # A model is saved with its parameters, and files hold no paths.
     return {option.parameter: str(value) if isinstance(value, Path) else value for option, value in given.items()}
 

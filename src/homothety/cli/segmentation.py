@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety._version import __version__
+from homothety.cli.figures import MAX_SERIES, PAGE_FIGURES
 from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_json, write_text, written_aside
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.reproduce.markdown import markdown_table
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     Drawing = Callable[[], Figure]
 
-MAX_DRAWN = 8  # series with a picture of their own
 MAX_LISTED = 20  # series in the table on the terminal
 
 CAPTIONS = {
@@ -76,7 +76,7 @@ def fit(items: SequenceSet, model: Segmenter, console: Console, *, source: str) 
     size = f"{len(items)} series, {items.n_steps} steps of {items.n_dims} dimensions"
     if isinstance(model, SampledSegmenter):
         console.say(f"Sampling {model.n_chains} chains of {model.n_sweeps} sweeps over {size}")
-        model.set_params(progress=console.live)
+        model.set_params(progress=console.shows_progress)
     else:
         console.say(f"Fitting hidden Markov models to {size}")
     started = perf_counter()
@@ -96,7 +96,7 @@ def write(result: Segmentation, folder: Path, console: Console) -> list[str]:
     write_json(folder / "states.json", describe_states(result))
     write_json(folder / "summary.json", summarise(result))
     names = ["segments.csv", "boundaries.csv", "labels.csv", "states.json", "summary.json", "model.homothety"]
-    figures = write_figures(folder, drawings(result) if has_matplotlib() else {}, console)
+    figures = write_figures(folder, drawings(result) if has_matplotlib() else {}, console, PAGE_FIGURES)
     write_text(folder / "summary.md", page(result, figures))
     return ["summary.md", *names, *figures]
 
@@ -224,8 +224,16 @@ def verdict(model: Segmenter) -> str:
         return f"{found.text[0].upper()}{found.text[1:]}"
     if n_compared(model) == 1:
         return "Only one chain has kept sweeps, and there is nothing to compare it with. Let several run to their end."
-    remedy = f"Try --sweeps {2 * model.n_sweeps}."
-    return f"The chains do not agree yet, and another run may say something else. {remedy} ({found.text})"
+    return f"The chains do not agree yet, and another run may say something else. {remedy(model)} ({found.text})"
+
+
+def remedy(model: SampledSegmenter) -> str:
+    """Return the options of a longer run."""
+    longer = f"--sweeps {2 * model.n_sweeps}"
+    if model.checkpoint is None:
+        return f"Try {longer}."
+    # Half of more sweeps would be another burn-in, and what a checkpoint has kept depends on it.
+    return f"Try {longer} --burn {model.n_burn_}, which goes on from {model.checkpoint}."
 
 
 def n_compared(model: SampledSegmenter) -> int:
@@ -311,7 +319,7 @@ def drawings(result: Segmentation) -> dict[str, Drawing]:
 
     model, names = result.model, result.items.names
     figures: dict[str, Drawing] = {"segments": lambda: _figure(viz.plot_paths(model.paths_, names))}
-    for i in range(min(len(names), MAX_DRAWN)):
+    for i in range(min(len(names), MAX_SERIES)):
         figures[f"series-{i}"] = partial(draw_series, result, i)
     if isinstance(model, SampledSegmenter):
         figures["traces"] = lambda: _figure(viz.plot_traces(model.trace_, model.n_burn_)[0])

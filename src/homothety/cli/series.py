@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from homothety.cli.options import at_least, column, columns, number_or_name
+from homothety.cli.options import column, columns, number_or_name
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -44,7 +44,7 @@ def add_preparation_options(parser: ArgumentParser) -> None:
     group.add_argument(
         "--quaternions", metavar="A,B,C,D", type=columns, action="append", help="columns of a quaternion; repeatable"
     )
-    group.add_argument("--smooth", metavar="N", type=at_least(3), help="window of a smoothing filter, odd, in steps")
+    group.add_argument("--smooth", metavar="N", type=int, help="window of a smoothing filter: steps, odd, 5 or more")
     group.add_argument("--velocities", choices=("append", "replace"), help="velocities as further columns, or instead")
     group.add_argument(
         "--subsample",
@@ -62,7 +62,7 @@ def add_preparation_options(parser: ArgumentParser) -> None:
         metavar="A,B,...",
         type=columns,
         action="append",
-        help="columns scaled by one factor, such as the coordinates of a vector; repeatable",
+        help="columns that --scale brings to size by one factor, such as the coordinates of a vector; repeatable",
     )
 
 
@@ -79,20 +79,26 @@ def title(files: list[Path]) -> str:
     return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
 
 
+def dimension_names(items: SequenceSet, velocities: str | None) -> list[str]:
+    """Return what the dimensions are called once the recordings are prepared, those without a name by number."""
+    names = list(items.channels) or [str(dim) for dim in range(items.n_dims)]
+    return names + [f"velocity of {name}" for name in names if velocities == "append"]
+
+
 def chosen_preprocessing(args: Namespace, items: SequenceSet) -> Preprocessing:
     """Return what to do with the recordings, columns by their numbers."""
     from homothety.datasets.readers.columns import find_columns
     from homothety.preprocessing import Preprocessing
 
-    def numbers(groups: list[list[int | str]] | None) -> list[list[int]]:
-        return [find_columns(group, items.channels, items.n_dims, args.files[0]) for group in groups or []]
+    def numbers(groups: list[list[int | str]] | None, option: str) -> list[list[int]]:
+        return [find_columns(group, items.channels, items.n_dims, args.files[0], option) for group in groups or []]
 
     return Preprocessing(
         centre=None if args.centre == "none" else args.centre,
         scale=args.scale,
-        groups=numbers(args.scale_together),
+        groups=numbers(args.scale_together, "groups"),
         subsample=args.subsample,
         smooth=args.smooth,
         velocities=args.velocities,
-        quaternions=numbers(args.quaternions),
+        quaternions=numbers(args.quaternions, "quaternions"),
     )

@@ -3,10 +3,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from homothety import __version__
-from homothety.cli import main
+from homothety.cli import demo, main
 from homothety.cli.app import explain
 from homothety.errors import InputError
 
@@ -57,12 +58,41 @@ def test_wrong_arguments_exit_with_2(arguments, message, capsys):
     [
         (InputError("one\n  line"), "one line"),
         (PermissionError(13, "Permission denied", "results"), "results: Permission denied."),
+        (OSError(28, "No space left on device"), "No space left on device."),
         (MemoryError("Unable to allocate 80 GiB"), "Not enough memory: Unable to allocate 80 GiB."),
+        (np.linalg.LinAlgError("Singular matrix"), "The computation broke down (Singular matrix): the data are"),
     ],
 )
 def test_errors_become_one_line(error, text):
     assert explain(error).startswith(text)
     assert "\n" not in explain(error)
+
+
+def raise_in_demo(monkeypatch, error):
+    def fail(seed):
+        raise error
+
+    monkeypatch.setattr(demo, "demo_sets", fail)
+
+
+def test_matrices_that_cannot_be_decomposed_exit_with_2(run, tmp_path, monkeypatch):
+    raise_in_demo(monkeypatch, np.linalg.LinAlgError("Matrix is not positive definite"))
+    answer = run("demo", "-o", tmp_path)
+    assert answer.status == 2
+    assert "broke down (Matrix is not positive definite)" in answer.error
+
+
+def test_faults_of_the_program_are_traced(run, tmp_path, monkeypatch):
+    raise_in_demo(monkeypatch, ValueError("operands could not be broadcast"))
+    with pytest.raises(ValueError, match="broadcast"):
+        run("demo", "-o", tmp_path)
+
+
+@pytest.mark.parametrize("command", ["cluster", "segment"])
+def test_help_says_that_nothing_is_kept_of_burn_in(command, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    assert "of which nothing is kept" in capsys.readouterr().out
 
 
 def test_the_parser_loads_nothing_heavy():

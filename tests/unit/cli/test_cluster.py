@@ -119,6 +119,7 @@ def bad_files(tmp_path, toy):
     np.save(tmp_path / "flat.npy", np.eye(6))
     labels = np.where(np.arange(12) == 2, np.nan, toy.labels)
     np.savez(tmp_path / "unlabelled.npz", matrices=toy.matrices, labels=labels)
+    np.savez(tmp_path / "two.npz", a=toy.matrices, b=toy.matrices)
     (tmp_path / "notes.txt").write_text("hello")
     return tmp_path
 
@@ -134,14 +135,16 @@ def bad_files(tmp_path, toy):
         ("indefinite.npy", (), "leave all such matrices out with --only-spd"),
         ("indefinite.npy", ("--only-spd",), "none of 12 matrices is positive definite"),
         ("toy.npz", ("--measure", "cosine"), "measure is 'cosine'"),
-        ("toy.npz", ("--variant", "novel"), "variant is 'novel'"),
+        ("toy.npz", ("--variant", "novel"), "--variant is 'novel'"),
         ("toy.npz", ("--points", "round"), "points is 'round'"),
-        ("toy.npz", ("--n-components", "0"), "n_components is 0"),
+        ("toy.npz", ("--n-components", "0"), "--n-components is 0"),
+        ("toy.npz", ("--n-components", "-1"), "--n-components is -1"),
         ("toy.npz", ("--concentration", "-1"), "concentration is -1"),
-        ("toy.npz", ("--jobs", "0"), "n_jobs is 0, needed 1 or more"),
+        ("toy.npz", ("--jobs", "0"), "--jobs is 0, needed 1 or more"),
         ("unlabelled.npz", (), "the label of matrix 2, counted from 0, is NaN (1 such of 12)"),
         ("toy.npz", ("--variable", "sigma"), "has no array 'sigma'"),
-        ("toy.npz", ("--order", "fsl"), "order means nothing for"),
+        ("toy.npz", ("--order", "fsl"), "--order means nothing for"),
+        ("two.npz", (), "Say which it is with --variable."),
     ],
 )
 def test_bad_input_exits_with_2_and_one_line(name, options, message, run, toy_file, bad_files, tmp_path):
@@ -157,6 +160,26 @@ def test_a_folder_that_cannot_be_made_exits_with_2(run, toy_file, tmp_path):
     assert answer.status == 2
     assert f"{toy_file} is a file, needed a folder for the results" in answer.error
     assert "Sampling" not in answer.err
+
+
+@pytest.mark.parametrize("command", ["cluster", "demo"])
+def test_a_folder_that_cannot_be_written_to_is_found_before_the_work(command, run, toy_file):
+    files = [toy_file] if command == "cluster" else []
+    answer = run(command, *files, "-o", toy_file / "results", *(QUICK if files else ()))
+    assert answer.status == 2
+    assert f"{toy_file / 'results'} cannot be written to (Not a directory)" in answer.error
+    assert "Sampling" not in answer.err
+
+
+def test_progress_is_lines_where_nobody_watches(run, no_figures, toy_file, tmp_path):
+    assert "sampling 20/20 sweeps" in run("cluster", toy_file, "-o", tmp_path / "results", *QUICK).err
+
+
+def test_figures_of_an_earlier_run_are_removed_and_nothing_else(run, no_figures, toy_file, tmp_path):
+    for name in ("traces.png", "ellipses.png", "series-1.png", "series-99.png", "mine.png", "traces.pdf"):
+        (tmp_path / name).touch()
+    run("cluster", toy_file, "-o", tmp_path, *QUICK)
+    assert {path.name for path in tmp_path.glob("*.p*")} == {"series-99.png", "mine.png", "traces.pdf"}
 
 
 def test_only_spd_keeps_the_numbers_of_the_file(run, no_figures, toy, tmp_path):

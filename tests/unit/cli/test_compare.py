@@ -135,18 +135,79 @@ def test_matrices_may_have_their_classes_in_a_file(run, toy, tmp_path):
     [
         (("--methods", "ibp,lda"), "--methods has 'lda', needed some of ibp, hdp, hmm"),
         (("--truth", "phase"), "has no array 'phase'"),
+        (("--truth", "X"), "array 'X' holds the series, needed another one for --truth"),
         (("--truth", "{folder}/few.txt"), "has 2 labels for"),
-        (("--smooth", "4"), "smooth is 4"),
+        (("--truth", "{folder}/latin.txt"), "latin.txt cannot be read"),
+        (("--truth", "{folder}/objects.npy"), "objects.npy cannot be read"),
+        (("--truth", "{folder}/garbage.npy"), "garbage.npy cannot be read"),
+        (("--truth", "{folder}/archive.npy"), "is an archive of several arrays, needed one array"),
+        (("--truth", "{folder}/archive.npz"), "ends in '.npz', needed labels in one of .npy, .txt"),
+        (("--smooth", "4"), "--smooth is 4"),
         (("--matrices", "--truth", "phase"), "needed"),
+        (("--matrices", "--columns", "x"), "--columns means nothing with --matrices"),
+        (("--matrices", "--subsample", "2"), "--subsample means nothing with --matrices"),
     ],
 )
 def test_bad_input_exits_with_2_and_one_line(options, message, run, series_file, tmp_path):
     (tmp_path / "few.txt").write_text("a\nb\n")
+    (tmp_path / "latin.txt").write_bytes("schälen\n".encode("latin-1"))
+    (tmp_path / "garbage.npy").write_text("no array at all")
+    np.save(tmp_path / "objects.npy", np.array([{}]), allow_pickle=True)
+    for name in ("archive.npz", "archive.npy"):
+        with (tmp_path / name).open("wb") as file:
+            np.savez(file, labels=[0, 1])
     words = [word.format(folder=tmp_path) for word in options]
     answer = run("compare", series_file, "-o", tmp_path / "results", *words)
     assert answer.status == 2
     assert message in answer.error
     assert not (tmp_path / "results").exists()
+
+
+def write_demo(path, one, states, columns="x,y,phase"):
+    rows = zip(one.tolist(), states, strict=True)
+    path.write_text("\n".join([columns, *(f"{x},{y},{state}" for (x, y), state in rows)]) + "\n")
+
+
+@pytest.mark.parametrize("option", ["--truth", "--group"])
+def test_no_method_is_shown_what_it_is_scored_by(option, run, recordings, tmp_path):
+    write_demo(tmp_path / "demo.csv", recordings.sequences[0], recordings.states[0])
+    answer = run("compare", tmp_path / "demo.csv", option, "phase", "--columns", "x,y,phase")
+    assert answer.status == 2
+    assert f"column 'phase' is named by {option} and by --columns" in answer.error
+
+
+@pytest.mark.parametrize("gap", ["", "nan"])
+def test_steps_without_a_label_are_named_before_anything_runs(gap, run, recordings, tmp_path):
+    for i in range(2):
+        states = recordings.states[i].tolist()
+        states[3] = gap if i == 1 else states[3]
+        write_demo(tmp_path / f"demo_{i}.csv", recordings.sequences[i], states, "x,y,label")
+    answer = run("compare", *(tmp_path / f"demo_{i}.csv" for i in range(2)), "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 2
+    assert "Series 1 (demo_1) has no label at step 3, counted from 0 (1 such of" in answer.error
+    assert "IBP-HMM" not in answer.err
+
+
+def test_matrices_without_a_class_are_named_before_anything_runs(run, toy, tmp_path):
+    np.save(tmp_path / "matrices.npy", toy.matrices)
+    np.save(tmp_path / "classes.npy", np.where(np.arange(len(toy.labels)) == 2, np.nan, toy.labels))
+    answer = run("compare", tmp_path / "matrices.npy", "--matrices", "--truth", tmp_path / "classes.npy")
+    assert answer.status == 2
+    assert "has no label at matrix 2, counted from 0" in answer.error
+
+
+def test_constant_columns_are_called_by_their_names(run, recordings, tmp_path):
+    write_demo(tmp_path / "demo.csv", recordings.sequences[0] * [1, 0] + [0, 2], recordings.states[0], "x,y,label")
+    answer = run("compare", tmp_path / "demo.csv", "-o", tmp_path / "results", *QUICK)
+    assert "Column y is 2 at every step" in answer.error
+
+
+def test_figures_of_an_earlier_comparison_are_removed(run, recordings, tmp_path):
+    for name in ("series-3.png", "series-4.png", "traces.png"):
+        (tmp_path / name).touch()
+    write_demo(tmp_path / "demo.csv", recordings.sequences[0], recordings.states[0], "x,y,label")
+    assert run("compare", tmp_path / "demo.csv", "-o", tmp_path, "--methods", "hmm", "--max-states", "2").status == 0
+    assert {path.name for path in tmp_path.glob("*.png")} == {"series-0.png", "series-4.png", "traces.png"}
 
 
 def test_data_without_labels_are_refused(run, recordings, toy, tmp_path):

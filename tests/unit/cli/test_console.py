@@ -26,6 +26,14 @@ def test_a_terminal_gets_a_bar(capsys, monkeypatch):
     assert "second" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize(("options", "in_lines"), [({}, True), ({"as_json": True}, False), ({"quiet": True}, False)])
+def test_progress_is_lines_unless_a_script_listens(is_terminal, options, in_lines, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    console = Console(**options)
+    assert console.shows_progress == (in_lines or (is_terminal and not console.quiet))
+
+
 def test_quiet_is_never_live(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert not Console(quiet=True).live

@@ -97,6 +97,14 @@ def test_bad_input_exits_with_2_and_one_line(options, message, run):
     assert message in answer.error
 
 
+def test_a_folder_that_cannot_be_written_to_is_found_before_the_work(run, tmp_path):
+    (tmp_path / "file").touch()
+    answer = run("reproduce", "2", "--quick", "--sets", "toy-3d", "-o", tmp_path / "file" / "results")
+    assert answer.status == 2
+    assert "cannot be written to (Not a directory)" in answer.error
+    assert "[0/" not in answer.err
+
+
 def test_the_environment_says_where_the_data_are(run, tmp_path, monkeypatch):
     monkeypatch.setenv("HOMOTHETY_DATA", str(tmp_path / "nowhere"))
     assert "nowhere is not a folder" in run("reproduce", "2", "--quick").error

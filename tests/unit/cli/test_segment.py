@@ -206,7 +206,7 @@ def test_defaults_are_those_of_the_estimators():
 
 def test_options_reach_the_model(run, no_figures, series_file, tmp_path):
     options = {
-        "--emission": ("emission", "diagonal"),
+        "--emission": ("emission", "autoregressive"),
         "--order": ("order", 3),
         "--chains": ("n_chains", 2),
         "--sweeps": ("n_sweeps", 5),
@@ -227,6 +227,11 @@ def bad_files(tmp_path, recordings):
     np.save(tmp_path / "flat.npy", one[:, 0])
     np.save(tmp_path / "short.npy", one[:1])
     np.save(tmp_path / "constant.npy", one * [1, 0] + [0, 2])
+    np.savetxt(tmp_path / "constant.csv", one * [1, 0] + [0, 2], delimiter=",", header="x,y", comments="")
+    np.savez(tmp_path / "two.npz", a=one, b=one[:, :1])
+    np.savez(tmp_path / "cut.npz", X=one, lengths=[len(one) + 1])
+    (tmp_path / "ragged.csv").write_text("x,y\n1,2\n3\n")
+    (tmp_path / "words.csv").write_text("x,word\n1,a\n2,\n")
     one[3, 1] = np.nan
     np.savetxt(tmp_path / "nan.csv", one, delimiter=",", header="x,y", comments="")
     (tmp_path / "notes.pdf").write_text("hello")
@@ -240,18 +245,37 @@ def bad_files(tmp_path, recordings):
         ("missing.csv", (), "missing.csv is not there"),
         ("notes.pdf", (), "ends in '.pdf', needed one of .csv"),
         ("empty.csv", (), "empty.csv is empty"),
-        ("nan.csv", (), "Series 0 (nan) holds nan at step 3, dimension 1"),
+        ("nan.csv", (), "Series 0 (nan) holds nan at step 3, column y"),
+        ("ragged.csv", (), "Give every row as many cells"),
+        ("words.csv", (), "Choose the columns of measurements with --columns."),
+        ("words.csv", ("--group", "word", "--columns", "x"), "line 3 has nothing in the column of --group"),
+        ("two.npz", (), "Say which array to read with --variable."),
+        ("cut.npz", (), "Correct lengths."),
         ("flat.npy", (), "needed (n_steps, n_dims)"),
         ("short.npy", (), "has 1 steps, needed at least 2"),
-        ("constant.npy", (), "Dimension 1 is 2 at every step"),
+        ("constant.npy", (), "Column 1 is 2 at every step"),
+        ("constant.csv", (), "Column y is 2 at every step of all series (constant columns: y)"),
+        ("constant.csv", (), "leave it out by naming the others with --columns."),
         ("demos.npz", ("--columns", "left,up"), "has no column 'up'; it has columns left, right"),
         ("demos.npz", ("--quaternions", "0,1"), "needed four dimensions each"),
-        ("demos.npz", ("--smooth", "4"), "smooth is 4, needed an odd number"),
-        ("demos.npz", ("--subsample", "often"), "subsample is 'often'"),
-        ("demos.npz", ("--subsample", "0"), "subsample is 0"),
+        ("demos.npz", ("--columns", "left,right,left"), "--columns names column 'left' twice"),
+        ("demos.npz", ("--quaternions", "left,left,right,right"), "--quaternions names column 'left' twice"),
+        ("demos.npz", ("--scale-together", "left,right"), "--scale-together means nothing without --scale std or"),
+        (
+            "demos.npz",
+            ("--scale", "std", "--scale-together", "left", "--scale-together", "left"),
+            "--scale-together names column left twice",
+        ),
+        ("demos.npz", ("--smooth", "4"), "--smooth is 4, needed an odd number"),
+        ("demos.npz", ("--smooth", "3"), "--smooth is 3, needed an odd number of steps, at least 5"),
+        ("demos.npz", ("--subsample", "often"), "--subsample is 'often', needed a whole number"),
+        ("demos.npz", ("--subsample", "-1"), "--subsample is -1, needed a whole number of at least 1 or 'auto'."),
+        ("demos.npz", ("--subsample", "0"), "--subsample is 0"),
         ("demos.npz", ("--subsample", "500"), "needed at least 2"),
-        ("demos.npz", ("--group", "left"), "group means nothing for"),
-        ("demos.npz", ("--emission", "poisson"), "emission is 'poisson'"),
+        ("demos.npz", ("--group", "left"), "--group means nothing for"),
+        ("demos.npz", ("--emission", "poisson"), "--emission is 'poisson'"),
+        ("demos.npz", ("--order", "2"), "only autoregressive states look at past steps"),
+        ("demos.npz", ("--order", "2", "--emission", "diagonal"), "Add --emission autoregressive, or leave it out."),
         (
             "demos.npz",
             ("--emission", "autoregressive", "--order", "90"),
@@ -259,7 +283,7 @@ def bad_files(tmp_path, recordings):
         ),
         ("demos.npz", ("--model", "hmm", "--chains", "2"), "--chains means nothing for --model hmm"),
         ("demos.npz", ("--model", "ibp", "--max-states", "2"), "it is for hdp and hmm"),
-        ("demos.npz", ("--sweeps", "4", "--burn", "4"), "needed 0 <= n_burn < n_sweeps"),
+        ("demos.npz", ("--sweeps", "4", "--burn", "4"), "--burn is 4 and --sweeps is 4"),
     ],
 )
 def test_bad_input_exits_with_2_and_one_line(name, options, message, run, series_file, bad_files, tmp_path):
@@ -268,6 +292,56 @@ def test_bad_input_exits_with_2_and_one_line(name, options, message, run, series
     assert message in answer.error
     assert answer.out == ""
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("command", ["segment", "compare"])
+def test_a_folder_that_cannot_be_written_to_is_found_before_the_work(command, run, series_file):
+    answer = run(command, series_file, "-o", series_file / "results")
+    assert answer.status == 2
+    assert "cannot be written to (Not a directory), needed a folder for the results" in answer.error
+    assert "Reading" not in answer.err
+
+
+def test_dimensions_of_prepared_series_are_called_by_their_columns(run, tmp_path):
+    line = np.column_stack([np.arange(40.0), np.random.default_rng(0).normal(size=40)])
+    np.savetxt(tmp_path / "line.csv", line, delimiter=",", header="time passed,y", comments="")
+    options = ("--velocities", "append", "--scale", "std", "--centre", "series", "--subsample", "1")
+    answer = run("segment", tmp_path / "line.csv", *options, "-o", tmp_path / "results")
+    assert answer.status == 2
+    assert "column velocity of time passed is constant" in answer.error
+
+
+def test_progress_is_lines_on_stderr_where_nobody_watches(run, no_figures, series_file, tmp_path):
+    shown = run("segment", series_file, "-o", tmp_path / "results", *QUICK)
+    assert "sampling 16/16 sweeps" in shown.err
+    assert "sampling" not in shown.out
+    for options in (("--quiet",), ("--json",)):
+        assert "sampling" not in run("segment", series_file, "-o", tmp_path / "results", *options, *QUICK).err
+
+
+def test_figures_of_an_earlier_run_are_removed(run, recordings, series_file, tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for name in ("similarity.png", "traces.png", "series-1.png", "series-7.png", "notes.png"):
+        (folder / name).touch()
+    np.save(tmp_path / "one.npy", recordings.sequences[0])
+    assert run("segment", tmp_path / "one.npy", "--model", "hmm", "--max-states", "2", "-o", folder).status == 0
+    assert {path.name for path in folder.glob("*.png")} == {"segments.png", "series-0.png", "notes.png"}
+
+
+def test_the_advice_to_run_longer_works_with_a_checkpoint(run, no_figures, series_file, tmp_path):
+    whole = ("segment", series_file, "--chains", "2", "--checkpoint", tmp_path / "run", "-o", tmp_path / "results")
+    advice = re.search(r"Try (--sweeps 16 --burn 4), which goes on from (\S+)\.", run(*whole, "--sweeps", "8").out)
+    assert advice[2] == str(tmp_path / "run")
+    answer = run(*whole, *advice[1].split())
+    assert answer.status == 0
+    assert json.loads((tmp_path / "results" / "summary.json").read_text())["sweeps_kept"] == 24
+
+
+def test_another_burn_in_is_refused_in_words_of_options(run, no_figures, series_file, tmp_path):
+    whole = ("segment", series_file, "--chains", "1", "--checkpoint", tmp_path / "run", "-o", tmp_path / "results")
+    run(*whole, "--sweeps", "4")
+    assert "is the checkpoint of another run: --burn was 2, is 4." in run(*whole, "--sweeps", "8").error
 
 
 @pytest.mark.parametrize("command", ["segment", "compare"])

@@ -29,7 +29,8 @@ def blame_file(path: Path, remedy: str) -> Iterator[None]:
     except (InputError, MemoryError):
         raise
     except Exception as error:  # a broken file can make these libraries raise nearly anything
-        reason = " ".join(str(error).split()).rstrip(".?!") or type(error).__name__
+        # What is wrong is in the first sentence; others advise programmers.
+        reason = " ".join(str(error).split()).split(". ")[0].rstrip(".?!") or type(error).__name__
         raise InputError(f"{path} cannot be read: {reason}. {remedy}") from error
 
 

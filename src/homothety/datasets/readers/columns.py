@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
 
     Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -34,22 +34,44 @@ def find_column(column: Column, names: Sequence[str], n_columns: int, path: Path
     return int(column)
 
 
-def find_columns(columns: Column | Sequence[Column], names: Sequence[str], n_columns: int, path: Path) -> list[int]:
-    """Return the numbers of columns, or raise; a single one need not be in a list."""
+def find_columns(
+    columns: Column | Sequence[Column], names: Sequence[str], n_columns: int, path: Path, option: str = "columns"
+) -> list[int]:
+    """Return the numbers of columns, or raise; a single one need not be in a list.
+
+    `option` says in errors who named the columns.
+    """
     wanted = [columns] if isinstance(columns, str | int) else list(columns)
     if not wanted:
-        raise InputError("columns is empty, needed at least one name or number. Leave it out to read all.")
-    return [find_column(column, names, n_columns, path) for column in wanted]
+        raise InputError(f"{option} is empty, needed at least one name or number. Leave it out to read all.")
+    found = [find_column(column, names, n_columns, path) for column in wanted]
+    for place, at in enumerate(found):
+        if at in found[:place]:
+            called = names[at] if names else at
+            raise InputError(f"{option} names column {called!r} twice, needed each once at most. Leave one out.")
+    return found
 
 
 def cut_by_lengths(n_steps: int, lengths: ArrayLike, path: Path) -> list[IntArray]:
     """Return the rows of each series, the series standing one after the other."""
-    counts = np.ravel(np.asarray(lengths))
-    if counts.size == 0 or counts.dtype.kind not in "iuf" or (counts != np.round(counts)).any() or (counts < 1).any():
-        raise InputError(f"{path}: lengths is {lengths!r}, needed a whole number of steps for each series.")
+    counts = check_lengths(lengths, path)
     if counts.sum() != n_steps:
-        raise InputError(f"{path} has {n_steps} steps but lengths add up to {int(counts.sum())}. They must agree.")
-    return np.split(np.arange(n_steps), np.cumsum(counts)[:-1].astype(np.int64))
+        raise InputError(f"{path} has {n_steps} steps but lengths add up to {counts.sum()}. They must agree.")
+    return np.split(np.arange(n_steps), np.cumsum(counts)[:-1])
+
+
+def check_lengths(lengths: ArrayLike, path: Path) -> IntArray:
+    """Return the number of steps of each series, shape (n_series,), or raise."""
+    counts = np.ravel(np.asarray(lengths))
+    is_whole = counts.dtype.kind in "iuf" and bool((np.isfinite(counts) & (counts == np.round(counts))).all())
+    if counts.size == 0 or not is_whole or (counts < 1).any():
+        raise InputError(f"{path}: lengths is {counts.tolist()}, needed a whole number of steps for each series.")
+    return counts.astype(np.int64)
+
+
+def is_missing(values: NDArray[Any]) -> BoolArray:
+    """Say which entries of a column, shape (n_rows,), hold nothing: an empty cell, None or NaN."""
+    return np.array([value is None or value == "" or value != value for value in values.tolist()], dtype=np.bool_)
 
 
 def take_rows(values: NDArray[Scalar] | None, rows: list[IntArray]) -> list[NDArray[Scalar]] | None:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.datasets.readers.columns import as_numbers, cut_by_lengths, find_columns, take_rows, whole_labels
+from homothety.datasets.readers.columns import (
+    as_numbers,
+    check_lengths,
+    cut_by_lengths,
+    find_columns,
+    take_rows,
+    whole_labels,
+)
 from homothety.datasets.readers.matlab import load_variables
 from homothety.datasets.readers.numpy_files import load_archive, load_array
 from homothety.datasets.sequence_set import SequenceSet
@@ -50,7 +57,10 @@ def read_npz_series(
         if len(series) > 1:
             return _one_per_array(series, path, columns, channels)
         variable = next(iter(series))
-    steps = as_numbers(*_choose_array(arrays, variable, lengths, path))
+    variable = _choose_array(arrays, variable, lengths, path)
+    if labels == variable:
+        raise InputError(f"{path}, array {variable!r} holds the series, needed another one for labels=. Name that.")
+    steps = as_numbers(arrays[variable], f"{path}, array {variable!r}")
     return _cut(steps, path, columns, lengths, channels, arrays.get(STATES), arrays.get(str(labels or LABELS)))
 
 
@@ -130,23 +140,26 @@ def _one_per_array(
     return SequenceSet([steps for steps, _ in taken], None, None, tuple(series), taken[0][1], path.stem)
 
 
-def _choose_array(
-    arrays: dict[str, NDArray[Any]], variable: str | None, lengths: ArrayLike | None, path: Path
-) -> tuple[NDArray[Any], str]:
-    """Return the array told, or the only one with as many rows as the lengths add up to, and what errors call it."""
-    if variable is None:
-        n_steps = np.sum(np.asarray(lengths))
-        fitting = [name for name, array in arrays.items() if array.ndim == 2 and len(array) == n_steps]
-        fitting = [name for name in fitting if name.lower() == "x"] or fitting
-        if len(fitting) != 1:
-            raise InputError(
-                f"{path} holds {_listed(arrays)}; needed exactly one array of {n_steps} steps, as lengths add up to. "
-                "Say which it is with variable=."
-            )
-        variable = fitting[0]
-    if variable not in arrays:
-        raise InputError(f"{path} has no array {variable!r}. It holds {_listed(arrays)}.")
-    return arrays[variable], f"{path}, array {variable!r}"
+def _choose_array(arrays: dict[str, NDArray[Any]], variable: str | None, lengths: ArrayLike | None, path: Path) -> str:
+    """Return the name of the array told, or of the only one with as many rows as the lengths add up to."""
+    if variable is not None:
+        if variable not in arrays:
+            raise InputError(f"{path} has no array {variable!r}. It holds {_listed(arrays)}.")
+        return variable
+    n_steps = check_lengths(() if lengths is None else lengths, path).sum()
+    fitting = [name for name, array in arrays.items() if array.ndim == 2 and len(array) == n_steps]
+    fitting = [name for name in fitting if name.lower() == "x"] or fitting
+    if not fitting:
+        raise InputError(
+            f"{path}: lengths add up to {n_steps}, needed the number of steps of an array; it holds {_listed(arrays)}. "
+            "Correct lengths."
+        )
+    if len(fitting) > 1:
+        raise InputError(
+            f"{path} holds {_listed(arrays)}; needed exactly one array of {n_steps} steps, as lengths add up to. "
+            "Say which it is with variable=."
+        )
+    return fitting[0]
 
 
 def _choose_mat_variable(variables: dict[str, NDArray[Any]], variable: str | None, path: Path) -> str:

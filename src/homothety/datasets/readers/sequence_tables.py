@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from homothety.datasets.readers.checks import blame_file
-from homothety.datasets.readers.columns import cut_by_lengths, find_column, find_columns, take_rows, whole_labels
+from homothety.datasets.readers.columns import (
+    cut_by_lengths,
+    find_column,
+    find_columns,
+    is_missing,
+    take_rows,
+    whole_labels,
+)
 from homothety.datasets.readers.text_tables import (
     Table,
     counts_columns,
@@ -45,6 +52,9 @@ class Frame(Protocol):
     def values(self, column: int) -> NDArray[Any]:
         """Return a column as it is, shape (n_rows,)."""
 
+    def place(self, row: int) -> str:
+        """Return where in the file a row is, in words."""
+
 
 def read_csv_series(
     path: Path,
@@ -81,16 +91,11 @@ def _cut(
         raise InputError("group and lengths both say how to cut the series apart, needed one of them.")
     group_at = None if group is None else find_column(group, frame.names, frame.n_columns, path)
     labels_at = None if labels is None else find_column(labels, frame.names, frame.n_columns, path)
-    if columns is None:
-        chosen = [at for at in _measured(frame) if at not in (group_at, labels_at)]
-        if not chosen:
-            raise InputError(f"{path} has no column of measurements. Name them with columns=.")
-    else:
-        chosen = find_columns(columns, frame.names, frame.n_columns, path)
+    chosen = _choose_measured(frame, path, columns, {"group": group_at, "labels": labels_at})
     steps, channels = frame.numbers(chosen)
     rows, names = [np.arange(frame.n_rows)], [path.stem]
     if group_at is not None:
-        rows, names = _rows_by_group(frame.values(group_at))
+        rows, names = _rows_by_group(frame, group_at, path)
     elif lengths is not None:
         rows = cut_by_lengths(frame.n_rows, lengths, path)
         names = [f"{path.stem} {i}" for i in range(len(rows))]
@@ -102,6 +107,26 @@ def _cut(
         tuple(channels),
         path.stem,
     )
+
+
+def _choose_measured(
+    frame: Frame, path: Path, columns: Column | Sequence[Column] | None, taken: dict[str, int | None]
+) -> list[int]:
+    """Return the columns of measurements: those named, or all but those `taken` and those known to be none."""
+    if columns is None:
+        chosen = [at for at in _measured(frame) if at not in taken.values()]
+        if not chosen:
+            raise InputError(f"{path} has no column of measurements. Name them with columns=.")
+        return chosen
+    chosen = find_columns(columns, frame.names, frame.n_columns, path)
+    for option, at in taken.items():
+        # Whoever measures the labels finds them, and no score would show that it was told.
+        if at is not None and at in chosen:
+            raise InputError(
+                f"{path}, column {frame.names[at] if frame.names else at!r} is named by {option}= and by columns=, but "
+                "is no measurement then. Leave it out of one of them."
+            )
+    return chosen
 
 
 def _measured(frame: Frame) -> list[int]:
@@ -117,8 +142,15 @@ def _values_called(name: str, frame: Frame, taken: list[int]) -> NDArray[Any] | 
     return None if at is None or at in taken else frame.values(at)
 
 
-def _rows_by_group(values: NDArray[Any]) -> tuple[list[IntArray], list[str]]:
+def _rows_by_group(frame: Frame, group_at: int, path: Path) -> tuple[list[IntArray], list[str]]:
     """Return the rows of each group in the order of the file, and its name; groups by first appearance."""
+    values = frame.values(group_at)
+    gaps = np.flatnonzero(is_missing(values))
+    if gaps.size:
+        raise InputError(
+            f"{path}, {frame.place(int(gaps[0]))} has nothing in the column of group= ({gaps.size} such rows), needed "
+            "the name of a series. Fill it in, or take those rows out."
+        )
     groups, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
     by_group = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
@@ -145,6 +177,10 @@ class TextFrame:
     def values(self, column: int) -> NDArray[Any]:
         """Return a column as whole numbers, numbers or text."""
         return parse_labels([row[column] for row in self.table.rows])
+
+    def place(self, row: int) -> str:
+        """Return the line of a row."""
+        return f"line {self.table.lines[row]}"
 
 
 def _has_header(rows: list[list[str]]) -> bool:
@@ -186,6 +222,10 @@ class ParquetFrame:
     def values(self, column: int) -> NDArray[Any]:
         """Return a column as whole numbers, numbers or text."""
         return whole_labels(np.array(self.table.column(column).to_pylist()))
+
+    def place(self, row: int) -> str:
+        """Return the number of a row."""
+        return f"row {row}, counted from 0,"
 
     def _block(self, column: int) -> FloatArray:
         """Return one column as numbers of shape (n_rows, n_values)."""

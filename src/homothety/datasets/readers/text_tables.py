@@ -69,7 +69,10 @@ def parse_numbers(table: Table, columns: Sequence[int], path: Path, remedy: str)
     numbers = np.empty((len(table.rows), len(columns)))
     for index, (line, row) in enumerate(zip(table.lines, table.rows, strict=True)):
         if len(row) != table.width:
-            raise InputError(f"{path}, line {line} has {len(row)} columns where {table.width} were expected.")
+            raise InputError(
+                f"{path}, line {line} has {len(row)} columns where {table.width} were expected. Give every row as many "
+                "cells, and put quotes around one that holds what parts them."
+            )
         try:
             numbers[index] = [_number(row[column], table.decimal_comma) for column in columns]
         except ValueError:

@@ -214,6 +214,14 @@ def test_parquet_episodes(tmp_path, series):
         read_sequences(tmp_path / "episodes.parquet")
 
 
+def test_rows_of_no_episode_are_refused(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"episode": ["a", None, "a"], "x": [1.0, 2.0, 3.0]}), tmp_path / "log.parquet")
+    with pytest.raises(InputError, match="row 1, counted from 0, has nothing in the column of group="):
+        read_sequences(tmp_path / "log.parquet", group="episode")
+
+
 def test_broken_parquet(write):
     pytest.importorskip("pyarrow")
     with pytest.raises(InputError, match="cannot be read"):
@@ -232,10 +240,16 @@ def test_objects_are_never_unpickled(tmp_path):
         read_sequences(tmp_path / "objects.npy")
 
 
+def test_nobody_is_told_how_to_unpickle(write):
+    with pytest.raises(InputError, match=r"contains pickled .* data\. Write plain arrays") as refused:
+        read_sequences(write("no array at all", "demo.npy"))
+    assert "unsafely" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("x,y\n1,2\n3\n", {}, "line 3 has 1 columns where 2 were expected"),
+        ("x,y\n1,2\n3\n", {}, r"line 3 has 1 columns where 2 were expected\. Give every row as many cells"),
         ("x,y\n1,2\n3,oops\n", {}, "line 3, column 2 is 'oops', needed a number.*columns="),
         ("x,y\n1,2\n3,\n", {}, "line 3, column 2 is ''"),
         ("x,y\n", {}, "a header and no rows"),
@@ -245,6 +259,14 @@ def test_objects_are_never_unpickled(tmp_path):
         ("1,2\n3,4\n", {"columns": ["w"]}, "columns without names"),
         ("1,2\n3,4\n", {"columns": 2}, "no column 2; it has 2, counted from 0"),
         ("1,2\n3,4\n", {"columns": []}, "columns is empty"),
+        ("x,y\n1,2\n", {"columns": ["x", "y", "x"]}, "columns names column 'x' twice"),
+        ("x,y\n1,2\n", {"columns": ["y", 1]}, "columns names column 'y' twice"),
+        ("1,2\n3,4\n", {"columns": [0, 0]}, "columns names column 0 twice"),
+        ("x,y\n1,2\n", {"columns": ["x", "y"], "labels": "y"}, "column 'y' is named by labels= and by columns="),
+        ("x,y\n1,2\n", {"columns": [0, 1], "labels": "y"}, "column 'y' is named by labels= and by columns="),
+        ("1,2\n3,4\n", {"columns": [0, 1], "group": 1}, "column 1 is named by group= and by columns="),
+        ("demo,x\na,1\na,2\n,3\n", {"group": "demo"}, r"line 4 has nothing in the column of group= \(1 such rows\)"),
+        ("demo,x\n1,1\nnan,2\n", {"group": "demo"}, "line 3 has nothing in the column of group="),
         ("x,y\n1,2\n", {"group": "demo"}, "no column 'demo'"),
         ("x,y\n1,2\n", {"group": "x", "lengths": [1]}, "needed one of them"),
         ("1,2\n3,4\n", {"lengths": [3]}, "has 2 steps but lengths add up to 3"),
@@ -272,6 +294,13 @@ def test_bad_archives(tmp_path):
     np.savez(tmp_path / "c.npz", a=np.ones((4, 2)), b=np.ones((4, 2)), lengths=[4])
     with pytest.raises(InputError, match="exactly one array of 4 steps"):
         read_sequences(tmp_path / "c.npz")
+    np.savez(tmp_path / "c.npz", x=np.ones((4, 2)), lengths=[2, 3])
+    with pytest.raises(InputError, match=r"lengths add up to 5, .* x \(4, 2\), lengths \(2,\)\. Correct lengths"):
+        read_sequences(tmp_path / "c.npz")
+    for lengths in (["2", "2"], [np.inf]):
+        np.savez(tmp_path / "c.npz", x=np.ones((4, 2)), lengths=lengths)
+        with pytest.raises(InputError, match="needed a whole number of steps for each series"):
+            read_sequences(tmp_path / "c.npz")
     np.savez(tmp_path / "d.npz", x=np.ones((4, 2)), lengths=[4], labels=np.ones(3))
     with pytest.raises(InputError, match="3 labels for 4 steps"):
         read_sequences(tmp_path / "d.npz")
@@ -325,6 +354,8 @@ def test_true_labels_that_are_not_there_are_named(write, tmp_path, series):
     np.save(tmp_path / "demo.npy", series[0])
     with pytest.raises(InputError, match="has no array 'phase'"):
         read_sequences(tmp_path / "demo.npz", labels="phase")
+    with pytest.raises(InputError, match="array 'X' holds the series, needed another one for labels="):
+        read_sequences(tmp_path / "demo.npz", labels="X")
     with pytest.raises(InputError, match="has no column 'phase'"):
         read_sequences(write(table(series[0], ["x", "y", "z"])), labels="phase")
     with pytest.raises(InputError, match="labels means nothing for"):
