@@ -13,7 +13,7 @@ from homothety._version import __version__
 if TYPE_CHECKING:
     from homothety import covariance, datasets, metrics, viz
     from homothety.covariance import pairwise_distance, pairwise_similarity
-    from homothety.estimators.actions import ICSCHMM
+    from homothety.estimators.actions import ICSCHMM, TwoStageHMM
     from homothety.estimators.baselines import CRPMixture, GMMSelection
     from homothety.estimators.embedding import SpectralEmbedding
     from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
@@ -31,6 +31,7 @@ __all__ = [
     "SimilarityMixture",
     "SpectralEmbedding",
     "StickyHDPHMM",
+    "TwoStageHMM",
     "__version__",
     "covariance",
     "datasets",
@@ -48,6 +49,7 @@ _HOMES = {
     "IBPHMM": "homothety.estimators.hmm",
     "ICSCHMM": "homothety.estimators.actions",
     "StickyHDPHMM": "homothety.estimators.hmm",
+    "TwoStageHMM": "homothety.estimators.actions",
     "SPCMMixture": "homothety.estimators.spcm",
     "SimilarityMixture": "homothety.estimators.similarity",
     "SpectralEmbedding": "homothety.estimators.embedding",

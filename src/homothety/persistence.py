@@ -32,6 +32,7 @@ SAVEABLE = {
     "GMMSelection": "homothety.estimators.baselines",
     "IBPHMM": "homothety.estimators.hmm",
     "ICSCHMM": "homothety.estimators.actions",
+    "TwoStageHMM": "homothety.estimators.actions",
     "StickyHDPHMM": "homothety.estimators.hmm",
     "HMMSelection": "homothety.estimators.hmm",
     "SpectralEmbedding": "homothety.estimators.embedding",
@@ -60,14 +61,7 @@ class Saveable:
 def write_model(model: Any, path: Path) -> None:
     """Write a fitted estimator, first aside and then renamed, so that a full disk never leaves half a file."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
-    fitted = {name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")}
-    header = {
-        "format": FORMAT,
-        "version": __version__,
-        "class": type(model).__name__,
-        "parameters": _encode(model.get_params(deep=False), arrays),
-        "fitted": _encode(fitted, arrays),
-    }
+    header = {"format": FORMAT, "version": __version__, **_encode_model(model, arrays)}
     aside = path.with_name(path.name + ".part")
     try:
         with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -102,9 +96,7 @@ def load(path: str | Path) -> Any:
                     f"{path} has format {header['format']}, this version of homothety reads {FORMAT}. "
                     f"It was written by homothety {header['version']}: use that version or newer."
                 )
-            decode = _Decoder(archive).decode
-            model = _saveable(header["class"])(**decode(header["parameters"]))
-            vars(model).update(decode(header["fitted"]))
+            model = _Decoder(archive).decode_model(header)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist. Give the path that was passed to save().") from error
     except (InputError, MemoryError):
@@ -119,6 +111,16 @@ def _saveable(name: str) -> Any:
     if name not in SAVEABLE:
         raise InputError(f"The file holds a {name!r}; known are {', '.join(sorted(SAVEABLE))}.")
     return getattr(importlib.import_module(SAVEABLE[name]), name)
+
+
+def _encode_model(model: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
+    """Return an estimator as what JSON can hold: its class, its parameters and what a fit has set."""
+    fitted = {name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")}
+    return {
+        "class": type(model).__name__,
+        "parameters": _encode(model.get_params(deep=False), arrays),
+        "fitted": _encode(fitted, arrays),
+    }
 
 
 def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
@@ -140,6 +142,8 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     if is_dataclass(value) and type(value).__name__ in SAVEABLE:
         parts = {part.name: _encode(getattr(value, part.name), arrays) for part in fields(value)}
         return {"object": type(value).__name__, "fields": parts}
+    if isinstance(value, Saveable):
+        return {"model": _encode_model(value, arrays)}
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise InputError(
@@ -154,9 +158,16 @@ class _Decoder:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
 
+    def decode_model(self, code: dict[str, Any]) -> Any:
+        model = _saveable(code["class"])(**self.decode(code["parameters"]))
+        vars(model).update(self.decode(code["fitted"]))
+        return model
+
     def decode(self, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
+        if "model" in value:
+            return self.decode_model(value["model"])
         if "array" in value:
             return np.load(io.BytesIO(self._archive.read(value["array"])), allow_pickle=False)
         if "items" in value:

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import homothety
-from homothety import ICSCHMM
+from homothety import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM, TwoStageHMM
 from homothety.datasets import make_toy_2d
 from homothety.errors import InputError
 from homothety.estimators.actions import make_grouping, shares_of_actions
@@ -135,3 +135,48 @@ def test_bad_parameters_are_named(parameters, message, toy):
 def test_shares_of_actions():
     found = shares_of_actions(np.array([0, 0, 1, 1, 1, 1]), np.array([5, 7, 7, 7, 7, 5]), 2)
     np.testing.assert_allclose(found, [[0.5, 0.5], [0.25, 0.75]])
+
+
+# --- the decoupled variant -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["HMMSelection", "StickyHDPHMM", "IBPHMM"])
+def two_stages(request, toy):
+    segmenter = {
+        "HMMSelection": HMMSelection(max_states=5, n_init=2, random_state=0),
+        "StickyHDPHMM": StickyHDPHMM(max_states=6, **SHORT),
+        "IBPHMM": IBPHMM(**SHORT),
+    }[request.param]
+    return TwoStageHMM(segmenter=segmenter, grouping="shapes", random_state=0).fit(toy.sequences)
+
+
+def test_any_segmenter_will_do(two_stages, toy):
+    assert two_stages.n_states_ in (4, 5)
+    assert two_stages.n_actions_ == 2
+    assert hamming(toy.actions, two_stages.actions_) < 0.02
+    assert hamming(toy.actions, two_stages.predict_actions(toy.sequences)) < 0.02
+    assert np.isfinite(two_stages.score(toy.sequences))
+    assert not hasattr(two_stages.segmenter, "paths_")  # the segmenter that was given is left as it was
+
+
+def test_a_saved_pair_of_stages_comes_back_equal(two_stages, toy, tmp_path):
+    two_stages.save(tmp_path / "model.zip")
+    again = homothety.load(tmp_path / "model.zip")
+    assert all(map(np.array_equal, again.actions_, two_stages.actions_))
+    assert all(map(np.array_equal, again.predict_actions(toy.sequences), two_stages.predict_actions(toy.sequences)))
+
+
+def test_actions_are_numbered_by_their_steps(two_stages):
+    counts = np.bincount(np.concatenate(two_stages.actions_))
+    assert (np.diff(counts) <= 0).all()
+
+
+def test_the_paper_s_two_stages_run(toy):
+    model = TwoStageHMM(segmenter=HMMSelection(max_states=4, n_init=1, random_state=0), n_draws=5, random_state=0)
+    assert 1 <= model.fit(toy.sequences).n_actions_ <= 4
+    assert clone(model).get_params()["segmenter__max_states"] == 4
+
+
+def test_draws_are_counted(toy):
+    with pytest.raises(InputError, match="n_draws is 0, needed at least 1"):
+        TwoStageHMM(n_draws=0).fit(toy.sequences)
