@@ -56,6 +56,47 @@ def log_fit(k: int, group: int, shapes: Shapes, groups: Groups) -> float:
 
 
 @jit
+def write_log_weights(k: int, labels: IntArray, shapes: Shapes, groups: Groups, log_weights: FloatArray) -> None:
+    """Write how well a state, which is in none, goes into every group; one empty group stands for all of them."""
+    n, opened = labels.shape[0], False
+    for group in range(n):
+        log_weights[group] = -np.inf
+        if groups.sizes[group] > 0.5:
+            log_weights[group] = log(groups.sizes[group]) + log_fit(k, group, shapes, groups)
+        elif not opened:
+            empty(group, groups)
+            log_weights[group] = log(shapes.concentration) + log_fit(k, group, shapes, groups)
+            opened = True
+    for other in range(n):
+        if other != k:
+            log_weights[labels[other]] -= shapes.aversion[k, other]
+
+
+@inlined
+def empty(group: int, groups: Groups) -> None:
+    """Clear the sums of a group without members: what is left of them is rounding."""
+    groups.sizes[group] = 0.0
+    groups.precisions[group] = 0.0
+    for a in range(groups.weighted.shape[1]):
+        groups.weighted[group, a] = 0.0
+
+
+@jit
+def draw_by_log_weight(rng: Generator, log_weights: FloatArray) -> int:
+    """Draw a position by its weight, of which the logarithm is given; it is replaced by the weight."""
+    largest, total = log_weights.max(), 0.0
+    for group in range(log_weights.shape[0]):
+        log_weights[group] = np.exp(log_weights[group] - largest)
+        total += log_weights[group]
+    threshold, passed, drawn = rng.random() * total, 0.0, 0
+    for group in range(log_weights.shape[0]):
+        if log_weights[group] > 0.0 and passed <= threshold:
+            passed += log_weights[group]
+            drawn = group
+    return drawn
+
+
+@jit
 def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Shapes, log_weights: FloatArray) -> None:
     """Redraw the group of every state given all others, in the given order.
 
@@ -76,30 +117,6 @@ def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Sha
     for place in range(n):
         k = order[place]
         add_member(k, labels[k], -1.0, shapes, groups)
-        opened, largest = False, -np.inf
-        for group in range(n):
-            log_weights[group] = -np.inf
-            if groups.sizes[group] > 0.5:
-                log_weights[group] = log(groups.sizes[group]) + log_fit(k, group, shapes, groups)
-                for other in range(n):
-                    if other != k and labels[other] == group:
-                        log_weights[group] -= shapes.aversion[k, other]
-            elif not opened:
-                # One empty group stands for all of them; what is left of its sums is rounding.
-                groups.sizes[group] = 0.0
-                groups.precisions[group] = 0.0
-                groups.weighted[group] = 0.0
-                log_weights[group] = log(shapes.concentration) + log_fit(k, group, shapes, groups)
-                opened = True
-            largest = max(largest, log_weights[group])
-        total = 0.0
-        for group in range(n):
-            log_weights[group] = np.exp(log_weights[group] - largest)
-            total += log_weights[group]
-        threshold, drawn, passed = rng.random() * total, 0, 0.0
-        for group in range(n):
-            if log_weights[group] > 0.0 and passed <= threshold:
-                passed += log_weights[group]
-                drawn = group
-        labels[k] = drawn
-        add_member(k, drawn, 1.0, shapes, groups)
+        write_log_weights(k, labels, shapes, groups, log_weights)
+        labels[k] = draw_by_log_weight(rng, log_weights)
+        add_member(k, labels[k], 1.0, shapes, groups)
