@@ -58,8 +58,8 @@ class ICSCHMM(IBPHMM):
         series. "links": as the paper has it, by a spectral embedding of their similarity.
     coupling : {"burnin", "paper"} or None, default=None
         Whether the number of actions sets the hyper-priors of the segmentation: until the end of burn-in; always, as
-        the paper has it, though no posterior is sampled then; or never. Coupled, the prior weight of staying in a state
-        is pulled to one, and motions are cut into more states.
+        the paper has it, though no posterior is sampled then; or never. Coupled, the prior mean of the weight of
+        staying in a state is one, whatever is found.
     covariances : {"mean", "draw"}, default="mean"
         What stands for the covariance of a state: its posterior mean, or the draw of the sweep (the paper's).
     include_unused : bool, default=False
