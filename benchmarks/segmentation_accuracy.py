@@ -171,8 +171,15 @@ def page(toys: list[str], agreement: str, rows: list[str], n_runs: int) -> str:
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
             *rows,
             "",
+            *missing_note(rows),
         ]
     )
+
+
+def missing_note(rows: list[str]) -> list[str]:
+    """Say which recordings are not in the table."""
+    missing = [key for key in RECORDINGS if not any(line.startswith(f"| {key} |") for line in rows)]
+    return [f"Not measured yet: {', '.join(missing)}.", ""] if missing else []
 
 
 if __name__ == "__main__":
