@@ -22,19 +22,30 @@ if TYPE_CHECKING:
     from homothety.datasets import SequenceSet
 
 DESCRIPTION = """\
-Segment recordings whose states are known by several methods, and see which agrees best: IBP-HMM (ibp), sticky HDP-HMM
-(hdp) and hidden Markov model with model selection (hmm). Or, with --matrices, cluster covariance matrices of known
-classes by the SPCM-CRP mixture (spcm), CRP mixture (crp) and Gaussian mixture with model selection (gmm).
+Segment recordings whose actions are known by the five methods of the paper and by ours, and see which agrees best:
+
+  hmm         hidden Markov model, number of states chosen by BIC
+  hdp         sticky HDP-HMM
+  ibp         IBP-HMM
+  two-stage   IBP-HMM, its states then clustered by the SPCM-CRP mixture
+  icsc-paper  ICSC-HMM as published: states and actions together
+  icsc        ICSC-HMM as homothety segment has it
+
+Methods that know actions are scored by them, others by their states. Or, with --matrices, cluster covariance matrices
+of known classes by the SPCM-CRP mixture (spcm), CRP mixture (crp) and Gaussian mixture with model selection (gmm).
 """
 EPILOG = """\
 examples:
   homothety compare demos.npz                             labels are in the file
   homothety compare demos/*.csv --truth phase             ... in the column phase
   homothety compare demos.npy --truth labels.txt          ... in a file, one line per step of all series in order
-  homothety compare demos.npz --methods ibp,hmm --runs 5
+  homothety compare demos.npz --methods hmm,icsc --runs 5
   homothety compare tensors.npz --matrices
 
-Hamming, GCE and VI are errors; NMI, purity, F and ARI are better the larger. GCE and purity alone are easily fooled.
+A true label is the same for the same action, wherever and in whatever direction it is done. Hamming, GCE and VI are
+errors; NMI, purity, F and ARI are better the larger. All of them can be fooled: GCE by one state for everything and by
+one for each step, Hamming and F by one state where an action takes most of the time. So every table has a row for what
+calls everything the same.
 Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with a table of everything finished until then.
 """
 OUTPUT = "homothety-output/comparison"
@@ -111,14 +122,14 @@ def of_series(args: argparse.Namespace, console: Console) -> Comparison:
         variable=args.variable,
         labels=None if usual else args.truth,
     )
-    limit = {} if args.max_states is None else {"max_states": args.max_states}
     with columns_called(series.dimension_names(items, args.velocities)):
         preprocessing = series.chosen_preprocessing(args, items)
-    methods = comparing.segmentation_methods(items, preprocessing, effort(args), limit)
+    methods = comparing.segmentation_methods(items, preprocessing, **effort(args), max_states=args.max_states)
+    baseline = methods.pop("one-state")
     chosen = comparing.choose(methods, args.methods)
     truth = true_paths(args, items)
     check_labelled(truth, [f"Series {i} ({name})" for i, name in enumerate(items.names)], "step")
-    return comparing.Comparison(chosen, truth, comparing.SEGMENTATION_METRICS, "states", items.names)
+    return comparing.Comparison(chosen, baseline, truth, comparing.SEGMENTATION_METRICS, "labels", items.names)
 
 
 def true_paths(args: argparse.Namespace, items: SequenceSet) -> list[NDArray[Any]]:
@@ -158,9 +169,9 @@ def of_matrices(args: argparse.Namespace, console: Console) -> Comparison:
         raise InputError(f"{args.files[0]} has no labels. Give a file with one for each matrix with --truth.")
     check_labelled([truth], [str(args.files[0])], "matrix")
     methods = comparing.clustering_methods(items.matrices, effort(args))
-    return comparing.Comparison(
-        comparing.choose(methods, args.methods), truth, comparing.CLUSTERING_METRICS, "clusters"
-    )
+    baseline = methods.pop("one-cluster")
+    chosen = comparing.choose(methods, args.methods)
+    return comparing.Comparison(chosen, baseline, truth, comparing.CLUSTERING_METRICS, "clusters")
 
 
 def check_no_series_options(args: argparse.Namespace) -> None:

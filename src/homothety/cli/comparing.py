@@ -13,13 +13,14 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from homothety._version import __version__
+from homothety.cli.figures import draw_paths
 from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_text, written_aside
 from homothety.cli.series import dimension_names
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 from homothety.estimators.baselines import CRPMixture, GMMSelection
 from homothety.estimators.embedding import SpectralEmbedding
-from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
+from homothety.estimators.methods import METHODS, labels_of
 from homothety.estimators.spcm import SPCMMixture
 from homothety.metrics import ari, f_measure, gce, hamming, nmi, purity, vi
 from homothety.reproduce.comparison import fit_whole
@@ -42,12 +43,14 @@ Metric = Callable[[Any, Any], float]
 
 SEGMENTATION_METRICS: dict[str, Metric] = {
     "Hamming": hamming,
+    "F": f_measure,
     "GCE": gce,
     "VI": vi,
     "NMI": nmi,
     "purity": purity,
     "ARI": ari,
 }
+ERRORS = ("Hamming", "GCE", "VI")  # metrics that are better the smaller
 CLUSTERING_METRICS: dict[str, Metric] = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
 MAX_DRAWN = 4  # series with a picture of their own
 FIGURES = {f"series-{i}" for i in range(MAX_DRAWN)}
@@ -58,13 +61,13 @@ class Method(NamedTuple):
 
     key: str
     title: str
-    label: Callable[[int], Any]
+    label: Callable[[int | None], Any]
 
 
 class Run(NamedTuple):
-    """What came of one run of a method."""
+    """What came of one run of a method; no seed where there is nothing random."""
 
-    seed: int
+    seed: int | None
     labels: Any
     scores: dict[str, float]
 
@@ -76,15 +79,18 @@ class Comparison:
     Parameters
     ----------
     methods : sequence of Method
+    baseline : Method
+        What any of them has to be better than; it takes no time, and stands in every table.
     truth : array, or list of one array per series
     metrics : mapping of str to callable
     counted : str
-        What labels stand for: "states" or "clusters".
+        What labels stand for, such as "clusters".
     names : tuple of str
         Of the series, if there are any.
     """
 
     methods: Sequence[Method]
+    baseline: Method
     truth: Any
     metrics: Mapping[str, Metric]
     counted: str
@@ -98,10 +104,13 @@ class Comparison:
     @property
     def note(self) -> str:
         """Return how to read the table."""
-        errors = [name for name in self.metrics if name in ("Hamming", "GCE", "VI")]
+        errors = [name for name in self.metrics if name in ERRORS]
         good = [name for name in self.metrics if name not in errors]
         smaller = f"{', '.join(errors)}: smaller is better. " if errors else ""
-        return f"{smaller}{', '.join(good)}: larger is better. The truth has {count(self.truth)} {self.counted}."
+        return (
+            f"{smaller}{', '.join(good)}: larger is better. The truth has {count(self.truth)} {self.counted}. "
+            f'The row "{self.baseline.title}" calls everything the same: a score no better than its own is no merit.'
+        )
 
     def tasks(self, seed: int, n_runs: int) -> list[Task]:
         """Return every run of every method; runs have seeds that follow each other."""
@@ -111,7 +120,7 @@ class Comparison:
             for run in range(n_runs)
         ]
 
-    def run(self, method: Method, seed: int) -> Run:
+    def run(self, method: Method, seed: int | None) -> Run:
         """Run a method once and score what it finds."""
         started = perf_counter()
         labels = method.label(seed)
@@ -123,11 +132,15 @@ class Comparison:
         """Return the methods that have come to an end at least once, with their runs."""
         return [(method, outcomes[(method.key,)]) for method in self.methods if (method.key,) in outcomes]
 
+    def listed(self, outcomes: Outcomes) -> list[tuple[Method, list[Run]]]:
+        """Return the methods that have come to an end at least once, and the baseline, with their runs."""
+        return [*self.finished(outcomes), (self.baseline, [self.run(self.baseline, None)])]
+
     def table(self, outcomes: Outcomes) -> str:
         """Return one row per method; over several runs "mean (standard deviation)"."""
         rows = [
             [method.title, *(self._cell(name, [run.scores[name] for run in runs]) for name in self.columns)]
-            for method, runs in self.finished(outcomes)
+            for method, runs in self.listed(outcomes)
         ]
         return markdown_table(["method", *self.columns], rows)
 
@@ -138,7 +151,7 @@ class Comparison:
         """Return one record per run."""
         return [
             {"method": method.key, "seed": run.seed, **run.scores, self.counted: int(run.scores[self.counted])}
-            for method, runs in self.finished(outcomes)
+            for method, runs in self.listed(outcomes)
             for run in runs
         ]
 
@@ -147,26 +160,25 @@ class Comparison:
         return {f"true_{self.counted}": count(self.truth), "runs": self.rows(outcomes)}
 
 
-def segmentation_methods(
-    items: SequenceSet, preprocessing: Preprocessing, effort: Mapping[str, Any], limit: Mapping[str, Any]
-) -> dict[str, Method]:
+def segmentation_methods(items: SequenceSet, preprocessing: Preprocessing, **settings: Any) -> dict[str, Method]:
     """Return the ways to segment series, by key; all get the same preparation.
 
-    Samplers run as long as `effort` says; methods that need a limit for the number of states have that of `limit`.
+    Parameters
+    ----------
+    items : SequenceSet
+    preprocessing : Preprocessing
+    **settings
+        Of `homothety.estimators.methods.Method.make`: how long samplers run, or the largest number of states, for those
+        that have such a limit.
     """
     sequences = dict(zip(items.names, items.sequences, strict=True))
 
-    def paths(estimator: Any, parameters: Mapping[str, Any], seed: int) -> list[IntArray]:
-        model = estimator(preprocessing=preprocessing, random_state=seed, **parameters)
+    def labels(key: str, seed: int | None) -> list[IntArray]:
+        model = METHODS[key].make(seed=seed, preprocessing=preprocessing, **settings)
         with columns_called(dimension_names(items, preprocessing.velocities)):
-            found: list[IntArray] = fit_whole(model, sequences).paths_
-        return found
+            return labels_of(fit_whole(model, sequences))
 
-    return {
-        "ibp": Method("ibp", "IBP-HMM", partial(paths, IBPHMM, effort)),
-        "hdp": Method("hdp", "sticky HDP-HMM", partial(paths, StickyHDPHMM, {**effort, **limit})),
-        "hmm": Method("hmm", "HMM, BIC", partial(paths, HMMSelection, limit)),
-    }
+    return {key: Method(key, method.title, partial(labels, key)) for key, method in METHODS.items()}
 
 
 @dataclass(frozen=True)
@@ -182,17 +194,21 @@ class MatrixClusterings:
         points: FloatArray = SpectralEmbedding().fit_transform(self.matrices)
         return points
 
-    def by_spcm(self, seed: int) -> IntArray:
+    def by_nothing(self, seed: int | None) -> IntArray:  # noqa: ARG002
+        """Put all into one cluster."""
+        return np.zeros(len(self.matrices), dtype=np.int64)
+
+    def by_spcm(self, seed: int | None) -> IntArray:
         """Cluster by the SPCM-CRP mixture."""
         labels: IntArray = fit_whole(SPCMMixture(random_state=seed, **self.effort), self.matrices).labels_
         return labels
 
-    def by_crp(self, seed: int) -> IntArray:
+    def by_crp(self, seed: int | None) -> IntArray:
         """Cluster by the Chinese restaurant process mixture."""
         labels: IntArray = fit_whole(CRPMixture(random_state=seed, **self.effort), self.points).labels_
         return labels
 
-    def by_gmm(self, seed: int) -> IntArray:
+    def by_gmm(self, seed: int | None) -> IntArray:
         """Cluster by a Gaussian mixture with model selection."""
         labels: IntArray = GMMSelection(random_state=seed).fit(self.points).labels_
         return labels
@@ -205,6 +221,7 @@ def clustering_methods(matrices: FloatArray, effort: Mapping[str, Any]) -> dict[
         "spcm": Method("spcm", "SPCM-CRP mixture", ways.by_spcm),
         "crp": Method("crp", "CRP mixture", ways.by_crp),
         "gmm": Method("gmm", "GMM, BIC", ways.by_gmm),
+        "one-cluster": Method("one-cluster", "one cluster", ways.by_nothing),
     }
 
 
@@ -247,16 +264,15 @@ def drawings(comparison: Comparison, outcomes: Outcomes) -> dict[str, Callable[[
 
 def draw_series(comparison: Comparison, outcomes: Outcomes, i: int) -> Figure:
     """Draw one series: the truth on top, below what each method found, in the colours of what it is called."""
-    from homothety import viz
-
     truth = np.unique(np.concatenate(comparison.truth), return_inverse=True)[1]
     starts = np.concatenate([[0], np.cumsum([len(one) for one in comparison.truth])])
     rows = {"truth": truth}
     for method, runs in comparison.finished(outcomes):
         rows[method.title] = named_after(truth, np.concatenate(runs[0].labels))
-    ax = viz.plot_paths([row[starts[i] : starts[i + 1]] for row in rows.values()], list(rows))
-    ax.set_title(comparison.names[i])
-    return ax.figure.canvas.figure
+    bars = [row[starts[i] : starts[i + 1]] for row in rows.values()]
+    figure = draw_paths(bars, list(rows), called="label")
+    figure.axes[0].set_title(comparison.names[i])
+    return figure
 
 
 def named_after(truth: IntArray, labels: IntArray) -> IntArray:

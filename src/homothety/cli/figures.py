@@ -1,4 +1,4 @@
-"""The pictures of a clustered set."""
+"""The pictures of a clustered set, and what pictures of series have in common."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.figure import Figure
 
@@ -34,7 +34,7 @@ CAPTIONS = {
 }
 
 # What a page called summary.md may show, of a clustering or of a segmentation: either takes the place of the other.
-PAGE_FIGURES = {*CAPTIONS, "segments", *(f"series-{i}" for i in range(MAX_SERIES))}
+PAGE_FIGURES = {*CAPTIONS, "segments", "actions", *(f"series-{i}" for i in range(MAX_SERIES))}
 
 
 def clustering_figures(model: SPCMMixture, items: MatrixSet) -> dict[str, Drawing]:
@@ -68,6 +68,17 @@ def some_of_each(labels: IntArray, most: int) -> IntArray:
     counts = np.bincount(labels)
     rank[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.sort(np.argsort(rank, kind="stable")[:most])
+
+
+def draw_paths(paths: Sequence[Any], names: Sequence[str], *, called: str) -> Figure:
+    """Draw the labels of series as one bar each, under a legend that says what labels are called."""
+    from homothety import viz
+
+    ax = viz.plot_paths(paths, names)
+    legend = ax.get_legend()
+    if legend is not None:
+        legend.set_title(called)
+    return ax.figure.canvas.figure
 
 
 def _figure_of(draw: Callable[[], Any]) -> Figure:

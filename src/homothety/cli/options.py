@@ -46,6 +46,14 @@ def at_least(least: int) -> Callable[[str], int]:
     return whole_number
 
 
+def number_or_auto(text: str) -> float | str:
+    """Return a number, or auto."""
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is neither a number nor auto") from None
+
+
 def number_or_name(text: str) -> int | str:
     """Return a whole number as such, anything else as a name."""
     return int(text) if text.removeprefix("-").isdecimal() else text

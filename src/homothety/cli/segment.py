@@ -1,4 +1,4 @@
-"""`homothety segment`: series from files into segments and the states they share."""
+"""`homothety segment`: series from files into segments, the states they share and the actions these are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from homothety.cli import series
 from homothety.cli.files import check_folder
-from homothety.cli.options import add_command, add_shared_options, at_least
+from homothety.cli.options import add_command, add_shared_options, at_least, number_or_auto
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Cut recordings, such as demonstrations of a task, into segments, and say which segments are the same state, also across
-recordings. The number of states is inferred. Writes segments, changes with their intervals, labels of every step,
-states, a summary, figures and the fitted model.
+recordings, and which states are the same action: turned, moved or resized. The numbers of states and actions are
+inferred. Writes segments, changes with their intervals, labels of every step, states and actions, a summary, figures
+and the fitted model.
 """
 EPILOG = """\
 examples:
@@ -33,15 +34,17 @@ examples:
   homothety segment demos.npz --checkpoint run --sweeps 2000   can be stopped; the same command goes on
   homothety segment demos.npz --json | jq '.segments[0]'
 
-Models: ibp, every series has its own selection of common states; hdp, all series share all states; hmm, the same by EM,
-without saying how sure it is. Columns called label, state, time and timestamp are no measurements unless named.
+Models: icsc, every series has its own selection of common states, which are grouped into actions; ibp, the same without
+actions; hdp, all series share all states; hmm, the same by EM, without saying how sure it is. Columns called label,
+state, time and timestamp are no measurements unless named.
 Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C. What was sampled until then is written, except during
 burn-in (--burn), of which nothing is kept; with --checkpoint nothing is lost.
 """
 
 OUTPUT = "homothety-output"
-SAMPLED = ("ibp", "hdp")
-CLASSES = {"ibp": "IBPHMM", "hdp": "StickyHDPHMM", "hmm": "HMMSelection"}
+SELECTING = ("icsc", "ibp")
+SAMPLED = (*SELECTING, "hdp")
+CLASSES = {"icsc": "ICSCHMM", "ibp": "IBPHMM", "hdp": "StickyHDPHMM", "hmm": "HMMSelection"}
 
 
 class ModelOption(NamedTuple):
@@ -58,8 +61,18 @@ class ModelOption(NamedTuple):
 
 
 MODEL_OPTIONS = (
-    ModelOption("--emission", "emission", str, ("ibp",), "a state is: gaussian (default), diagonal, autoregressive"),
-    ModelOption("--order", "order", at_least(1), ("ibp",), "past steps an autoregressive state looks at (default: 1)"),
+    ModelOption(
+        "--grouping", "grouping", str, ("icsc",), "states are one action by: shapes (default), or links, as published"
+    ),
+    ModelOption(
+        "--step-weight",
+        "step_weight",
+        number_or_auto,
+        SELECTING,
+        "share of an observation that a step counts as, or auto to measure it (default: auto; ibp: 1.0)",
+    ),
+    ModelOption("--emission", "emission", str, SELECTING, "a state is: gaussian (default), diagonal, autoregressive"),
+    ModelOption("--order", "order", at_least(1), SELECTING, "past steps an autoregressive state looks at (default: 1)"),
     ModelOption("--max-states", "max_states", at_least(1), ("hdp", "hmm"), "at most so many (default: 20 and 15)"),
     ModelOption("--chains", "n_chains", at_least(1), SAMPLED, "independent chains (default: 4)"),
     ModelOption("--sweeps", "n_sweeps", at_least(1), SAMPLED, "sweeps per chain (default: 500)"),
@@ -75,7 +88,7 @@ def add_parser(commands: Any) -> None:
         commands,
         "segment",
         run,
-        help="segment series into states they share",
+        help="segment series into states and actions they share",
         description=DESCRIPTION,
         epilog=EPILOG,
     )
@@ -84,7 +97,7 @@ def add_parser(commands: Any) -> None:
     series.add_reading_options(parser)
     series.add_preparation_options(parser)
     model = parser.add_argument_group("model")
-    model.add_argument("--model", choices=tuple(CLASSES), default="ibp", help="(default: ibp)")
+    model.add_argument("--model", choices=tuple(CLASSES), default="icsc", help="(default: icsc)")
     for option in MODEL_OPTIONS:
         metavar = {Path: "DIR", str: "NAME"}.get(option.kind, "N")
         where = "" if option.models == SAMPLED else f" [{', '.join(option.models)}]"
@@ -114,9 +127,9 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
 def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
     """Return the model that was asked for, not yet fitted."""
-    from homothety.estimators import hmm
+    import homothety
 
-    estimator = getattr(hmm, CLASSES[args.model])
+    estimator = getattr(homothety, CLASSES[args.model])
     preprocessing = series.chosen_preprocessing(args, items)
     model: Segmenter = estimator(random_state=args.seed, preprocessing=preprocessing, **chosen_parameters(args))
     return model

@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety._version import __version__
+from homothety.cli import actions
 from homothety.cli.figures import MAX_SERIES, PAGE_FIGURES
 from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_json, write_text, written_aside
 from homothety.estimators._segmentation import SampledSegmenter
+from homothety.estimators.actions import ICSCHMM
 from homothety.reproduce.markdown import markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.figure import Figure
 
+    from homothety.arrays import IntArray
     from homothety.cli.console import Console
     from homothety.datasets import SequenceSet
     from homothety.estimators._segmentation import Segmenter
@@ -31,9 +34,11 @@ if TYPE_CHECKING:
     Drawing = Callable[[], Figure]
 
 MAX_LISTED = 20  # series in the table on the terminal
+FULL_WEIGHT = 0.995  # of a step: more is all of it, in two digits
 
 CAPTIONS = {
     "segments": "The states of all series.",
+    "actions": "The actions of all series. " + actions.EXPLANATION,
     "traces": "What the chains did, sweep by sweep.",
     "series": "What was measured, each dimension over its own range, and the states. Below, where the posterior has "
     "changes; the interval of a reported one holds 90 % of where the draws have it.",
@@ -90,18 +95,29 @@ def write(result: Segmentation, folder: Path, console: Console) -> list[str]:
     """Write tables, states, summary, model and figures into a folder, and return the names of the files."""
     make_folder(folder)
     result.model.save(folder / "model.homothety")
+    tables = write_tables(result, folder)
+    write_json(folder / "states.json", describe_states(result))
+    write_json(folder / "summary.json", summarise(result))
+    figures = write_figures(folder, drawings(result) if has_matplotlib() else {}, console, PAGE_FIGURES)
+    write_text(folder / "summary.md", page(result, figures))
+    return ["summary.md", *tables, "states.json", "summary.json", "model.homothety", *figures]
+
+
+ACTION_SEGMENTS = "action_segments.csv"
+BOUNDARY_COLUMNS = ("series", "step", "low", "high", "share")
+
+
+def write_tables(result: Segmentation, folder: Path) -> list[str]:
+    """Write the tables, and return the names of the files; one of actions that nothing is known of is removed."""
     write_table(folder / "segments.csv", segment_rows(result))
     write_table(folder / "boundaries.csv", boundary_rows(result), header=BOUNDARY_COLUMNS)
     write_table(folder / "labels.csv", label_rows(result))
-    write_json(folder / "states.json", describe_states(result))
-    write_json(folder / "summary.json", summarise(result))
-    names = ["segments.csv", "boundaries.csv", "labels.csv", "states.json", "summary.json", "model.homothety"]
-    figures = write_figures(folder, drawings(result) if has_matplotlib() else {}, console, PAGE_FIGURES)
-    write_text(folder / "summary.md", page(result, figures))
-    return ["summary.md", *names, *figures]
-
-
-BOUNDARY_COLUMNS = ("series", "step", "low", "high", "share")
+    names = ["segments.csv", "boundaries.csv", "labels.csv"]
+    if not isinstance(result.model, ICSCHMM):
+        (folder / ACTION_SEGMENTS).unlink(missing_ok=True)
+        return names
+    write_table(folder / ACTION_SEGMENTS, actions.segment_rows(result.model, result.items.names))
+    return [*names, ACTION_SEGMENTS]
 
 
 def write_table(path: Path, rows: Iterable[Mapping[str, Any]], header: Iterable[str] | None = None) -> None:
@@ -117,11 +133,12 @@ def write_table(path: Path, rows: Iterable[Mapping[str, Any]], header: Iterable[
 
 
 def segment_rows(result: Segmentation) -> list[dict[str, Any]]:
-    """Return the segments: series by name, start, end (not included), state and probability."""
-    names = result.items.names
+    """Return the segments: series by name, start, end (not included), state and probability, and their actions."""
+    names, model = result.items.names, result.model
     return [
         {**one._asdict(), "series": names[one.series], "probability": _rounded(one.probability)}
-        for one in result.model.segments_
+        | (actions.columns_of_segment(model, one) if isinstance(model, ICSCHMM) else {})
+        for one in model.segments_
     ]
 
 
@@ -138,13 +155,15 @@ def boundary_rows(result: Segmentation) -> list[dict[str, Any]]:
 
 
 def label_rows(result: Segmentation) -> Iterator[dict[str, Any]]:
-    """Return the state of every step, how sure it is, and how probable a change is at it."""
+    """Return the state of every step, how sure it is, and how probable a change is at it; and the same of actions."""
     model = result.model
     for i, (name, path) in enumerate(zip(result.items.names, model.paths_, strict=True)):
         columns: dict[str, Any] = {"series": [name] * len(path), "step": range(len(path)), "state": path.tolist()}
         if isinstance(model, SampledSegmenter):
             columns["probability"] = np.round(model.state_probability_[i], 4).tolist()
             columns["change_probability"] = np.round(model.change_probability_[i], 4).tolist()
+        if isinstance(model, ICSCHMM):
+            columns |= actions.columns_of_steps(model, i)
         yield from (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
 
@@ -163,6 +182,7 @@ def describe_states(result: Segmentation) -> dict[str, Any]:
             kind: centres[k].tolist(),
             "covariance": model.covariances_[k].tolist(),
         }
+        | ({"action": int(model.state_actions_[k])} if isinstance(model, ICSCHMM) else {})
         for k in range(model.n_states_)
     ]
     return {
@@ -171,7 +191,12 @@ def describe_states(result: Segmentation) -> dict[str, Any]:
         "order": order,
         "states": states,
         "transition_probs": model.transition_probs_.tolist(),
-    }
+    } | (describe_actions(model, names) if isinstance(model, ICSCHMM) else {})
+
+
+def describe_actions(model: ICSCHMM, names: Sequence[str]) -> dict[str, Any]:
+    """Return the actions, and how probable it is that two states are one."""
+    return {"actions": actions.describe(model, names), "coaction_probs": np.round(model.coaction_, 4).tolist()}
 
 
 def summarise(result: Segmentation) -> dict[str, Any]:
@@ -186,8 +211,10 @@ def summarise(result: Segmentation) -> dict[str, Any]:
         "steps": items.n_steps,
         "dimensions": items.n_dims,
         "states": model.n_states_,
+        "actions": model.n_actions_ if isinstance(model, ICSCHMM) else None,
         "segments_found": len(model.segments_),
         "stride": model.preprocessing_.settings.stride,
+        "step_weight": getattr(model, "step_weight_", None),
         "chains_agree": chains_agree(model),
         "verdict": verdict(model),
         "interrupted": result.interrupted,
@@ -201,7 +228,10 @@ def summarise(result: Segmentation) -> dict[str, Any]:
 
 def tables(result: Segmentation) -> dict[str, Any]:
     """Return what the JSON on stdout has besides the summary."""
-    return {"segments": segment_rows(result), "boundaries": boundary_rows(result)}
+    found: dict[str, Any] = {"segments": segment_rows(result), "boundaries": boundary_rows(result)}
+    if isinstance(result.model, ICSCHMM):
+        found["action_segments"] = actions.segment_rows(result.model, result.items.names)
+    return found
 
 
 def chains_agree(model: Segmenter) -> bool | None:
@@ -256,31 +286,69 @@ def stride_note(model: Segmenter) -> str:
     )
 
 
+def weight_note(model: Segmenter) -> str:
+    """Return how much of an observation a step counted as, and why; nothing for models that know no such weight."""
+    weight, asked = getattr(model, "step_weight_", None), getattr(model, "step_weight", None)
+    if weight is None:
+        return ""
+    if weight > FULL_WEIGHT:
+        why = ": it says nothing of the next one" if asked == "auto" else ", as an observation of its own"
+        return f"Each step looked at counts in full{why}."
+    if asked != "auto":
+        return f"Each step looked at counts as {weight:.2g} of an observation, as asked for."
+    return (
+        f"Each step looked at counts as {weight:.2g} of an observation: the rest of it is known from the one before. "
+        "--step-weight 1 counts each in full, and finds more states."
+    )
+
+
 def series_table(result: Segmentation, most: int | None = None) -> str:
-    """Return the series with their numbers of steps and segments, and their states."""
-    n_segments = np.bincount([one.series for one in result.model.segments_], minlength=len(result.items))
-    rows = [
-        [name, len(path), n, ", ".join(map(str, np.unique(path)))]
-        for name, path, n in zip(result.items.names, result.model.paths_, n_segments, strict=True)
-    ]
-    table = markdown_table(["series", "steps", "segments", "states"], rows[:most])
+    """Return the series with their numbers of steps and segments, their states and, where known, their actions."""
+    model = result.model
+    n_segments = np.bincount([one.series for one in model.segments_], minlength=len(result.items))
+    columns = {
+        "series": result.items.names,
+        "steps": [len(path) for path in model.paths_],
+        "segments": n_segments,
+        "states": [_listed(path) for path in model.paths_],
+    }
+    if isinstance(model, ICSCHMM):
+        columns["actions"] = [_listed(path) for path in model.actions_]
+    rows = list(zip(*columns.values(), strict=True))
     n_left = len(rows) - len(rows[:most])
-    return table + f"\n... and {n_left} more series." * (n_left > 0)
+    return markdown_table(list(columns), rows[:most]) + f"\n... and {n_left} more series." * (n_left > 0)
+
+
+def _listed(path: IntArray) -> str:
+    """Return the different labels of a path in few words."""
+    return ", ".join(map(str, np.unique(path)))
 
 
 def headline(result: Segmentation) -> str:
     """Return the outcome in one sentence."""
-    n_states, n_segments = result.model.n_states_, len(result.model.segments_)
-    return (
-        f"{len(result.items)} series in {n_segments} segment{'s' * (n_segments != 1)} "
-        f"of {n_states} state{'s' * (n_states != 1)}"
-    )
+    model = result.model
+    found = f"{len(result.items)} series in {_number(len(model.segments_), 'segment')}"
+    known = f", {_number(model.n_actions_, 'action')}" if isinstance(model, ICSCHMM) else ""
+    return f"{found} of {_number(model.n_states_, 'state')}{known}"
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count} {thing}{'s' * (count != 1)}"
 
 
 def report(result: Segmentation) -> str:
     """Return what is shown on the terminal."""
-    notes = f"{verdict(result.model)}\n{stride_note(result.model)}"
-    return f"{headline(result)}.\n\n{series_table(result, MAX_LISTED)}\n\n{notes}"
+    model = result.model
+    notes = "\n".join(note for note in (verdict(model), stride_note(model), weight_note(model)) if note)
+    return "\n\n".join([f"{headline(result)}.", series_table(result, MAX_LISTED), *action_notes(result), notes])
+
+
+def action_notes(result: Segmentation) -> list[str]:
+    """Return the actions and how sure they are, in plain words; nothing if the model knows none."""
+    model = result.model
+    if not isinstance(model, ICSCHMM):
+        return []
+    return [actions.table(model, result.items.names), f"{actions.EXPLANATION}\n{actions.doubts(model)}"]
 
 
 def page(result: Segmentation, figures: list[str]) -> str:
@@ -296,14 +364,24 @@ def page(result: Segmentation, figures: list[str]) -> str:
         + " The run was interrupted and rests on fewer sweeps than asked for."
         * result.interrupted,
         series_table(result),
+        *action_notes(result),
         verdict(model),
-        stride_note(model),
-        "`segments.csv` has the segments, `boundaries.csv` the changes with their intervals, `labels.csv` the state of "
-        "every step, `states.json` means and covariances, `summary.json` the settings. "
-        "`homothety.load('model.homothety')` gives the model back, to find the same states in new series.",
+        f"{stride_note(model)} {weight_note(model)}".strip(),
+        where_to_look(model),
         *(_figure_section(name, result) for name in figures),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def where_to_look(model: Segmenter) -> str:
+    """Return what is in which file."""
+    merged = f"`{ACTION_SEGMENTS}` those of one action each, " if isinstance(model, ICSCHMM) else ""
+    grouped = " with its action" if isinstance(model, ICSCHMM) else ""
+    return (
+        f"`segments.csv` has the segments, {merged}`boundaries.csv` the changes with their intervals, `labels.csv` the "
+        f"state of every step{grouped}, `states.json` means and covariances, `summary.json` the settings. "
+        "`homothety.load('model.homothety')` gives the model back, to find the same states in new series."
+    )
 
 
 def _figure_section(file: str, result: Segmentation) -> str:
@@ -319,6 +397,8 @@ def drawings(result: Segmentation) -> dict[str, Drawing]:
 
     model, names = result.model, result.items.names
     figures: dict[str, Drawing] = {"segments": lambda: _figure(viz.plot_paths(model.paths_, names))}
+    if isinstance(model, ICSCHMM):
+        figures |= actions.drawings(model, names)
     for i in range(min(len(names), MAX_SERIES)):
         figures[f"series-{i}"] = partial(draw_series, result, i)
     if isinstance(model, SampledSegmenter):

@@ -20,6 +20,7 @@ OPTIONS = {
     "concentration": "--concentration",
     "emission": "--emission",
     "group": "--group",
+    "grouping": "--grouping",
     "groups": "--scale-together",
     "labels": "--truth",
     "mask": "--mask",
@@ -35,6 +36,7 @@ OPTIONS = {
     "quaternions": "--quaternions",
     "scale": "--scale",
     "smooth": "--smooth",
+    "step_weight": "--step-weight",
     "subsample": "--subsample",
     "tolerance": "--tolerance",
     "variable": "--variable",
@@ -46,6 +48,7 @@ OPTIONS = {
 PYTHON_ONLY = (
     (r"leave it out, for example with np\.delete\(.*?\)", "leave it out by naming the others with --columns"),
     (r", or (?:None|an SPCMVariant|a function of two matrices|diagonal=True)(?=\.)", ""),
+    (r", 'links' or a grouping of homothety\.models\.icsc", " or 'links'"),
     (r" \(sample_covariance\)", ""),
     (r"\bPreprocessing\(([^()]*)\)", r"\1"),
     (r"\bsettings\.(?=\w)", ""),

@@ -310,7 +310,8 @@ class SampledSegmenter(Segmenter):
         """Return whether the chains agree, in numbers and in plain words (needs the extra ``diagnostics``)."""
         from homothety.sampling.diagnostics import judge
 
-        return judge(self._kept_traces(), names=LABEL_FREE, max_r_hat=1.05, min_ess=25)
+        names = [name for name in LABEL_FREE if name in self.trace_]
+        return judge(self._kept_traces(), names=names, max_r_hat=1.05, min_ess=25)
 
     def to_arviz(self) -> Any:
         """Return the traced numbers of the kept sweeps as ArviZ's data tree (needs the extra ``diagnostics``)."""
@@ -352,7 +353,8 @@ def check_spread(prepared: Sequences) -> None:
         )
 
 
-LABEL_FREE = ("log_joint", "n_states", "n_segments", "occupancy_entropy")
+# What does not depend on how states are numbered; only some models trace actions.
+LABEL_FREE = ("log_joint", "n_states", "n_segments", "occupancy_entropy", "n_actions")
 
 
 def _whole(value: float) -> int | None:

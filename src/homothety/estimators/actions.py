@@ -168,7 +168,7 @@ class ICSCHMM(IBPHMM):
             self.covariances,
             self.include_unused,
             self.coupling,
-            n_adapt=self._n_burn(),
+            n_adapt=self._n_burn() if self.coupling == "burnin" else 0,
         )
         start = partial(icsc.init_state, start=self._start())
         self._sample(prepared, model, start, icsc.default_sweep(), icsc.RECORDING, segmentation.emission)
@@ -298,6 +298,12 @@ class TwoStageHMM(Saveable, BaseEstimator):
         """Number of states."""
         check_is_fitted(self)
         return self.segmenter_.n_states_
+
+    @property
+    def interrupted_(self) -> bool:
+        """Whether the states rest on fewer sweeps than asked for."""
+        check_is_fitted(self)
+        return bool(getattr(self.segmenter_, "interrupted_", False))
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
         """Return the most probable path of new series through the states found, one array per series."""

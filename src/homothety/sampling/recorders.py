@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from homothety.sampling.trace import Trace
 
-SHOWN = ("n_clusters", "n_states", "log_joint")  # of what is traced, what a progress bar shows
+SHOWN = ("n_clusters", "n_states", "n_actions", "log_joint")  # of what is traced, what a progress bar shows
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -32,6 +32,7 @@ QUANTITIES = {
     "log_joint": "log joint",
     "n_clusters": "clusters",
     "n_states": "states",
+    "n_actions": "actions",
     "seconds": "seconds per sweep",
 }
 

@@ -8,8 +8,10 @@ import pytest
 
 from homothety.cli.comparing import Comparison, Method, named_after
 from homothety.datasets import make_toy_2d
+from homothety.estimators.methods import METHODS
 from homothety.metrics import ari, hamming, nmi, vi
 from homothety.models.hdphmm import moves
+from homothety.models.ibphmm import moves as ibp_moves
 
 QUICK = ("--chains", "1", "--sweeps", "6", "--max-states", "4")
 
@@ -35,43 +37,54 @@ def read_table(path):
 
 def test_all_methods_stand_side_by_side(run, series_file, tmp_path):
     folder = tmp_path / "results"
-    answer = run("compare", series_file, "--truth", "state", "-o", folder, *QUICK)
+    answer = run("compare", series_file, "-o", folder, *QUICK)
     assert answer.status == 0
     rows = read_table(folder / "comparison.csv")
-    assert [row["method"] for row in rows] == ["ibp", "hdp", "hmm"]
-    assert list(rows[0])[2:] == ["Hamming", "GCE", "VI", "NMI", "purity", "ARI", "states", "seconds"]
+    assert [row["method"] for row in rows] == list(METHODS)
+    assert list(rows[0])[2:] == ["Hamming", "F", "GCE", "VI", "NMI", "purity", "ARI", "labels", "seconds"]
     assert {path.name for path in folder.iterdir()} == {
         "comparison.md",
         "comparison.csv",
         *(f"series-{i}.png" for i in range(4)),
     }
-    assert "The truth has 4 states." in answer.out
-    for title in ("IBP-HMM", "sticky HDP-HMM", "HMM, BIC"):
-        assert f"| {title}" in answer.out
-        assert f"| {title}" in (folder / "comparison.md").read_text()
+    assert "The truth has 2 labels." in answer.out
+    for method in METHODS.values():
+        assert f"| {method.title} " in answer.out
+        assert f"| {method.title} " in (folder / "comparison.md").read_text()
+
+
+@pytest.mark.parametrize("truth", ["label", "state"])
+def test_everything_called_one_is_in_every_table(truth, run, no_figures, series_file, recordings, tmp_path):
+    options = ("--methods", "hdp", "--runs", "2", "--truth", truth, "--json")
+    *_, last = json.loads(run("compare", series_file, "-o", tmp_path / "results", *options, *QUICK).out)["runs"]
+    known = np.concatenate(recordings.actions if truth == "label" else recordings.states)
+    assert (last["method"], last["seed"], last["labels"]) == ("one-state", None, 1)
+    assert last["Hamming"] == pytest.approx(1 - np.bincount(known).max() / len(known))
+    assert last["NMI"] == 0
 
 
 def test_scores_are_those_of_what_was_found(recordings):
     wrong = [np.where(path == path[0], 0, 1) for path in recordings.states]
     comparison = Comparison(
         [Method("wrong", "wrong", lambda seed: wrong)],
+        Method("one", "one", lambda seed: [np.zeros(len(path)) for path in wrong]),
         recordings.states,
         {"Hamming": hamming, "VI": vi, "ARI": ari},
-        "states",
+        "labels",
     )
     found = comparison.run(comparison.methods[0], 0).scores
     assert found["Hamming"] == hamming(recordings.states, wrong)
     assert found["VI"] == vi(recordings.states, wrong)
     assert found["ARI"] == ari(recordings.states, wrong)
-    assert found["states"] == 2
+    assert found["labels"] == 2
 
 
 def test_runs_have_seeds_of_their_own_and_are_averaged(run, no_figures, series_file, tmp_path):
     options = ("--methods", "hdp", "--runs", "3", "--seed", "5", "--json")
     data = json.loads(run("compare", series_file, "-o", tmp_path / "results", *options, *QUICK).out)
-    assert [row["seed"] for row in data["runs"]] == [5, 6, 7]
-    assert data["true_states"] == 2  # the labels of the file, unless its states are asked for
-    mean = np.mean([row["NMI"] for row in data["runs"]])
+    assert [row["seed"] for row in data["runs"]] == [5, 6, 7, None]
+    assert data["true_labels"] == 2  # the labels of the file, unless its states are asked for
+    mean = np.mean([row["NMI"] for row in data["runs"][:3]])
     (line,) = [
         line
         for line in (tmp_path / "results" / "comparison.md").read_text().splitlines()
@@ -88,7 +101,7 @@ def test_truth_from_a_column_of_any_name(run, no_figures, recordings, tmp_path):
     files = [tmp_path / f"demo_{i}.csv" for i in range(2)]
     options = ("--methods", "hdp", "--truth", "phase", "--json")
     data = json.loads(run("compare", *files, "-o", tmp_path / "results", *options, *QUICK).out)
-    assert data["true_states"] == len(np.unique(np.concatenate(recordings.states[:2])))
+    assert data["true_labels"] == len(np.unique(np.concatenate(recordings.states[:2])))
 
 
 def test_truth_from_an_array_of_any_name(run, no_figures, series_file, recordings, tmp_path):
@@ -96,7 +109,7 @@ def test_truth_from_an_array_of_any_name(run, no_figures, series_file, recording
         np.savez(tmp_path / "other.npz", skills=archive["states"], X=archive["X"], lengths=archive["lengths"])
     options = ("--methods", "hdp", "--truth", "skills", "--json")
     data = json.loads(run("compare", tmp_path / "other.npz", "-o", tmp_path / "results", *options, *QUICK).out)
-    assert data["true_states"] == 4
+    assert data["true_labels"] == 4
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".npy"])
@@ -109,16 +122,17 @@ def test_truth_from_a_file(suffix, run, no_figures, recordings, tmp_path):
         (tmp_path / "truth.txt").write_text("\n".join(f"state {label}" for label in truth))
     options = ("--truth", tmp_path / f"truth{suffix}", "--methods", "hmm", "--max-states", "4", "--json")
     data = json.loads(run("compare", tmp_path / "demos.npz", "-o", tmp_path / "results", *options).out)
-    assert data["true_states"] == 4
+    assert data["true_labels"] == 4
     assert data["runs"][0]["ARI"] > 0.5  # labels of the right steps, not of others
 
 
 def test_matrices_are_clustered(run, toy, toy_file, tmp_path):
     options = ("--matrices", "--chains", "2", "--sweeps", "20", "--json")
     data = json.loads(run("compare", toy_file, "-o", tmp_path / "results", *options).out)
-    assert [row["method"] for row in data["runs"]] == ["spcm", "crp", "gmm"]
+    assert [row["method"] for row in data["runs"]] == ["spcm", "crp", "gmm", "one-cluster"]
     assert data["true_clusters"] == 3
-    assert all(row["NMI"] > 0.8 for row in data["runs"])
+    assert all(row["NMI"] > 0.8 for row in data["runs"][:3])
+    assert data["runs"][3]["NMI"] == 0
     assert set(data["runs"][0]) == {"method", "seed", "NMI", "purity", "F", "ARI", "clusters", "seconds"}
 
 
@@ -133,7 +147,7 @@ def test_matrices_may_have_their_classes_in_a_file(run, toy, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--methods", "ibp,lda"), "--methods has 'lda', needed some of ibp, hdp, hmm"),
+        (("--methods", "ibp,lda"), "--methods has 'lda', needed some of hmm, hdp, ibp, two-stage, icsc-paper, icsc."),
         (("--truth", "phase"), "has no array 'phase'"),
         (("--truth", "X"), "array 'X' holds the series, needed another one for --truth"),
         (("--truth", "{folder}/few.txt"), "has 2 labels for"),
@@ -223,10 +237,10 @@ def test_an_interrupt_leaves_what_was_finished(run, no_figures, series_file, tmp
         raise KeyboardInterrupt
 
     monkeypatch.setattr(moves, "resample_tables", interrupted)
-    options = ("--methods", "ibp,hdp,hmm", "-o", tmp_path / "results")
+    options = ("--methods", "icsc,hdp,hmm", "-o", tmp_path / "results")
     answer = run("compare", series_file, *options, *QUICK)
     assert answer.status == 130
-    assert [row["method"] for row in read_table(tmp_path / "results" / "comparison.csv")] == ["ibp"]
+    assert [row["method"] for row in read_table(tmp_path / "results" / "comparison.csv")] == ["icsc", "one-state"]
     assert "Interrupted" in answer.err
 
 
@@ -239,3 +253,17 @@ def test_colours_are_those_of_the_class_a_state_is_named_after(rng):
     np.testing.assert_array_equal(renamed[40:], truth[40:])
     assert (renamed[:40] >= 3).all()
     assert nmi(split, renamed) == pytest.approx(1.0)
+
+
+def test_half_a_segmentation_is_no_run_of_two_stages(run, no_figures, series_file, tmp_path, monkeypatch):
+    resample_paths, calls = ibp_moves.resample_paths, iter(range(1, 10**6))
+
+    def interrupted(rng, model, state):
+        if next(calls) == 6:  # one sweep has been kept by then, on which an estimator would rest its answer
+            raise KeyboardInterrupt
+        return resample_paths(rng, model, state)
+
+    monkeypatch.setattr(ibp_moves, "resample_paths", interrupted)
+    answer = run("compare", series_file, "--methods", "two-stage", "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 130
+    assert "Interrupted before the first result" in answer.error

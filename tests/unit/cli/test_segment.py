@@ -9,14 +9,23 @@ import numpy as np
 import pytest
 
 import homothety
-from homothety import IBPHMM, HMMSelection, StickyHDPHMM
+from homothety import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM
 from homothety.cli.app import build_parser
 from homothety.cli.segment import CLASSES, MODEL_OPTIONS
+from homothety.cli.segmentation import weight_note
 from homothety.datasets import SequenceSet, make_toy_2d
 from homothety.models.ibphmm import moves
 
 QUICK = ("--chains", "2", "--sweeps", "8")
-TABLES = {"summary.md", "segments.csv", "boundaries.csv", "labels.csv", "states.json", "summary.json"}
+TABLES = {
+    "summary.md",
+    "segments.csv",
+    "action_segments.csv",
+    "boundaries.csv",
+    "labels.csv",
+    "states.json",
+    "summary.json",
+}
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +69,9 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
     answer = run("segment", series_file, "-o", folder, *QUICK)
     assert answer.status == 0
     model = homothety.load(folder / "model.homothety")
-    assert isinstance(model, IBPHMM)
+    assert isinstance(model, ICSCHMM)
     summary, states = (json.loads((folder / f"{name}.json").read_text()) for name in ("summary", "states"))
-    figures = {"segments.png", "traces.png", *(f"series-{i}.png" for i in range(4))}
+    figures = {"segments.png", "actions.png", "traces.png", *(f"series-{i}.png" for i in range(4))}
     assert {path.name for path in folder.iterdir()} == {*TABLES, *figures, "model.homothety"}
     assert all(f"]({name})" in (folder / "summary.md").read_text() for name in figures)
 
@@ -73,7 +82,7 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
     np.testing.assert_allclose(shares, np.concatenate(model.change_probability_), atol=1e-4)
 
     segments = read_table(folder / "segments.csv")
-    assert list(segments[0]) == ["series", "start", "end", "state", "probability"]
+    assert list(segments[0])[:5] == ["series", "start", "end", "state", "probability"]
     rebuilt = [int(row["state"]) for row in segments for _ in range(int(row["start"]), int(row["end"]))]
     assert rebuilt == np.concatenate(model.paths_).tolist()
     assert [row["series"] for row in segments] == [f"demos {one.series}" for one in model.segments_]
@@ -87,9 +96,27 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
     np.testing.assert_allclose([one["covariance"] for one in states["states"]], model.covariances_)
     assert sum(one["steps"] for one in states["states"]) == recordings.n_steps
     assert (summary["states"], summary["stride"], summary["sweeps_kept"]) == (model.n_states_, 1, 8)
-    assert f"4 series in {len(segments)} segments of {model.n_states_} states." in answer.out
+    found = f"{model.n_states_} states, {model.n_actions_} action{'s' * (model.n_actions_ > 1)}"
+    assert f"4 series in {len(segments)} segments of {found}." in answer.out
     assert "All steps were looked at" in answer.out
+    assert f"Each step looked at counts as {model.step_weight_:.2g} of an observation" in answer.out
     assert "The chains do not agree yet" in answer.out or "Chains agree" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("model", "weight", "said"),
+    [
+        (ICSCHMM(), 0.234, "counts as 0.23 of an observation: the rest of it is known from the one before."),
+        (ICSCHMM(), 1.0, "counts in full: it says nothing of the next one."),
+        (ICSCHMM(step_weight=0.5), 0.5, "counts as 0.5 of an observation, as asked for."),
+        (IBPHMM(), 1.0, "counts in full, as an observation of its own."),
+    ],
+)
+def test_the_weight_of_a_step_is_told_with_its_reason(model, weight, said):
+    model.step_weight_ = weight
+    assert weight_note(model).startswith(f"Each step looked at {said}")
+    assert ("--step-weight 1" in weight_note(model)) == (weight == 0.234)
+    assert weight_note(HMMSelection()) == ""
 
 
 def test_json_is_all_there_is_on_stdout(run, no_figures, series_file, tmp_path):
@@ -97,6 +124,7 @@ def test_json_is_all_there_is_on_stdout(run, no_figures, series_file, tmp_path):
     data = json.loads(answer.out)
     model = homothety.load(tmp_path / "results" / "model.homothety")
     assert [row["state"] for row in data["segments"]] == [one.state for one in model.segments_]
+    assert [row["action"] for row in data["action_segments"]] == [one.state for one in model.action_segments_]
     assert all((tmp_path / "results" / name).is_file() for name in data["files"])
 
 
@@ -106,15 +134,20 @@ def test_quiet_says_nothing(run, no_figures, series_file, tmp_path):
     assert (answer.status, answer.out, answer.err) == (0, "", "")
 
 
-@pytest.mark.parametrize(("name", "kind"), [("hdp", StickyHDPHMM), ("hmm", HMMSelection)])
+@pytest.mark.parametrize(("name", "kind"), [("ibp", IBPHMM), ("hdp", StickyHDPHMM), ("hmm", HMMSelection)])
 def test_other_models(name, kind, run, series_file, tmp_path, monkeypatch):
-    if name == "hdp":  # its pictures are those of the default model
+    if name != "hmm":  # its pictures are those of the default model
         monkeypatch.setitem(sys.modules, "matplotlib", None)
-    options = QUICK if name == "hdp" else ("--max-states", "3")
+    options = ("--max-states", "3") if name == "hmm" else QUICK
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "action_segments.csv").touch()  # of an earlier run
     answer = run("segment", series_file, "--model", name, "-o", tmp_path / "results", *options)
     assert answer.status == 0
     model = homothety.load(tmp_path / "results" / "model.homothety")
-    assert isinstance(model, kind)
+    assert type(model) is kind
+    assert "action" not in answer.out
+    assert not (tmp_path / "results" / "action_segments.csv").exists()
+    assert list(read_table(tmp_path / "results" / "segments.csv")[0])[3:] == ["state", "probability"]
     steps = [int(row["step"]) for row in read_table(tmp_path / "results" / "boundaries.csv")]
     assert steps == [one.start for one in model.segments_ if one.start]
     assert (tmp_path / "results" / "series-0.png").is_file() == (name == "hmm")
@@ -206,6 +239,8 @@ def test_defaults_are_those_of_the_estimators():
 
 def test_options_reach_the_model(run, no_figures, series_file, tmp_path):
     options = {
+        "--grouping": ("grouping", "links"),
+        "--step-weight": ("step_weight", 0.5),
         "--emission": ("emission", "autoregressive"),
         "--order": ("order", 3),
         "--chains": ("n_chains", 2),
@@ -214,7 +249,7 @@ def test_options_reach_the_model(run, no_figures, series_file, tmp_path):
         "--jobs": ("n_jobs", 1),
         "--checkpoint": ("checkpoint", str(tmp_path / "run")),
     }
-    assert set(options) == {option.flag for option in MODEL_OPTIONS if "ibp" in option.models}
+    assert set(options) == {option.flag for option in MODEL_OPTIONS if "icsc" in option.models}
     words = [word for flag, (_, value) in options.items() for word in (flag, value)]
     run("segment", series_file, "-o", tmp_path, *words)
     parameters = homothety.load(tmp_path / "model.homothety").get_params(deep=False)
@@ -273,6 +308,9 @@ def bad_files(tmp_path, recordings):
         ("demos.npz", ("--subsample", "0"), "--subsample is 0"),
         ("demos.npz", ("--subsample", "500"), "needed at least 2"),
         ("demos.npz", ("--group", "left"), "--group means nothing for"),
+        ("demos.npz", ("--grouping", "size"), "--grouping is 'size', needed 'shapes' or 'links'."),
+        ("demos.npz", ("--grouping", "links", "--model", "ibp"), "--grouping means nothing for --model ibp; it is for"),
+        ("demos.npz", ("--step-weight", "2"), "--step-weight is 2.0, needed at most 1, or 'auto'."),
         ("demos.npz", ("--emission", "poisson"), "--emission is 'poisson'"),
         ("demos.npz", ("--order", "2"), "only autoregressive states look at past steps"),
         ("demos.npz", ("--order", "2", "--emission", "diagonal"), "Add --emission autoregressive, or leave it out."),
@@ -351,7 +389,10 @@ def test_a_file_is_no_folder_for_results(command, run, series_file):
     assert "needed a folder for the results" in answer.error
 
 
-@pytest.mark.parametrize("words", [("--chains", "0"), ("--columns", "a,,b"), ("--model", "lda"), ("--centre", "left")])
+@pytest.mark.parametrize(
+    "words",
+    [("--chains", "0"), ("--columns", "a,,b"), ("--model", "lda"), ("--centre", "left"), ("--step-weight", "half")],
+)
 def test_wrong_arguments_exit_with_2(words, run, series_file, capsys):
     with pytest.raises(SystemExit) as exit_:
         run("segment", series_file, *words)
@@ -403,7 +444,9 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(run, no_figures, series_
     assert run(*resumed).status == 0
     a, b = (homothety.load(tmp_path / name / "model.homothety") for name in ("whole", "resumed"))
     np.testing.assert_array_equal(a.trace_["log_joint"], b.trace_["log_joint"])
+    np.testing.assert_array_equal(a.trace_["n_actions"], b.trace_["n_actions"])
     np.testing.assert_array_equal(np.concatenate(a.paths_), np.concatenate(b.paths_))
+    np.testing.assert_array_equal(np.concatenate(a.action_probability_), np.concatenate(b.action_probability_))
 
 
 def test_without_arviz_the_verdict_says_what_to_install(run, no_figures, series_file, tmp_path, monkeypatch):

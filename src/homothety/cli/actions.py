@@ -1,0 +1,102 @@
+"""What is told of the actions of a segmentation: rows of tables, words and pictures."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from homothety.cli.figures import draw_paths
+from homothety.reproduce.markdown import markdown_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from homothety.cli.figures import Drawing
+    from homothety.estimators.actions import ICSCHMM
+    from homothety.summaries.paths import Segment
+
+EXPLANATION = "An action is what states have in common that are the same but for their place, direction and size."
+SURE = 0.9  # of the kept sweeps saying the same of two states
+MAX_DOUBTS = 5  # pairs of states named in a sentence
+
+
+def columns_of_segment(model: ICSCHMM, segment: Segment) -> dict[str, Any]:
+    """Return the action that most steps of a segment have, and how sure it is over these."""
+    steps = slice(segment.start, segment.end)
+    actions, sure = model.actions_[segment.series][steps], model.action_probability_[segment.series][steps]
+    action = int(np.bincount(actions).argmax())
+    return {"action": action, "action_probability": round(float(sure[actions == action].mean()), 4)}
+
+
+def columns_of_steps(model: ICSCHMM, i: int) -> dict[str, list[Any]]:
+    """Return the action of every step of a series, how sure it is, and how probable a change of action is at it."""
+    return {
+        "action": model.actions_[i].tolist(),
+        "action_probability": np.round(model.action_probability_[i], 4).tolist(),
+        "action_change_probability": np.round(model.action_change_probability_[i], 4).tolist(),
+    }
+
+
+def segment_rows(model: ICSCHMM, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return segments of one action each: series by name, start, end (not included), action and probability."""
+    return [
+        {
+            "series": names[one.series],
+            "start": one.start,
+            "end": one.end,
+            "action": one.state,
+            "probability": None if one.probability is None else round(one.probability, 4),
+        }
+        for one in model.action_segments_
+    ]
+
+
+def describe(model: ICSCHMM, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the actions: which states and series have them, how many steps, and how sure these are on average."""
+    actions, sure = np.concatenate(model.actions_), np.concatenate(model.action_probability_)
+    return [
+        {
+            "action": number,
+            "states": np.flatnonzero(model.state_actions_ == number).tolist(),
+            "steps": int((actions == number).sum()),
+            "series": [name for name, path in zip(names, model.actions_, strict=True) if number in path],
+            "probability": round(float(sure[actions == number].mean()), 4),
+        }
+        for number in range(model.n_actions_)
+    ]
+
+
+def table(model: ICSCHMM, names: Sequence[str]) -> str:
+    """Return the actions as a table."""
+    rows = [
+        [
+            one["action"],
+            ", ".join(map(str, one["states"])) or "-",
+            one["steps"],
+            f"{len(one['series'])} of {len(names)}",
+            f"{one['probability']:.2f}",
+        ]
+        for one in describe(model, names)
+    ]
+    return markdown_table(["action", "states", "steps", "series", "probability"], rows)
+
+
+def doubts(model: ICSCHMM) -> str:
+    """Return in plain words which states may or may not be one action."""
+    pairs = [(k, other, float(model.coaction_[k, other])) for k, other in combinations(range(model.n_states_), 2)]
+    unclear = sorted((pair for pair in pairs if 1 - SURE < pair[2] < SURE), key=lambda pair: abs(pair[2] - 0.5))
+    if not pairs:
+        return "There is but one state, and so one action."
+    if not unclear:
+        return f"Which states are one action is clear: {SURE:.0%} of the kept sweeps or more agree on every two."
+    named = ", ".join(f"{k} and {other} ({share:.2f})" for k, other, share in unclear[:MAX_DOUBTS])
+    more = f" and {len(unclear) - MAX_DOUBTS} more pairs" * (len(unclear) > MAX_DOUBTS)
+    return f"It is not clear whether these states are one action (in brackets how probable it is): {named}{more}."
+
+
+def drawings(model: ICSCHMM, names: Sequence[str]) -> dict[str, Drawing]:
+    """Return functions that draw actions, by the name of the figure."""
+    return {"actions": partial(draw_paths, model.actions_, names, called="action")}
