@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 BAD_INPUT, INTERRUPTED = 2, 130
 
 DESCRIPTION = """\
-Cluster covariance matrices by shape, whatever their rotation and scale, and segment series into states they share,
-without saying how many clusters or states there are.
+Cluster covariance matrices by shape, whatever their rotation and scale, and segment series into states and actions they
+share, without saying how many clusters, states or actions there are.
 """
 EPILOG = """\
 examples:

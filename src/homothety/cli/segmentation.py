@@ -298,7 +298,7 @@ def weight_note(model: Segmenter) -> str:
         return f"Each step looked at counts as {weight:.2g} of an observation, as asked for."
     return (
         f"Each step looked at counts as {weight:.2g} of an observation: the rest of it is known from the one before. "
-        "--step-weight 1 counts each in full, and finds more states."
+        "--step-weight 1 counts each in full; expect more states."
     )
 
 
