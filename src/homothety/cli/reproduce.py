@@ -21,16 +21,20 @@ if TYPE_CHECKING:
 MODULES = {
     "2": "homothety.reproduce.table2",
     "3": "homothety.reproduce.table3",
+    "4": "homothety.reproduce.table4",
     "convergence": "homothety.reproduce.convergence",
+    "segmentation-convergence": "homothety.reproduce.segmentation_convergence",
     "sensitivity": "homothety.reproduce.sensitivity",
 }
 DESCRIPTION = """\
 Compute one of the paper's tables or figures again and set it beside what the paper printed, as Markdown and PNG:
 
-  2            similarity functions with affinity propagation and spectral clustering
-  3            Gaussian mixture, CRP mixture and SPCM-CRP mixture
-  convergence  log posterior, F and time of every sweep of 20 chains
-  sensitivity  F and log posterior over a grid of tolerance and concentration
+  2                         similarity functions with affinity propagation and spectral clustering
+  3                         Gaussian mixture, CRP mixture and SPCM-CRP mixture
+  4                         segmentation by hidden Markov models, with and without actions
+  convergence               log posterior, F and time of every sweep of 20 chains
+  segmentation-convergence  log joint, states, actions, F and time of every sweep of 20 chains
+  sensitivity               F and log posterior over a grid of tolerance and concentration
 
 Toy data are generated where their files are missing; other sets are then left out.
 """
@@ -38,10 +42,13 @@ EPILOG = """\
 examples:
   homothety reproduce 3 --data data                    everything, ten runs each
   homothety reproduce 3 --sets toy-6d,task --runs 3    part of it
+  homothety reproduce 4 --sets toy-2d,grating          series take longer than matrices
   homothety reproduce sensitivity --grid 8             a coarse grid
   homothety reproduce 2 --quick                        does it work at all?
 
-Sets: toy-3d, toy-6d, toy-6d-scaled, task, dti, rat, eth80, eth80-images, eth80-images-lerm; not all in every table.
+Sets of matrices: toy-3d, toy-6d, toy-6d-scaled, task, dti, rat, eth80, eth80-images, eth80-images-lerm; of series, as
+the paper's table used them: toy-2d, toy-2d-published, grating, rolling, peeling, and in full: grating-7d, grating-full,
+rolling-full, peeling-full. Not all in every table.
 Results on the rat hippocampus may not be published without permission: its terms are beside the data.
 Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with a report of everything finished until then.
 """
@@ -72,11 +79,11 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Compute and write one reproduction; return whether it came to its end."""
-    from homothety.reproduce.sets import choose_sets, load_sets
+    from homothety.reproduce.sets import choose_sets
 
     folder = data_folder(args.data)
     module = import_module(MODULES[args.what])
-    sets, notes = load_sets(choose_sets(args.sets, module.SETS), folder)
+    sets, notes = module.LOAD(choose_sets(args.sets, module.SETS), folder)
     for note in notes:
         console.say(note)
     if not sets:

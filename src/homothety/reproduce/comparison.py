@@ -1,28 +1,30 @@
-"""Several methods on several data sets, several times: what Tables 2 and 3 have in common."""
+"""Several methods on several data sets, several times: what Tables 2, 3 and 4 have in common."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from homothety._version import __version__
 from homothety.errors import ShortChainWarning
 from homothety.reproduce.paper import METRICS, cell_value, is_impossible
-from homothety.reproduce.plan import Effort, Outcomes, Task
+from homothety.reproduce.plan import AnySet, Effort, Outcomes, Task
 from homothety.reproduce.scores import score, spread
-from homothety.reproduce.sets import RESTRICTED_NOTE, PaperSet
+from homothety.reproduce.sets import RESTRICTED_NOTE, LabelledSet
 
 if TYPE_CHECKING:
     from homothety.arrays import IntArray
     from homothety.reproduce.paper import Cells
 
-# From a data set, how much to compute and a seed to the cluster of every item.
-Clusterer: TypeAlias = Callable[[PaperSet, Effort, int], "IntArray"]
+Answer = TypeVar("Answer")
+
+# Numbers of one run by metric.
+Scores: TypeAlias = Mapping[str, float]
 
 TOY_NOTE = (
     "Toy 6D is drawn twice: by the paper's text, with one scale per shape, and *scaled*, by the authors' program, with "
@@ -32,12 +34,22 @@ IMPOSSIBLE_NOTE = "† As printed in the paper; no such value exists, since scor
 
 
 @dataclass(frozen=True)
-class Method:
-    """A way of clustering a data set; `paper_key`, if not `key`, is the column of the paper it answers to."""
+class Method(Generic[AnySet, Answer]):
+    """A way of clustering a data set.
+
+    Parameters
+    ----------
+    key, title : str
+        What results and tables call it.
+    cluster : callable
+        From a data set, how much to compute and a seed to an answer, such as the cluster of every item.
+    paper_key : str, optional
+        Column of the paper it answers to, if not `key`.
+    """
 
     key: str
     title: str
-    cluster: Clusterer
+    cluster: Callable[[AnySet, Effort, int], Answer]
     paper_key: str | None = None
 
     @property
@@ -46,13 +58,18 @@ class Method:
         return self.paper_key or self.key
 
 
-def comparison_tasks(sets: Sequence[PaperSet], methods: Sequence[Method], effort: Effort) -> list[Task]:
-    """Return every run of every method on every set; results are dicts of scores under the keys (set, method)."""
+def comparison_tasks(
+    sets: Sequence[AnySet],
+    methods: Sequence[Method[AnySet, Answer]],
+    effort: Effort,
+    score_answer: Callable[[AnySet, Answer], Scores],
+) -> list[Task]:
+    """Return every run of every method on every set; results are scores of the answers under the keys (set, method)."""
     return [
         Task(
             name=f"{paper_set.title}: {method.title}",
             key=(paper_set.key, method.key),
-            run=partial(score_run, paper_set, method, effort, effort.seed + run),
+            run=partial(score_run, paper_set, method, effort, effort.seed + run, score_answer),
             cost=float(len(paper_set)),
         )
         for paper_set in sets
@@ -61,9 +78,20 @@ def comparison_tasks(sets: Sequence[PaperSet], methods: Sequence[Method], effort
     ]
 
 
-def score_run(paper_set: PaperSet, method: Method, effort: Effort, seed: int) -> dict[str, float]:
+def score_run(
+    paper_set: AnySet,
+    method: Method[AnySet, Answer],
+    effort: Effort,
+    seed: int,
+    score_answer: Callable[[AnySet, Answer], Scores],
+) -> Scores:
     """Cluster once and return the scores."""
-    return score(paper_set.labels, method.cluster(paper_set, effort, seed))
+    return score_answer(paper_set, method.cluster(paper_set, effort, seed))
+
+
+def score_labels(paper_set: LabelledSet, labels: IntArray) -> Scores:
+    """Return the scores of the cluster of every item."""
+    return score(paper_set.labels, labels)
 
 
 def fit_whole(model: Any, *args: Any, **options: Any) -> Any:
@@ -76,13 +104,13 @@ def fit_whole(model: Any, *args: Any, **options: Any) -> Any:
     return model
 
 
-def printed_cell(cells: Cells, paper_set: PaperSet, method: str, metric: str) -> str:
+def printed_cell(cells: Cells, paper_set: LabelledSet, method: str, metric: str) -> str:
     """Return what the paper printed, marked if it cannot be; a dash if it printed nothing."""
     text = cells.get((paper_set.paper_key, method, metric), "-")
     return f"{text} †" if text != "-" and is_impossible(metric, text) else text
 
 
-def comparison_notes(sets: Sequence[PaperSet], cells: Cells) -> list[str]:
+def comparison_notes(sets: Sequence[LabelledSet], cells: Cells) -> list[str]:
     """Return the explanations of the marks that occur in a table of these sets."""
     keys = {paper_set.paper_key for paper_set in sets}
     occurring = {
@@ -94,9 +122,13 @@ def comparison_notes(sets: Sequence[PaperSet], cells: Cells) -> list[str]:
 
 
 def comparison_results(
-    sets: Sequence[PaperSet], methods: Sequence[Method], outcomes: Outcomes, cells: Cells
+    sets: Sequence[LabelledSet],
+    methods: Sequence[Method[Any, Any]],
+    outcomes: Outcomes,
+    cells: Cells,
+    metrics: Sequence[str] = METRICS,
 ) -> list[dict[str, Any]]:
-    """Return one record per set, method and metric, for scripts: what was measured and what the paper has."""
+    """Return one record per set, method and metric it has, for scripts: what was measured and what the paper has."""
     return [
         {"set": paper_set.key, "method": method.key, "metric": metric}
         | summary([run[metric] for run in outcomes[paper_set.key, method.key]])
@@ -104,7 +136,8 @@ def comparison_results(
         for paper_set in sets
         for method in methods
         if (paper_set.key, method.key) in outcomes
-        for metric in METRICS
+        for metric in metrics
+        if metric in outcomes[paper_set.key, method.key][0]
     ]
 
 
@@ -113,7 +146,7 @@ def summary(values: Sequence[float]) -> dict[str, float]:
     return {"mean": float(np.mean(values)), "std": spread(values), "runs": len(values)}
 
 
-def printed_mean(cells: Cells, paper_set: PaperSet, method: Method, metric: str) -> float:
+def printed_mean(cells: Cells, paper_set: LabelledSet, method: Method[Any, Any], metric: str) -> float:
     """Return the mean the paper printed, NaN if it printed none or an impossible one."""
     text = cells.get((paper_set.paper_key, method.printed_as, metric))
     return float("nan") if text is None or is_impossible(metric, text) else cell_value(text)

@@ -9,34 +9,40 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.random import SeedSequence
 
-from homothety._version import __version__
 from homothety.estimators.similarity import SimilarityMixture
 from homothety.estimators.spcm import SPCMMixture
 from homothety.metrics import f_measure
 from homothety.models import ddcrp
 from homothety.models.ddcrp.recording import RECORDING
 from homothety.reproduce import paper
+from homothety.reproduce.chains import (
+    chain_tasks,
+    chains_provenance,
+    draw_chains,
+    figure_name,
+    median_seconds,
+    sweeps_to_settle,
+)
 from homothety.reproduce.markdown import bullet_list, markdown_table
-from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, Task, tried
+from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, tried
 from homothety.reproduce.published import published_embedding, published_settings
 from homothety.reproduce.scores import format_cell, format_seconds
+from homothety.reproduce.sets import PaperSet, load_sets
 from homothety.sampling import run_chain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from homothety.arrays import FloatArray
-    from homothety.reproduce.sets import PaperSet
 
 SETS = ("toy-6d", "task", "dti")
+LOAD = load_sets
 FULL, QUICK = Effort(runs=20, sweeps=500), Effort(runs=2, sweeps=20)
 
 TITLE = "Convergence of the sampler"
 Settings = Literal["published", "default"]
 SETTINGS: dict[Settings, str] = {"published": "as published", "default": "default"}
+DRAWN = {"log_posterior": "log posterior", "f_measure": "F", "seconds": "seconds per sweep"}
 
 NOTES = (
     "Every chain starts with each matrix in a cluster of its own. alpha = 1; tolerance tau = 1, and 10 for synthetic "
@@ -63,17 +69,7 @@ class ChainRecord:
 
 def plan(sets: Sequence[PaperSet], effort: Effort) -> Plan:
     """Return the chains of the sampler tests and how to report them."""
-    tasks = [
-        Task(
-            name=f"{paper_set.title}, {title}",
-            key=(paper_set.key, settings),
-            run=partial(record_chain, paper_set, settings, effort.sweeps, effort.seed + chain),
-            cost=float(len(paper_set)) ** 1.5,
-        )
-        for paper_set in sets
-        for settings, title in SETTINGS.items()
-        for chain in range(effort.runs)
-    ]
+    tasks = chain_tasks(sets, SETTINGS, record_chain, effort, cost=lambda paper_set: float(len(paper_set)) ** 1.5)
     return Plan("convergence", TITLE, tasks, partial(report, sets, effort))
 
 
@@ -127,16 +123,14 @@ def report(sets: Sequence[PaperSet], effort: Effort, outcomes: Outcomes) -> Repo
     measured = [f"{name}: here" for name in ("first sweep", "later sweep", f"{effort.sweeps} sweeps")]
     times = [name for here in measured for name in (here, "authors")]
     header = ["Set", "Settings", *times, "F", "K", "sweeps to 1%"]
-    source = f"homothety {__version__}, {effort.runs} chains of {effort.sweeps} sweeps, seeds from {effort.seed}."
     return Report(
-        markdown=f"{markdown_table(header, rows)}\n\n{bullet_list([*NOTES, source])}",
-        figures={_figure_name(settings): partial(draw, sets, settings, outcomes) for settings in SETTINGS},
+        markdown=f"{markdown_table(header, rows)}\n\n{bullet_list([*NOTES, chains_provenance(effort)])}",
+        figures={
+            figure_name("convergence", settings): partial(draw_chains, sets, settings, title, DRAWN, outcomes)
+            for settings, title in SETTINGS.items()
+        },
         results=[_record(key, chains) for key, chains in outcomes.items()],
     )
-
-
-def _figure_name(settings: Settings) -> str:
-    return "convergence" if settings == "default" else f"convergence-{settings}"
 
 
 def _row(paper_set: PaperSet, title: str, chains: list[ChainRecord]) -> list[str]:
@@ -152,26 +146,6 @@ def _row(paper_set: PaperSet, title: str, chains: list[ChainRecord]) -> list[str
     ]
 
 
-def median_seconds(chains: list[ChainRecord]) -> tuple[float, float, float]:
-    """Return the median time of a first sweep, of a later one, and of all sweeps of a chain."""
-    seconds = np.stack([chain.seconds for chain in chains])
-    later = seconds[:, 1:] if seconds.shape[1] > 1 else seconds
-    return float(np.median(seconds[:, 0])), float(np.median(later)), float(np.median(seconds.sum(axis=1)))
-
-
-def sweeps_to_settle(log_posterior: FloatArray) -> int:
-    """Return after how many sweeps 99% of the rise to the level of the second half is done.
-
-    Examples
-    --------
-    >>> sweeps_to_settle(np.array([-100.0, -50.0, 0.0, 0.0, 0.0, 0.0]))
-    3
-    """
-    level = log_posterior[len(log_posterior) // 2 :].mean()
-    reached = log_posterior >= level - 0.01 * abs(level - log_posterior[0])
-    return int(reached.argmax()) + 1
-
-
 def _record(key: Any, chains: list[ChainRecord]) -> dict[str, Any]:
     """Return the numbers of one line of the table for scripts."""
     set_key, settings = key
@@ -184,33 +158,3 @@ def _record(key: Any, chains: list[ChainRecord]) -> dict[str, Any]:
         "F": [float(chain.f_measure[-1]) for chain in chains],
         "K": [int(chain.n_clusters[-1]) for chain in chains],
     }
-
-
-def draw(sets: Sequence[PaperSet], settings: Settings, outcomes: Outcomes) -> Figure:
-    """Draw log posterior, F and seconds of every sweep, one column per set."""
-    from matplotlib.figure import Figure
-
-    drawn = [paper_set for paper_set in sets if (paper_set.key, settings) in outcomes]
-    figure = Figure(figsize=(1 + 3.6 * max(len(drawn), 1), 7.5), layout="constrained")
-    if not drawn:
-        return figure
-    for paper_set, column in zip(drawn, figure.subplots(3, len(drawn), sharex=True, squeeze=False).T, strict=True):
-        column[0].set_title(paper_set.heading)
-        _draw_column(column, outcomes[paper_set.key, settings])
-    figure.suptitle(f"{len(outcomes[drawn[0].key, settings])} chains, {SETTINGS[settings]} settings")
-    return figure
-
-
-def _draw_column(axes: Sequence[Axes], chains: list[ChainRecord]) -> None:
-    """Draw the three traces of one set, one above the other."""
-    from homothety.viz import plot_trace
-
-    plot_trace([chain.log_posterior for chain in chains], quantity="log posterior", legend=False, ax=axes[0])
-    plot_trace([chain.f_measure for chain in chains], quantity="F", legend=False, ax=axes[1])
-    plot_trace([chain.seconds for chain in chains], quantity="seconds per sweep", log=True, legend=False, ax=axes[2])
-    axes[0].ticklabel_format(axis="y", useOffset=False)
-    lowest = min(float(chain.f_measure.min()) for chain in chains)
-    axes[1].set_ylim(np.floor(10 * min(lowest, 0.9)) / 10, 1.01)
-    axes[2].set_xscale("log")  # most happens in the first sweeps; the axes are shared
-    for ax in axes[:2]:
-        ax.set_xlabel("")

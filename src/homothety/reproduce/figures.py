@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
     from homothety.reproduce.paper import Cells
     from homothety.reproduce.plan import Outcomes
-    from homothety.reproduce.sets import PaperSet
+    from homothety.reproduce.sets import LabelledSet
 
-MARKERS = "osD^vP"
+MARKERS = "osD^vPX"
+MOST_IN_A_ROW = 7  # entries of the legend
 BAND = 0.7  # of the height of a row that its methods share
 
 
@@ -32,11 +34,11 @@ class Panel:
 
     title: str
     metric: str
-    methods: Sequence[Method]
+    methods: Sequence[Method[Any, Any]]
 
 
 def draw_comparison(
-    panels: Sequence[Panel], names: Sequence[str], sets: Sequence[PaperSet], outcomes: Outcomes, cells: Cells
+    panels: Sequence[Panel], names: Sequence[str], sets: Sequence[LabelledSet], outcomes: Outcomes, cells: Cells
 ) -> Figure:
     """Draw the mean of each method on each set as a filled marker, and the paper's as a hollow one.
 
@@ -51,11 +53,12 @@ def draw_comparison(
     axes[0].set_yticks(range(len(sets)), [paper_set.heading for paper_set in sets])
     axes[0].set_ylim(len(sets) - 0.5, -0.5)
     handles = _legend(names)
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, columnspacing=1.2)
+    ncols = ceil(len(handles) / ceil(len(handles) / MOST_IN_A_ROW))
+    figure.legend(handles=handles, loc="outside lower center", ncols=ncols, frameon=False, columnspacing=1.2)
     return figure
 
 
-def _draw_panel(ax: Axes, panel: Panel, sets: Sequence[PaperSet], outcomes: Outcomes, cells: Cells) -> None:
+def _draw_panel(ax: Axes, panel: Panel, sets: Sequence[LabelledSet], outcomes: Outcomes, cells: Cells) -> None:
     offsets = BAND * (np.arange(len(panel.methods)) + 0.5) / len(panel.methods) - BAND / 2
     for index, (method, offset) in enumerate(zip(panel.methods, offsets, strict=True)):
         looks = _looks(index)

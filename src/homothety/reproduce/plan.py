@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from homothety.reproduce.sets import LabelledSet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
 
-    from homothety.reproduce.sets import PaperSet
+AnySet = TypeVar("AnySet", bound=LabelledSet)
 
 Key: TypeAlias = tuple[Any, ...]
 
@@ -93,6 +95,8 @@ class Effort:
         Sweeps of every chain.
     grid : int
         Settings per axis of a grid search.
+    states : int
+        Largest number of states that is tried where a criterion chooses.
     seed : int
         Run r uses ``seed + r``.
     """
@@ -100,10 +104,11 @@ class Effort:
     runs: int = 10
     sweeps: int = 200
     grid: int = 20
+    states: int = 15
     seed: int = 0
 
 
-def tried(sets: Sequence[PaperSet], outcomes: Outcomes) -> list[PaperSet]:
+def tried(sets: Sequence[AnySet], outcomes: Outcomes) -> list[AnySet]:
     """Return the sets of which there is any outcome; keys begin with that of the set."""
     keys = {key[0] for key in outcomes}
     return [paper_set for paper_set in sets if paper_set.key in keys]

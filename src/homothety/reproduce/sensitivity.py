@@ -16,6 +16,7 @@ from homothety.reproduce.comparison import fit_whole
 from homothety.reproduce.markdown import bullet_list, markdown_table
 from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, Task, tried
 from homothety.reproduce.scores import format_number
+from homothety.reproduce.sets import PaperSet, load_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from homothety.arrays import FloatArray
-    from homothety.reproduce.sets import PaperSet
 
 SETS = ("toy-3d", "task")
+LOAD = load_sets
 FULL, QUICK = Effort(runs=1, sweeps=200, grid=20), Effort(runs=1, sweeps=20, grid=3)
 
 TITLE = "Sensitivity to tolerance and concentration"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,21 +30,15 @@ RESTRICTED_NOTE = (
 
 
 @dataclass(frozen=True, eq=False)
-class PaperSet:
-    """One of the paper's data sets, ready to be clustered.
+class LabelledSet:
+    """What a table has to know of a data set, whatever is in it.
 
     Parameters
     ----------
     key, title : str
         What commands and tables call it.
-    items : ndarray of shape (n_items, n_dims, n_dims) or (n_items, n_items)
-        Covariance matrices; or their similarity if the measure is "precomputed".
     labels : ndarray of shape (n_items,)
-        True classes.
-    measure : str
-        Similarity to use where the paper uses its own.
-    tolerance : float
-        The paper's tau in Table 3.
+        True classes of its items: matrices, or steps of series.
     restricted : bool
         Whether its terms forbid publishing results without permission.
     printed_as : str
@@ -53,12 +47,9 @@ class PaperSet:
 
     key: str
     title: str
-    items: FloatArray
     labels: NDArray[Any]
-    measure: str = "bspcm"
-    tolerance: float = 1.0
-    restricted: bool = False
-    printed_as: str = ""
+    restricted: bool = field(default=False, kw_only=True)
+    printed_as: str = field(default="", kw_only=True)
 
     @property
     def paper_key(self) -> str:
@@ -77,6 +68,27 @@ class PaperSet:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class PaperSet(LabelledSet):
+    """One of the paper's sets of matrices, ready to be clustered.
+
+    Parameters
+    ----------
+    key, title, labels, restricted, printed_as
+        See `LabelledSet`.
+    items : ndarray of shape (n_items, n_dims, n_dims) or (n_items, n_items)
+        Covariance matrices; or their similarity if the measure is "precomputed".
+    measure : str
+        Similarity to use where the paper uses its own.
+    tolerance : float
+        The paper's tau in Table 3.
+    """
+
+    items: FloatArray
+    measure: str = "bspcm"
+    tolerance: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -141,10 +153,15 @@ def load_sets(keys: Iterable[str], folder: Path) -> tuple[list[PaperSet], list[s
         elif recipe.make is not None:
             sets.append(_make_set(key, recipe, recipe.make))
             if recipe.file:
-                notes.append(f"{recipe.title}: {path} is not there, so it was generated anew with seed {TOY_SEED}.")
+                notes.append(made_anew(recipe.title, path))
         else:
             notes.append(f"{recipe.title}: skipped, {path} is not there.")
     return sets, notes
+
+
+def made_anew(title: str, path: Path) -> str:
+    """Return the line about a set that was made because its file is missing."""
+    return f"{title}: {path} is not there, so it was generated anew with seed {TOY_SEED}."
 
 
 def choose_sets(wanted: str | None, available: Sequence[str]) -> list[str]:
@@ -177,5 +194,12 @@ def _make_set(key: str, recipe: Recipe, make: Callable[[int], MatrixSet]) -> Pap
 
 def _finish_set(key: str, recipe: Recipe, items: FloatArray, labels: NDArray[Any]) -> PaperSet:
     return PaperSet(
-        key, recipe.title, items, labels, recipe.measure, recipe.tolerance, recipe.restricted, recipe.printed_as
+        key,
+        recipe.title,
+        labels,
+        items,
+        recipe.measure,
+        recipe.tolerance,
+        restricted=recipe.restricted,
+        printed_as=recipe.printed_as,
     )

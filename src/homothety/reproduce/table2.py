@@ -17,10 +17,12 @@ from homothety.reproduce.comparison import (
     comparison_tasks,
     printed_cell,
     provenance,
+    score_labels,
 )
 from homothety.reproduce.markdown import bullet_list, markdown_table
 from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, tried
 from homothety.reproduce.scores import format_metric
+from homothety.reproduce.sets import PaperSet, load_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.reproduce.sets import PaperSet
 
 SETS = ("toy-3d", "toy-6d", "toy-6d-scaled", "task", "dti", "rat")
+LOAD = load_sets
 FULL, QUICK = Effort(runs=10), Effort(runs=2)
 
 TITLE = "Table 2: similarity functions with affinity propagation and spectral clustering"
@@ -54,7 +56,7 @@ NOTES = (
 
 def plan(sets: Sequence[PaperSet], effort: Effort) -> Plan:
     """Return the runs behind Table 2 and how to set them beside it."""
-    return Plan("table-2", TITLE, comparison_tasks(sets, METHODS, effort), partial(report, sets, effort))
+    return Plan("table-2", TITLE, comparison_tasks(sets, METHODS, effort, score_labels), partial(report, sets, effort))
 
 
 @lru_cache(maxsize=1)  # tasks of one set and measure follow each other
@@ -84,7 +86,7 @@ def _fit_quietly(model: AffinityPropagation | SpectralClustering, similarity: Fl
     return labels
 
 
-def _methods(measure: str) -> list[Method]:
+def _methods(measure: str) -> list[Method[PaperSet, IntArray]]:
     title = MEASURE_TITLES[measure]
     return [
         Method(f"ap-{measure}", f"{title} + affinity propagation", partial(propagate_affinities, measure)),

@@ -17,11 +17,13 @@ from homothety.reproduce.comparison import (
     fit_whole,
     printed_cell,
     provenance,
+    score_labels,
 )
 from homothety.reproduce.markdown import bullet_list, markdown_table
 from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, tried
 from homothety.reproduce.published import published_embedding, published_settings
 from homothety.reproduce.scores import format_metric
+from homothety.reproduce.sets import PaperSet, load_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,12 +31,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from homothety.arrays import IntArray
-    from homothety.reproduce.sets import PaperSet
 
 SETS = (
     *("toy-3d", "toy-6d", "toy-6d-scaled", "task", "dti", "rat"),
     *("eth80", "eth80-images", "eth80-images-lerm"),
 )
+LOAD = load_sets
 FULL, QUICK = Effort(runs=10, sweeps=200), Effort(runs=2, sweeps=20)
 
 TITLE = "Table 3: clustering without being told the number of clusters"
@@ -59,7 +61,7 @@ NOTES = (
 
 def plan(sets: Sequence[PaperSet], effort: Effort) -> Plan:
     """Return the runs behind Table 3 and how to set them beside it."""
-    return Plan("table-3", TITLE, comparison_tasks(sets, METHODS, effort), partial(report, sets, effort))
+    return Plan("table-3", TITLE, comparison_tasks(sets, METHODS, effort, score_labels), partial(report, sets, effort))
 
 
 def cluster_by_gmm(paper_set: PaperSet, effort: Effort, seed: int) -> IntArray:  # noqa: ARG001

@@ -8,8 +8,15 @@ import pytest
 from homothety.cli import reproduce as command
 from homothety.reproduce import paper
 
-TOYS = {"2": "toy-3d,toy-6d-scaled", "3": "toy-3d", "convergence": "toy-6d", "sensitivity": "toy-3d"}
-NAMES = {"2": "table-2", "3": "table-3", "convergence": "convergence", "sensitivity": "sensitivity"}
+TOYS = {
+    "2": "toy-3d,toy-6d-scaled",
+    "3": "toy-3d",
+    "4": "toy-2d",
+    "convergence": "toy-6d",
+    "segmentation-convergence": "toy-2d",
+    "sensitivity": "toy-3d",
+}
+NAMES = {what: f"table-{what}" if what.isdigit() else what for what in TOYS}
 
 
 @pytest.fixture(autouse=True)
@@ -142,3 +149,4 @@ def test_modules_are_alike():
         module = import_module(name)
         assert module.FULL.runs >= module.QUICK.runs
         assert set(module.SETS)
+        assert callable(module.LOAD)

@@ -15,6 +15,7 @@ from homothety.reproduce.comparison import (
     fit_whole,
     printed_cell,
     printed_mean,
+    score_labels,
 )
 from homothety.reproduce.plan import Effort, tried
 from homothety.reproduce.sets import RESTRICTED_NOTE
@@ -23,7 +24,7 @@ ONE_CLUSTER = Method("one", "one cluster", lambda paper_set, effort, seed: np.ze
 
 
 def test_every_run_is_a_task_of_its_own(small_set):
-    tasks = comparison_tasks([small_set], [ONE_CLUSTER], Effort(runs=3, seed=5))
+    tasks = comparison_tasks([small_set], [ONE_CLUSTER], Effort(runs=3, seed=5), score_labels)
     assert [task.key for task in tasks] == [("toy-6d", "one")] * 3
     assert tasks[0].run() == {"NMI": 0.0, "purity": pytest.approx(1 / 3), "F": pytest.approx(0.5), "K": 1.0}
 
@@ -31,7 +32,7 @@ def test_every_run_is_a_task_of_its_own(small_set):
 def test_runs_have_seeds_of_their_own(small_set):
     seeds = []
     noting = Method("m", "m", lambda paper_set, effort, seed: seeds.append(seed) or np.zeros(len(paper_set), dtype=int))
-    for task in comparison_tasks([small_set], [noting], Effort(runs=3, seed=5)):
+    for task in comparison_tasks([small_set], [noting], Effort(runs=3, seed=5), score_labels):
         task.run()
     assert seeds == [5, 6, 7]
 

@@ -6,7 +6,8 @@ import pytest
 from homothety import SPCMMixture
 from homothety.metrics import f_measure
 from homothety.reproduce import convergence
-from homothety.reproduce.convergence import ChainRecord, median_seconds, record_chain, sweeps_to_settle, warm_model
+from homothety.reproduce.chains import median_seconds, sweeps_to_settle
+from homothety.reproduce.convergence import ChainRecord, record_chain, warm_model
 from homothety.reproduce.plan import Effort
 
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from itertools import product
 
-from homothety.reproduce import convergence, paper, table2, table3
+from homothety.estimators import methods
+from homothety.reproduce import convergence, paper, segmentation_convergence, table2, table3, table4
+from homothety.reproduce.sequence_sets import SEQUENCE_RECIPES
 from homothety.reproduce.sets import RECIPES
 
 ALL = {**{("2", *key): text for key, text in paper.TABLE_2.items()}, **{("3", *k): t for k, t in paper.TABLE_3.items()}}
@@ -13,6 +15,22 @@ def test_no_cell_is_missing():
     assert set(paper.TABLE_2) == set(product(paper.DAMPING, methods, paper.METRICS))
     sets = ("toy-3d", "toy-6d", "task", "dti", "rat", "eth80")
     assert set(paper.TABLE_3) == set(product(sets, ("gmm", "crp", "spcm"), paper.METRICS))
+    segmented, methods = ("toy-2d", "grating", "rolling", "peeling"), ("hmm", "hdp", "ibp", "two-stage", "icsc")
+    with_actions = {key for key in paper.TABLE_4 if key[2] == "K_Z"}
+    assert set(paper.TABLE_4) - with_actions == set(product(segmented, methods, paper.SEGMENTATION_METRICS[:-1]))
+    assert with_actions == set(product(segmented, ("two-stage", "icsc"), ("K_Z",)))
+
+
+def test_no_printed_segmentation_score_is_impossible():
+    assert not any(paper.is_impossible(metric, text) for (_, _, metric), text in paper.TABLE_4.items())
+    assert paper.is_impossible("Hamming", "1.200")
+    assert not paper.is_impossible("VI", paper.TABLE_4["rolling", "hdp", "VI"])
+
+
+def test_printed_segmentations_obey_what_binds_the_scores():
+    for (name, method, metric), text in paper.TABLE_4.items():
+        if metric == "Hamming":  # matching one to one is never better than many to one; cells are rounded means
+            assert paper.cell_value(text) >= 1 - paper.cell_value(paper.TABLE_4[name, method, "purity"]) - 1e-3, name
 
 
 def test_one_printed_score_is_impossible():
@@ -36,9 +54,14 @@ def test_spectral_clustering_was_told_the_number_of_clusters():
 
 def test_every_method_has_a_printed_column():
     assert {method.printed_as for method in table2.METHODS} == {method for _, method, _ in paper.TABLE_2}
+    printed = {method for _, method, _ in paper.TABLE_4}
+    assert {method.printed_as for method in table4.METHODS} == printed | {"one-state"}
+    assert [method.key for method in table4.METHODS] == list(methods.METHODS)
     assert {method.printed_as for method in table3.METHODS} == {method for _, method, _ in paper.TABLE_3}
 
 
 def test_every_set_of_a_table_has_a_recipe():
     assert set(table2.SETS) | set(table3.SETS) | set(convergence.SETS) <= set(RECIPES)
     assert set(convergence.SETS) == set(paper.SECONDS)
+    assert set(table4.SETS) | set(segmentation_convergence.SETS) <= set(SEQUENCE_RECIPES)
+    assert set(paper.SEGMENTATION_SECONDS) <= set(segmentation_convergence.SETS)

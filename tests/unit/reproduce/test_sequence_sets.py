@@ -7,6 +7,7 @@ import pytest
 
 from conftest import shared_data_folder
 from homothety.errors import InputError
+from homothety.reproduce import paper, table4
 from homothety.reproduce.sequence_sets import SEQUENCE_RECIPES, load_sequence_set, load_sequence_sets
 from homothety.sequences import check_sequences
 
@@ -14,6 +15,7 @@ SIZES = {  # series, steps, dimensions, true actions
     "toy-2d": (4, 2014, 2, 2),
     "toy-2d-published": (3, 1438, 2, 2),
     "grating": (6, 18558, 3, 3),
+    "grating-7d": (6, 18558, 7, 3),
     "grating-full": (12, 34587, 7, 3),
     "rolling": (5, 23907, 3, 3),
     "rolling-full": (5, 23907, 6, 3),
@@ -58,9 +60,25 @@ def test_rolling_velocities_are_smoothed_differences(shared_data):
 def test_the_toy_is_made_where_its_file_is_missing(tmp_path):
     assert len(load_sequence_set("toy-2d", tmp_path)) == 4
     sets, notes = load_sequence_sets(["toy-2d", "grating"], tmp_path)
-    assert list(sets) == ["toy-2d"]
-    assert len(notes) == 1
-    assert "Grating, 6 x 3-D: skipped." in notes[0]
+    assert [one.key for one in sets] == ["toy-2d"]
+    assert notes == [
+        f"Toy 2D: {tmp_path / 'toy_2d_seed0.npz'} is not there, so it was generated anew with seed 0.",
+        f"Grating, 6 x 3-D: skipped, {tmp_path / 'grating_7d.npz'} is not there.",
+    ]
+
+
+def test_steps_are_labelled_in_the_order_of_the_series(tmp_path):
+    (toy,), _ = load_sequence_sets(["toy-2d"], tmp_path)
+    made = load_sequence_set("toy-2d", tmp_path)
+    np.testing.assert_array_equal(toy.labels, np.concatenate(made.actions))
+    assert (len(toy), toy.n_classes, toy.paper_key) == (made.n_steps, 2, "toy-2d")
+    assert list(map(len, toy.sequences)) == list(map(len, made.sequences))
+
+
+def test_full_inputs_are_compared_with_the_rows_the_paper_has(tmp_path):
+    printed = {name for name, _, _ in paper.TABLE_4}
+    for key in table4.SETS:
+        assert (SEQUENCE_RECIPES[key].printed_as or key) in printed
 
 
 def test_unknown_sets_are_named(tmp_path):

@@ -1,0 +1,137 @@
+"""Many chains on several data sets, sweep by sweep: what both sampler tests have in common."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+
+from homothety._version import __version__
+from homothety.reproduce.plan import AnySet, Effort, Outcomes, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from homothety.arrays import FloatArray
+    from homothety.reproduce.sets import LabelledSet
+
+Settings = TypeVar("Settings", bound=str)
+
+
+class Timed(Protocol):
+    """What a chain did, sweep by sweep."""
+
+    @property
+    def seconds(self) -> FloatArray:
+        """Time of every sweep, (n_sweeps,)."""
+
+
+def chain_tasks(
+    sets: Sequence[AnySet],
+    settings: Mapping[Settings, str],
+    record: Callable[[AnySet, Settings, int, int], Any],
+    effort: Effort,
+    cost: Callable[[AnySet], float],
+) -> list[Task]:
+    """Return every chain on every set under every settings; results are under the keys (set, settings).
+
+    Parameters
+    ----------
+    sets : sequence of LabelledSet
+    settings : mapping of str to str
+        Titles of the settings by key.
+    record : callable
+        From set, settings, number of sweeps and seed to what is known of a chain.
+    effort : Effort
+    cost : callable
+        About how long a chain on a set takes.
+    """
+    return [
+        Task(
+            name=f"{one.title}, {title}",
+            key=(one.key, key),
+            run=partial(record, one, key, effort.sweeps, effort.seed + chain),
+            cost=cost(one),
+        )
+        for one in sets
+        for key, title in settings.items()
+        for chain in range(effort.runs)
+    ]
+
+
+def chains_provenance(effort: Effort) -> str:
+    """Return how the chains came about, in one sentence."""
+    return f"homothety {__version__}, {effort.runs} chains of {effort.sweeps} sweeps, seeds from {effort.seed}."
+
+
+def median_seconds(chains: Sequence[Timed]) -> tuple[float, float, float]:
+    """Return the median time of a first sweep, of a later one, and of all sweeps of a chain."""
+    seconds = np.stack([chain.seconds for chain in chains])
+    later = seconds[:, 1:] if seconds.shape[1] > 1 else seconds
+    return float(np.median(seconds[:, 0])), float(np.median(later)), float(np.median(seconds.sum(axis=1)))
+
+
+def sweeps_to_settle(log_posterior: FloatArray) -> int:
+    """Return after how many sweeps 99% of the rise to the level of the second half is done.
+
+    Examples
+    --------
+    >>> sweeps_to_settle(np.array([-100.0, -50.0, 0.0, 0.0, 0.0, 0.0]))
+    3
+    """
+    level = log_posterior[len(log_posterior) // 2 :].mean()
+    reached = log_posterior >= level - 0.01 * abs(level - log_posterior[0])
+    return int(reached.argmax()) + 1
+
+
+def figure_name(plan: str, settings: str) -> str:
+    """Return the name of the figure of some settings: the default ones need no mention."""
+    return plan if settings == "default" else f"{plan}-{settings}"
+
+
+def draw_chains(
+    sets: Sequence[LabelledSet], settings: str, title: str, quantities: Mapping[str, str], outcomes: Outcomes
+) -> Figure:
+    """Draw quantities of every sweep one above the other, one column per set.
+
+    Parameters
+    ----------
+    sets, outcomes
+        What was run.
+    settings, title : str
+        Key of the settings, and what to call them.
+    quantities : mapping of str to str
+        Labels of the vertical axes by attribute of a chain.
+    """
+    from matplotlib.figure import Figure
+
+    drawn = [one for one in sets if (one.key, settings) in outcomes]
+    figure = Figure(figsize=(1 + 3.6 * max(len(drawn), 1), 2.5 * len(quantities)), layout="constrained")
+    if not drawn:
+        return figure
+    grid = figure.subplots(len(quantities), len(drawn), sharex=True, squeeze=False)
+    for one, column in zip(drawn, grid.T, strict=True):
+        column[0].set_title(one.heading)
+        _draw_column(column, outcomes[one.key, settings], quantities)
+    figure.suptitle(f"{len(outcomes[drawn[0].key, settings])} chains, {title} settings")
+    return figure
+
+
+def _draw_column(axes: Sequence[Axes], chains: Sequence[Any], quantities: Mapping[str, str]) -> None:
+    """Draw the traces of one set, one above the other."""
+    from homothety.viz import plot_trace
+
+    for ax, (name, label) in zip(axes, quantities.items(), strict=True):
+        traces = [getattr(chain, name) for chain in chains]
+        plot_trace(traces, quantity=label, log=name == "seconds", legend=False, ax=ax)
+        if name == "f_measure":
+            lowest = min(float(trace.min()) for trace in traces)
+            ax.set_ylim(np.floor(10 * min(lowest, 0.9)) / 10, 1.01)
+        if ax is not axes[-1]:
+            ax.set_xlabel("")
+    axes[0].ticklabel_format(axis="y", useOffset=False)
+    axes[-1].set_xscale("log")  # most happens in the first sweeps; the axes are shared
