@@ -33,10 +33,12 @@ bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes d
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.segmentation
 
-accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; writes docs/accuracy.md, docs/ablation.md
+accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; writes docs/*accuracy.md and others
 	$(BIN)/python -m benchmarks.accuracy
 	$(BIN)/python -m benchmarks.ablation
 	$(BIN)/python -m benchmarks.segmentation_accuracy
+	$(BIN)/python -m benchmarks.action_accuracy
+	$(BIN)/python -m benchmarks.action_invariance
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 	$(BIN)/ruff check .

@@ -41,14 +41,19 @@ def data_folder() -> Path:
     return Path(os.environ.get("HOMOTHETY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
 
-def oracle_merged_hamming(truth: list[np.ndarray], paths: list[np.ndarray]) -> float:
-    """Share of steps that are wrong after every state is given the action most of its steps have."""
-    actions, states = np.concatenate(truth), np.concatenate(paths)
+def oracle_merge(actions: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Return the action of every step after every state is given the one most of its steps have."""
     merged = states.copy()
     for k in np.unique(states):
         values, counts = np.unique(actions[states == k], return_counts=True)
         merged[states == k] = values[counts.argmax()]
-    return float((merged != actions).mean())
+    return merged
+
+
+def oracle_merged_hamming(truth: list[np.ndarray], paths: list[np.ndarray]) -> float:
+    """Share of steps that are wrong after every state is given the action most of its steps have."""
+    actions, states = np.concatenate(truth), np.concatenate(paths)
+    return float((oracle_merge(actions, states) != actions).mean())
 
 
 def toy_rows(n_runs: int) -> list[str]:
