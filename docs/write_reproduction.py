@@ -1,17 +1,28 @@
-"""Put what `homothety reproduce` wrote into docs/reproduction.md: ``python docs/write_reproduction.py DIR``.
+"""Put what `homothety reproduce -o DIR` wrote into docs/reproduction.md: ``python docs/write_reproduction.py DIR``.
 
-Rows and figures of data whose terms ask for permission before publication (marked with a double dagger) are left out.
+Parts of the page that were not computed again stay as they are. Rows and figures of data whose terms ask for permission
+before publication (marked with a double dagger) are left out.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 from PIL import Image
 
+from homothety.reproduce import convergence, segmentation_convergence, sensitivity, table2, table3, table4
+
 DOCS = Path(__file__).parent
-PAGES = ("table-2", "table-3", "convergence", "sensitivity")
+PAGES = {  # titles by the name of the file, in the order of the page
+    "table-2": table2.TITLE,
+    "table-3": table3.TITLE,
+    "table-4": table4.TITLE,
+    "convergence": convergence.TITLE,
+    "segmentation-convergence": segmentation_convergence.TITLE,
+    "sensitivity": sensitivity.TITLE,
+}
 UNPUBLISHED = "‡"
 
 INTRODUCTION = """# The paper's tables and figures, again
@@ -37,15 +48,30 @@ paper's, and why:
   that takes about a hundred, and some chains stay at a lower level.
 """
 
+ON_SEGMENTATION = """\
+- **Segmentation.** Table 4 calls its sets by what was recorded; what was run is less. Both are here: the inputs of the
+  table, to compare like with like, and the full ones, which are what a user has. Beside the methods stands what calling
+  everything one state comes to, since some of these scores flatter it.
+"""
+
 
 def main(folder: Path) -> None:
-    """Collect the pages that are there and write one."""
-    parts = [INTRODUCTION]
-    for name in PAGES:
+    """Collect the pages that are there, beside those that were, and write one."""
+    page = DOCS / "reproduction.md"
+    parts = parts_of(page.read_text(encoding="utf-8"))
+    for name, title in PAGES.items():
         source = folder / f"{name}.md"
         if source.exists():
-            parts.append(publishable(source.read_text(encoding="utf-8"), folder))
-    (DOCS / "reproduction.md").write_text("\n\n".join(parts), encoding="utf-8")
+            parts[title] = publishable(source.read_text(encoding="utf-8"), folder)
+    introduction = INTRODUCTION + ON_SEGMENTATION * (table4.TITLE in parts)
+    ordered = [parts[title] for title in PAGES.values() if title in parts]
+    page.write_text("\n\n".join([introduction, *ordered]), encoding="utf-8")
+
+
+def parts_of(text: str) -> dict[str, str]:
+    """Return what is below each heading of the second level, with the heading, by title."""
+    parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
+    return {part.split("\n", 1)[0].removeprefix("## "): part.strip() + "\n" for part in parts}
 
 
 def publishable(text: str, folder: Path) -> str:
