@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from homothety._version import __version__
-from homothety.reproduce.plan import AnySet, Effort, Outcomes, Task
+from homothety.reproduce.markdown import bullet_list, markdown_table
+from homothety.reproduce.plan import AnySet, Effort, Outcomes, Report, Task, tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -63,9 +65,54 @@ def chain_tasks(
     ]
 
 
-def chains_provenance(effort: Effort) -> str:
-    """Return how the chains came about, in one sentence."""
-    return f"homothety {__version__}, {effort.runs} chains of {effort.sweeps} sweeps, seeds from {effort.seed}."
+@dataclass(frozen=True)
+class Layout:
+    """How chains are reported.
+
+    Parameters
+    ----------
+    name : str
+        Of the plan, and of the figures.
+    settings : mapping of str to str
+        Titles of the settings by key.
+    header : sequence of str
+        Of the table.
+    row : callable
+        From a set, the title of the settings and the chains to a line of the table.
+    record : callable
+        From the key of an outcome and the chains to the same numbers for scripts.
+    quantities : mapping of str to str
+        What is drawn: labels of the vertical axes by attribute of a chain.
+    notes : sequence of str
+    """
+
+    name: str
+    settings: Mapping[Any, str]
+    header: Sequence[str]
+    row: Callable[[Any, str, list[Any]], list[str]]
+    record: Callable[[Any, list[Any]], dict[str, Any]]
+    quantities: Mapping[str, str]
+    notes: Sequence[str]
+
+
+def chains_report(layout: Layout, sets: Sequence[LabelledSet], effort: Effort, outcomes: Outcomes) -> Report:
+    """Return a table with a line for each set and settings, and the traces as one figure per settings."""
+    sets = tried(sets, outcomes)
+    rows = [
+        layout.row(one, title, outcomes[one.key, settings])
+        for one in sets
+        for settings, title in layout.settings.items()
+        if (one.key, settings) in outcomes
+    ]
+    source = f"homothety {__version__}, {effort.runs} chains of {effort.sweeps} sweeps, seeds from {effort.seed}."
+    return Report(
+        markdown=f"{markdown_table(layout.header, rows)}\n\n{bullet_list([*layout.notes, source])}",
+        figures={
+            figure_name(layout.name, settings): partial(draw_chains, sets, settings, title, layout.quantities, outcomes)
+            for settings, title in layout.settings.items()
+        },
+        results=[layout.record(key, chains) for key, chains in outcomes.items()],
+    )
 
 
 def median_seconds(chains: Sequence[Timed]) -> tuple[float, float, float]:
@@ -73,6 +120,11 @@ def median_seconds(chains: Sequence[Timed]) -> tuple[float, float, float]:
     seconds = np.stack([chain.seconds for chain in chains])
     later = seconds[:, 1:] if seconds.shape[1] > 1 else seconds
     return float(np.median(seconds[:, 0])), float(np.median(later)), float(np.median(seconds.sum(axis=1)))
+
+
+def seconds_by_name(seconds: Sequence[float]) -> dict[str, float]:
+    """Return the three times of `median_seconds` for scripts."""
+    return dict(zip(("first", "later", "all"), seconds, strict=True))
 
 
 def sweeps_to_settle(log_posterior: FloatArray) -> int:

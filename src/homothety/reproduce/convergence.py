@@ -16,15 +16,14 @@ from homothety.models import ddcrp
 from homothety.models.ddcrp.recording import RECORDING
 from homothety.reproduce import paper
 from homothety.reproduce.chains import (
+    Layout,
     chain_tasks,
-    chains_provenance,
-    draw_chains,
-    figure_name,
+    chains_report,
     median_seconds,
+    seconds_by_name,
     sweeps_to_settle,
 )
-from homothety.reproduce.markdown import bullet_list, markdown_table
-from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, tried
+from homothety.reproduce.plan import Effort, Outcomes, Plan, Report
 from homothety.reproduce.published import published_embedding, published_settings
 from homothety.reproduce.scores import format_cell, format_seconds
 from homothety.reproduce.sets import PaperSet, load_sets
@@ -113,24 +112,11 @@ def fit_default(paper_set: PaperSet) -> SPCMMixture:
 
 def report(sets: Sequence[PaperSet], effort: Effort, outcomes: Outcomes) -> Report:
     """Return a table of times and scores, and the traces as one figure per settings."""
-    sets = tried(sets, outcomes)
-    rows = [
-        _row(paper_set, title, outcomes[paper_set.key, settings])
-        for paper_set in sets
-        for settings, title in SETTINGS.items()
-        if (paper_set.key, settings) in outcomes
-    ]
     measured = [f"{name}: here" for name in ("first sweep", "later sweep", f"{effort.sweeps} sweeps")]
     times = [name for here in measured for name in (here, "authors")]
     header = ["Set", "Settings", *times, "F", "K", "sweeps to 1%"]
-    return Report(
-        markdown=f"{markdown_table(header, rows)}\n\n{bullet_list([*NOTES, chains_provenance(effort)])}",
-        figures={
-            figure_name("convergence", settings): partial(draw_chains, sets, settings, title, DRAWN, outcomes)
-            for settings, title in SETTINGS.items()
-        },
-        results=[_record(key, chains) for key, chains in outcomes.items()],
-    )
+    layout = Layout("convergence", SETTINGS, header, _row, _record, DRAWN, NOTES)
+    return chains_report(layout, sets, effort, outcomes)
 
 
 def _row(paper_set: PaperSet, title: str, chains: list[ChainRecord]) -> list[str]:
@@ -153,8 +139,8 @@ def _record(key: Any, chains: list[ChainRecord]) -> dict[str, Any]:
         "set": set_key,
         "settings": settings,
         "chains": len(chains),
-        "seconds": dict(zip(("first", "later", "all"), median_seconds(chains), strict=True)),
-        "authors_seconds": dict(zip(("first", "later", "all"), paper.SECONDS[set_key], strict=True)),
+        "seconds": seconds_by_name(median_seconds(chains)),
+        "authors_seconds": seconds_by_name(paper.SECONDS[set_key]),
         "F": [float(chain.f_measure[-1]) for chain in chains],
         "K": [int(chain.n_clusters[-1]) for chain in chains],
     }

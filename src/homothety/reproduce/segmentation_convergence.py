@@ -12,16 +12,15 @@ from homothety.estimators.methods import METHODS
 from homothety.metrics import f_measure, hamming
 from homothety.reproduce import paper
 from homothety.reproduce.chains import (
+    Layout,
     chain_tasks,
-    chains_provenance,
-    draw_chains,
-    figure_name,
+    chains_report,
     median_seconds,
+    seconds_by_name,
     sweeps_to_settle,
 )
 from homothety.reproduce.comparison import fit_whole
-from homothety.reproduce.markdown import bullet_list, markdown_table
-from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, tried
+from homothety.reproduce.plan import Effort, Outcomes, Plan, Report
 from homothety.reproduce.scores import format_cell, format_seconds
 from homothety.reproduce.sequence_sets import SeriesSet, load_sequence_sets
 
@@ -103,23 +102,9 @@ def fit_chain(series_set: SeriesSet, settings: Settings, n_sweeps: int, seed: in
 
 def report(sets: Sequence[SeriesSet], effort: Effort, outcomes: Outcomes) -> Report:
     """Return a table of times and scores, and the traces as one figure per settings."""
-    sets = tried(sets, outcomes)
-    rows = [
-        _row(series_set, title, outcomes[series_set.key, settings])
-        for series_set in sets
-        for settings, title in SETTINGS.items()
-        if (series_set.key, settings) in outcomes
-    ]
     times = ["first sweep", "later sweep", "authors", f"{effort.sweeps} sweeps"]
     header = ["Set", "Settings", *times, "Hamming", "F", "states", "actions", "sweeps to 1%"]
-    return Report(
-        markdown=f"{markdown_table(header, rows)}\n\n{bullet_list([*NOTES, chains_provenance(effort)])}",
-        figures={
-            figure_name(NAME, settings): partial(draw_chains, sets, settings, title, DRAWN, outcomes)
-            for settings, title in SETTINGS.items()
-        },
-        results=[_record(key, chains) for key, chains in outcomes.items()],
-    )
+    return chains_report(Layout(NAME, SETTINGS, header, _row, _record, DRAWN, NOTES), sets, effort, outcomes)
 
 
 def _row(series_set: SeriesSet, title: str, chains: list[SegmentationRecord]) -> list[str]:
@@ -144,7 +129,7 @@ def _record(key: Any, chains: list[SegmentationRecord]) -> dict[str, Any]:
         "set": set_key,
         "settings": settings,
         "chains": len(chains),
-        "seconds": dict(zip(("first", "later", "all"), median_seconds(chains), strict=True)),
+        "seconds": seconds_by_name(median_seconds(chains)),
         "Hamming": [float(chain.hamming[-1]) for chain in chains],
         "F": [float(chain.f_measure[-1]) for chain in chains],
         "K": [int(chain.n_states[-1]) for chain in chains],
