@@ -104,7 +104,8 @@ def report(sets: Sequence[SeriesSet], effort: Effort, outcomes: Outcomes) -> Rep
         for title, keys in INPUTS.items()
         if (chosen := [series_set for series_set in sets if series_set.key in keys])
     ]
-    notes = [*NOTES, *comparison_notes(sets, paper.TABLE_4), f"{provenance(effort)} {effort.sweeps} sweeps per chain."]
+    lengths = f"{effort.sweeps} sweeps per chain; the HMM has up to {effort.states} states."
+    notes = [*NOTES, *comparison_notes(sets, paper.TABLE_4), f"{provenance(effort)} {lengths}"]
     return Report(
         markdown="\n\n".join([*parts, bullet_list(notes)]),
         figures={"table-4": partial(_draw, sets, outcomes)},
