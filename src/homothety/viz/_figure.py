@@ -5,13 +5,18 @@ from __future__ import annotations
 import builtins
 import sys
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from homothety.errors import InputError
+from homothety.viz.palette import darkened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.viz._clusters import Cluster
+    from homothety.viz._looks import Look
 
 FontSetting = Literal["font.size", "legend.fontsize", "xtick.labelsize", "ytick.labelsize"]
 
@@ -37,6 +43,24 @@ def axes_or_new(
     if ax is not None:
         return ax
     return new_figure(with_legend(figsize, n_entries)).add_subplot(projection=projection)
+
+
+def axes_for_dims(ax: Axes | None, n_dims: int, figsize: tuple[float, float], *, n_entries: int = 0) -> Axes:
+    """Return the given Axes if they are made for 2 or 3 dimensions as needed, or new ones."""
+    needed = "3d" if n_dims == 3 else "rectilinear"
+    if ax is not None and (ax.name == "3d") != (needed == "3d"):
+        raise InputError(f"ax is {ax.name} but {n_dims} columns are drawn: make it with projection={needed!r}.")
+    return axes_or_new(ax, figsize, n_entries=n_entries, projection=needed)
+
+
+def fit_box(ax: Any, *, equal: bool = True) -> None:
+    """Make 3-D Axes as large as their labels allow, by default with the same unit along all of them."""
+    limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
+    # No layout reckons with the labels of 3-D axes: without zooming out they are cut off.
+    ax.set_box_aspect(np.ptp(limits, axis=1) if equal else None, zoom=0.8)
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_major_locator(MaxNLocator(nbins=4))
+        axis.labelpad = 8
 
 
 def with_legend(figsize: tuple[float, float], n_entries: int) -> tuple[float, float]:
@@ -98,6 +122,13 @@ def legend_beside(ax: Axes, handles: Sequence[Artist], title: str | None = None)
         handletextpad=0.5,
         frameon=False,
     )
+
+
+def legend_patch(look: Cluster | Look, kind: str = "") -> Patch:
+    """Return the legend entry of what is filled with the colour of a cluster, named with its kind if that is given."""
+    style = look.style
+    label = f"{kind} {look.name}".strip()
+    return Patch(facecolor=style.color, edgecolor=darkened(style.color), hatch=style.hatch, linewidth=0.4, label=label)
 
 
 def _legend_rows(height: float, title: str | None) -> int:

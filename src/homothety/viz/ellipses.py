@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Patch
 
 from homothety.arrays import check_points
 from homothety.covariance.spectra import check_covariances
 from homothety.errors import InputError
 from homothety.viz._clusters import group_items
-from homothety.viz._figure import axes_or_new, legend_beside, named
+from homothety.viz._figure import axes_or_new, legend_beside, legend_patch, named
 from homothety.viz._side_by_side import set_out, unit_reach
 from homothety.viz.palette import darkened
 
@@ -129,9 +128,3 @@ def outlines_of(factors: FloatArray) -> FloatArray:
     angles = np.linspace(0, 2 * np.pi, N_CORNERS, endpoint=False)
     circle = np.stack([np.cos(angles), np.sin(angles)])
     return np.asarray(((vectors * np.sqrt(values)[:, np.newaxis, :]) @ circle).swapaxes(1, 2))
-
-
-def legend_patch(cluster: Cluster) -> Patch:
-    """Return the legend entry of a cluster of filled bodies."""
-    style = cluster.style
-    return Patch(facecolor=style.color, edgecolor=darkened(style.color), hatch=style.hatch, label=cluster.name)
