@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
@@ -33,6 +34,8 @@ FontSetting = Literal["font.size", "legend.fontsize", "xtick.labelsize", "ytick.
 
 MAX_LEGEND_COLUMNS = 4
 LEGEND_COLUMN = 0.6  # inches that a further column takes
+BOX_ZOOM = 0.8  # of 3-D axes
+SHORT_AXIS = 0.6  # of the length of the longest one, below which an axis has room for few numbers
 LINE_SPACING = 1.6  # height of a legend entry in font sizes
 
 
@@ -55,12 +58,16 @@ def axes_for_dims(ax: Axes | None, n_dims: int, figsize: tuple[float, float], *,
 
 def fit_box(ax: Any, *, equal: bool = True) -> None:
     """Make 3-D Axes as large as their labels allow, by default with the same unit along all of them."""
-    limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
+    extents = np.ptp([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()], axis=1)
+    shares = extents / extents.max() if equal else np.ones(3)
     # No layout reckons with the labels of 3-D axes: without zooming out they are cut off.
-    ax.set_box_aspect(np.ptp(limits, axis=1) if equal else None, zoom=0.8)
-    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-        axis.set_major_locator(MaxNLocator(nbins=4))
-        axis.labelpad = 8
+    ax.set_box_aspect(shares, zoom=BOX_ZOOM)
+    # At the corners the numbers of two axes would meet.
+    for axis, share in zip((ax.xaxis, ax.yaxis, ax.zaxis), shares, strict=True):
+        axis.set_major_locator(MaxNLocator(nbins=5 if share > SHORT_AXIS else 3, prune="both"))
+        axis.labelpad = 12
+    # The projection is otherwise brought up to date when the Axes are drawn, but the layout asks for it before.
+    ax.M = ax.get_proj()
 
 
 def with_legend(figsize: tuple[float, float], n_entries: int) -> tuple[float, float]:
@@ -127,7 +134,7 @@ def legend_beside(ax: Axes, handles: Sequence[Artist], title: str | None = None)
 def legend_patch(look: Cluster | Look, kind: str = "") -> Patch:
     """Return the legend entry of what is filled with the colour of a cluster, named with its kind if that is given."""
     style = look.style
-    label = f"{kind} {look.name}".strip()
+    label = f"{kind} {look.name}" if kind else look.name
     return Patch(facecolor=style.color, edgecolor=darkened(style.color), hatch=style.hatch, linewidth=0.4, label=label)
 
 
@@ -140,7 +147,9 @@ def colorbar_beside(ax: Axes, image: AxesImage, label: str) -> None:
     """Put a colour bar to the right of the Axes, exactly as high as they are whatever their aspect."""
     width = size_in_points(ax)[0]
     bar = ax.inset_axes((1 + 10 / width, 0.0, 14 / width, 1.0))
-    ax.figure.colorbar(image, cax=bar, label=label)
+    # Powers of ten that are probabilities read better as 0.01.
+    plain = "%g" if isinstance(image.norm, LogNorm) else None
+    ax.figure.colorbar(image, cax=bar, label=label, format=plain)
 
 
 def named(clusters: list[Cluster]) -> list[Cluster]:

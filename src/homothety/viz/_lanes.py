@@ -10,6 +10,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
 from homothety.errors import InputError
+from homothety.viz._channels import channel_names
 from homothety.viz._clusters import NONE, number_labels
 from homothety.viz._figure import font_points, legend_patch, size_in_points
 from homothety.viz.palette import contrasting, darkened
@@ -66,14 +67,6 @@ def check_path(path: Any, n_steps: int, name: str = "path", kind: str = "state")
     return number_labels(path, name)
 
 
-def channel_names(channels: Sequence[str] | None, n_dims: int) -> list[str]:
-    """Return the names of the dimensions, their numbers if there are none, or raise."""
-    names = [str(dim) for dim in range(n_dims)] if not channels else list(channels)
-    if len(names) != n_dims:
-        raise InputError(f"channels has {len(names)} names, needed one for each of {n_dims} dimensions.")
-    return names
-
-
 def find_runs(numbers: IntArray) -> list[Run]:
     """Return the runs of equal numbers of one series."""
     edges = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
@@ -89,13 +82,13 @@ def lanes_height(n_dims: int, n_bars: int = 1) -> float:
 def draw_lanes(ax: Axes, values: FloatArray, channels: Sequence[str] | None, bars: list[Bar], tint: Bar) -> None:
     """Draw every dimension in its lane, the first on top, over the colours of a bar, and all bars below."""
     n_steps, n_dims = values.shape
-    names = channel_names(channels, n_dims)
+    names, bottoms = channel_names(channels, n_dims), bar_bottoms(len(bars))
     _draw_lines(ax, values)
     draw_runs(ax, tint, -0.55, n_dims + 0.1, alpha=TINT)
-    for bottom, bar in zip(bar_bottoms(len(bars)), bars, strict=True):
+    for bottom, bar in zip(bottoms, bars, strict=True):
         draw_runs(ax, bar, bottom, BAR[1])
-    ax.set(ylim=(bar_bottoms(len(bars))[-1] - 0.1, n_dims - 0.45))
-    places = np.append(np.arange(n_dims)[::-1], np.array(bar_bottoms(len(bars))) + BAR[1] / 2)
+    ax.set(ylim=(bottoms[-1] - 0.1, n_dims - 0.45))
+    places = np.array([*range(n_dims)[::-1], *(bottom + BAR[1] / 2 for bottom in bottoms)])
     label_rows(ax, places, [*names, *(bar.title for bar in bars)])
     label_steps(ax, n_steps)
 
@@ -141,6 +134,14 @@ def label_rows(ax: Axes, places: FloatArray | IntArray, names: list[str]) -> Non
     ax.set_yticks([places[row] for row in shown], [names[row] for row in shown])
     ax.tick_params(axis="y", length=0)
     ax.spines[["left", "right", "top"]].set_visible(False)
+
+
+def row_names(names: Sequence[str] | None, n_rows: int, kind: str) -> list[str]:
+    """Return the names of rows, their numbers if there are none, or raise saying of what there are so many."""
+    given = [str(row) for row in range(n_rows)] if names is None else list(names)
+    if len(given) != n_rows:
+        raise InputError(f"names has {len(given)} entries, needed one for each of {n_rows} {kind}.")
+    return given
 
 
 def write_names(ax: Axes, bars: dict[float, Bar], height: float) -> None:

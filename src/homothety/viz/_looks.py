@@ -29,8 +29,8 @@ Looks: TypeAlias = dict[int, Look]
 
 
 def looks_of(names: dict[int, str]) -> Looks:
-    """Return the looks of numbered clusters, those in none last."""
-    looks = {number: Look(names[number], cluster_style(number)) for number in sorted(names) if number >= 0}
+    """Return the looks of numbered clusters in the order of their names, those in none last."""
+    looks = {number: Look(name, cluster_style(number)) for number, name in names.items() if number >= 0}
     return looks | {NONE: Look("none", cluster_style(NONE))}
 
 

@@ -75,10 +75,10 @@ def shade_style(style: ClusterStyle, rank: int) -> ClusterStyle:
     """
     turn, place = divmod(rank, len(SHADES))
     share = _shades_of(style.color)[place]
-    target = np.full(3, float(share > 0))
+    red, green, blue = ((1 - abs(share)) * part + max(share, 0.0) for part in to_rgb(style.color))
     return replace(
         style,
-        color=to_hex((1 - abs(share)) * np.array(to_rgb(style.color)) + abs(share) * target),
+        color=to_hex((red, green, blue)),
         hatch=HATCHES[(HATCHES.index(style.hatch) + turn) % len(HATCHES)],
         linestyle=LINESTYLES[(LINESTYLES.index(style.linestyle) + turn) % len(LINESTYLES)],
     )

@@ -25,6 +25,7 @@ from homothety.viz._lanes import (
     label_rows,
     label_steps,
     lanes_height,
+    row_names,
     write_names,
 )
 from homothety.viz._looks import looks_of
@@ -210,7 +211,7 @@ def plot_paths(
         raise InputError("paths is empty, needed at least one array with the states of a series.")
     lengths = [len(np.asarray(path)) for path in paths]
     numbers, state_names = check_path(np.concatenate([np.asarray(path) for path in paths]), sum(lengths))
-    looks, titles = looks_of(state_names), _row_names(names, len(paths))
+    looks, titles = looks_of(state_names), row_names(names, len(paths), "paths")
     rows = np.split(numbers, np.cumsum(lengths)[:-1])
     bars = [Bar(title, find_runs(row), looks) for title, row in zip(titles, rows, strict=True)]
     height = float(np.clip(ROW_HEIGHT * len(rows) + 0.8, MIN_HEIGHT, MAX_HEIGHT))
@@ -225,13 +226,6 @@ def plot_paths(
         legend_beside(ax, bar_handles(bars), "state")
     write_names(ax, by_bottom, ROW_SHARE)
     return ax
-
-
-def _row_names(names: Sequence[str] | None, n_rows: int) -> list[str]:
-    given = [str(row) for row in range(n_rows)] if names is None else list(names)
-    if len(given) != n_rows:
-        raise InputError(f"names has {len(given)} entries, needed one for each of {n_rows} paths.")
-    return given
 
 
 def _stacked(n_dims: int, n_states: int) -> list[Axes]:
