@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from itertools import product
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
+from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from homothety.errors import InputError
 from homothety.viz.palette import darkened
@@ -34,7 +36,7 @@ FontSetting = Literal["font.size", "legend.fontsize", "xtick.labelsize", "ytick.
 
 MAX_LEGEND_COLUMNS = 4
 LEGEND_COLUMN = 0.6  # inches that a further column takes
-BOX_ZOOM = 0.8  # of 3-D axes
+BOX_REACH = 0.36  # of the corners of 3-D axes from the middle, as a share of width or height
 SHORT_AXIS = 0.6  # of the length of the longest one, below which an axis has room for few numbers
 LINE_SPACING = 1.6  # height of a legend entry in font sizes
 
@@ -60,14 +62,23 @@ def fit_box(ax: Any, *, equal: bool = True) -> None:
     """Make 3-D Axes as large as their labels allow, by default with the same unit along all of them."""
     extents = np.ptp([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()], axis=1)
     shares = extents / extents.max() if equal else np.ones(3)
-    # No layout reckons with the labels of 3-D axes: without zooming out they are cut off.
-    ax.set_box_aspect(shares, zoom=BOX_ZOOM)
+    ax.set_box_aspect(shares)
+    # No layout reckons with the labels of 3-D axes: what is left for them has to be inside.
+    ax.set_box_aspect(shares, zoom=BOX_REACH / _reach_of_box(ax))
     # At the corners the numbers of two axes would meet.
     for axis, share in zip((ax.xaxis, ax.yaxis, ax.zaxis), shares, strict=True):
         axis.set_major_locator(MaxNLocator(nbins=5 if share > SHORT_AXIS else 3, prune="both"))
-        axis.labelpad = 12
-    # The projection is otherwise brought up to date when the Axes are drawn, but the layout asks for it before.
+        axis.labelpad = 13
+    # The projection is otherwise brought up to date when the Axes are drawn, but a layout asks for it before.
     ax.M = ax.get_proj()
+
+
+def _reach_of_box(ax: Any) -> float:
+    """Return how far the corners of 3-D Axes are from the middle, as a share of the width or height."""
+    corners = list(product(ax.get_xlim(), ax.get_ylim(), ax.get_zlim()))
+    x, y, _ = proj_transform(*np.transpose(corners), ax.get_proj())
+    places = (ax.transData - ax.transAxes).transform(np.stack([x, y], axis=1))
+    return float(np.abs(places - 0.5).max())
 
 
 def with_legend(figsize: tuple[float, float], n_entries: int) -> tuple[float, float]:

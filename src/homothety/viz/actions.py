@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from homothety.arrays import IntArray
 
+INDENT = "   "  # of states below their action in a legend
+
 
 def plot_actions(
     series: ArrayLike,
@@ -50,7 +52,7 @@ def plot_actions(
         State and action of every step; -1 for none.
     truth : array-like of shape (n_steps,), optional
         True action of every step, or whatever is to be compared with the actions. It is drawn as a third bar.
-    state_actions : array-like of shape (n_states,), optional
+    state_actions : array-like of int, shape (n_states,), optional
         Action of each state, which decides its colour. Give it where several series are drawn, so that a state has
         one shade in all of them; by default a state belongs to the action that most of its steps have.
     channels : sequence of str, optional
@@ -71,7 +73,7 @@ def plot_actions(
     >>> ax = plot_actions([[0.0], [0.2], [3.0], [3.1]], [0, 0, 1, 2], [0, 0, 1, 1], channels=["x"])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x', 'state', 'action']
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    >>> [text.get_text().strip() for text in ax.get_legend().get_texts()]
     ['action 0', 'state 0', 'action 1', 'state 1', 'state 2']
     """
     values = check_series(series)
@@ -109,7 +111,7 @@ def _grouped_handles(bars: list[Bar], owners: dict[int, int]) -> list[Patch]:
         if action in found[1]:
             handles.append(legend_patch(actions.looks[action], "action"))
         own = (look for state, look in states.looks.items() if state in found[0] and owners.get(state, -1) == action)
-        handles += [legend_patch(look, "   state") for look in own]
+        handles += [legend_patch(look, f"{INDENT}state") for look in own]
     for bar, shown in zip(bars[2:], found[2:], strict=True):
         handles += [legend_patch(look, bar.title) for number, look in bar.looks.items() if number in shown]
     return handles

@@ -66,7 +66,7 @@ def plot_state_ellipses(
     means : array-like of shape (n_states, n_dims)
     covariances : array-like of shape (n_states, n_dims, n_dims)
         Symmetric positive definite.
-    state_actions : array-like of shape (n_states,), optional
+    state_actions : array-like of int, shape (n_states,), optional
         Action of each state; -1 for none.
     dims : sequence of two int, default=(0, 1)
         Which dimensions to draw.
@@ -118,7 +118,7 @@ def plot_features(
     ----------
     active : array-like of bool, shape (n_series, n_states)
         Such as `active_` of a fitted estimator.
-    state_actions : array-like of shape (n_states,), optional
+    state_actions : array-like of int, shape (n_states,), optional
         Action of each state; -1 for none. States are sorted by it, and the actions are shown above. Without it they
         are drawn as they come.
     names : sequence of str, optional
@@ -165,7 +165,7 @@ def plot_transitions(
     ----------
     transition_probs : array-like of shape (n_states, n_states)
         From the state of the row to that of the column; rows sum to one.
-    state_actions : array-like of shape (n_states,), optional
+    state_actions : array-like of int, shape (n_states,), optional
         Action of each state; -1 for none. Without it states are drawn as they come.
     ax : Axes, optional
         Where to draw; by default on a new figure.
@@ -202,7 +202,7 @@ def plot_coaction(
     ----------
     coaction : array-like of shape (n_states, n_states)
         Such as `coaction_` of a fitted estimator.
-    state_actions : array-like of shape (n_states,), optional
+    state_actions : array-like of int, shape (n_states,), optional
         Action of each state; -1 for none. Without it states are drawn as they come.
     ax : Axes, optional
         Where to draw; by default on a new figure.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from homothety.viz._looks import Look, Looks
 
 FIGSIZE = (6.4, 4.8)
-PANEL = (4.6, 4.2)  # inches, of one of several pictures side by side
+PANEL = (4.8, 4.5)  # inches, of one of several pictures side by side
 LINE_WIDTHS = (0.8, 1.2)  # points, of very many steps and of few
 LEGEND_LINE = 3.0  # width in points: a line in a legend is short, and its colour has to be seen
 
@@ -67,7 +67,7 @@ def plot_trajectory(
 
     Examples
     --------
-    >>> ax = plot_trajectory([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], [0, 0, 1], channels=["x", "y"])
+    >>> ax = plot_trajectory(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), [0, 0, 1], channels=["x", "y"])
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('x', 'y')
     """
@@ -105,7 +105,7 @@ def plot_trajectories(
     sequences : list of array-like of shape (n_steps_i, n_dims), or a single one
     paths, actions, truth : list of array-like of shape (n_steps_i,), or a single one
         State, action and true action of every step of each series; -1 for none.
-    state_actions : array-like of shape (n_states,), optional
+    state_actions : array-like of int, shape (n_states,), optional
         Action of each state, which decides its colour; by default the one that most of its steps have.
     dims, channels, aspect
         As in `plot_trajectory`.

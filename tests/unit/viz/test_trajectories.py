@@ -98,13 +98,15 @@ def test_axes_of_ones_own_are_drawn_on(sequences):
 
 @pytest.mark.parametrize("dims", [(0, 1), (0, 1, 2)])
 def test_the_layout_has_room_for_all_panels(dims, rng):
-    sequences = [5 + 3 * rng.normal(size=(60, 3)) for _ in range(3)]
+    sequences = [[0.1, 0.2, 0.3] * rng.normal(size=(60, 3)) for _ in range(3)]
     paths = [np.repeat(np.arange(12), 5) for _ in range(3)]
     actions = [path % 4 for path in paths]
     # A layout that collapses is a warning, and that an error here.
     axes = plot_trajectories(sequences, paths, actions, truth=actions, dims=dims)
     axes[0].figure.draw_without_rendering()
     assert all(ax.get_window_extent().width > 200 for ax in axes)
+    for ax in axes:
+        assert all(axis.label.get_window_extent().y0 > 0 for axis in (ax.xaxis, ax.yaxis))
     for ax, following in pairwise(axes):
         assert ax.get_legend().get_window_extent().x1 <= following.get_window_extent().x0
 
