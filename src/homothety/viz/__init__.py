@@ -1,4 +1,4 @@
-"""Pictures of clusterings and segmentations: functions that draw on matplotlib Axes and return them.
+"""Pictures of clusterings, segmentations and actions: functions that draw on matplotlib Axes and return them.
 
 Every function takes ``ax=`` and makes a figure of its own where none is given. None of them shows a window, writes a
 file or changes matplotlib's settings. A cluster has the same colour in all of them, see `cluster_colors`. Legends and
@@ -14,6 +14,7 @@ except ImportError as error:
         name="matplotlib",
     ) from error
 
+from homothety.viz.actions import plot_actions
 from homothety.viz.ellipses import plot_ellipses
 from homothety.viz.ellipsoids import plot_ellipsoids
 from homothety.viz.embedding import plot_embedding
@@ -23,15 +24,20 @@ from homothety.viz.matrices import plot_coclustering, plot_similarity
 from homothety.viz.palette import cluster_colors
 from homothety.viz.segments import plot_change_probability, plot_paths, plot_segmentation, plot_segments
 from homothety.viz.spectra import plot_spectra
+from homothety.viz.states import plot_coaction, plot_features, plot_state_ellipses, plot_transitions
 from homothety.viz.traces import plot_trace, plot_traces
+from homothety.viz.trajectories import plot_trajectories, plot_trajectory
 
 __all__ = [
     "cluster_colors",
+    "plot_actions",
     "plot_change_probability",
+    "plot_coaction",
     "plot_coclustering",
     "plot_ellipses",
     "plot_ellipsoids",
     "plot_embedding",
+    "plot_features",
     "plot_heatmap",
     "plot_label_comparison",
     "plot_label_image",
@@ -40,6 +46,10 @@ __all__ = [
     "plot_segments",
     "plot_similarity",
     "plot_spectra",
+    "plot_state_ellipses",
     "plot_trace",
     "plot_traces",
+    "plot_trajectories",
+    "plot_trajectory",
+    "plot_transitions",
 ]

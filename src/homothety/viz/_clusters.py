@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from homothety.errors import InputError
 from homothety.viz.palette import ClusterStyle, cluster_style
@@ -28,7 +30,7 @@ class Cluster:
     style: ClusterStyle
 
 
-def group_items(labels: ArrayLike | None, n_items: int) -> list[Cluster]:
+def group_items(labels: ArrayLike | None, n_items: int, name: str = "labels") -> list[Cluster]:
     """Return the clusters of `n_items` items in the order of their labels, items in none last.
 
     Parameters
@@ -36,12 +38,14 @@ def group_items(labels: ArrayLike | None, n_items: int) -> list[Cluster]:
     labels : array-like of shape (n_items,) or None
         See `number_labels`. None makes one nameless cluster of all items.
     n_items : int
+    name : str
+        What the messages call the labels.
     """
     if labels is None:
         return [Cluster("", np.arange(n_items), cluster_style(0))]
     if np.shape(labels) != (n_items,):
-        raise InputError(f"labels has shape {np.shape(labels)}, needed ({n_items},): one label for each item.")
-    return group_numbers(*number_labels(labels))
+        raise InputError(f"{name} has shape {np.shape(labels)}, needed ({n_items},): one label for each item.")
+    return group_numbers(*number_labels(labels, name))
 
 
 def number_labels(labels: Any, name: str = "labels") -> tuple[IntArray, dict[int, str]]:
@@ -105,3 +109,21 @@ def group_numbers(numbers: IntArray, names: dict[int, str]) -> list[Cluster]:
 def sorted_items(clusters: list[Cluster]) -> IntArray:
     """Return the items cluster by cluster, each cluster in its items' own order."""
     return np.concatenate([cluster.members for cluster in clusters])
+
+
+def match_numbers(truth: IntArray, truth_names: dict[int, str], estimate: IntArray) -> tuple[IntArray, dict[int, str]]:
+    """Return the true classes under the numbers of the clusters they share most items with, and their names.
+
+    Classes without a cluster of their own get numbers that no cluster has.
+    """
+    classes, clusters = np.unique(truth[truth >= 0]), np.unique(estimate[estimate >= 0])
+    both = (truth >= 0) & (estimate >= 0)
+    overlaps = np.zeros((len(classes), len(clusters)), dtype=np.int64)
+    np.add.at(overlaps, (np.searchsorted(classes, truth[both]), np.searchsorted(clusters, estimate[both])), 1)
+    pairs = {int(classes[i]): int(clusters[j]) for i, j in zip(*linear_sum_assignment(-overlaps), strict=True)}
+    unused = (number for number in count() if number not in clusters)
+    new_numbers = {old: pairs[old] if old in pairs else next(unused) for old in classes.tolist()}
+    matched = truth.copy()
+    for old, new in new_numbers.items():
+        matched[truth == old] = new
+    return matched, {new: truth_names[old] for old, new in new_numbers.items()}

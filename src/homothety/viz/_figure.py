@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import builtins
 import sys
+from itertools import product
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+from homothety.errors import InputError
+from homothety.viz.palette import darkened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +30,14 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.viz._clusters import Cluster
+    from homothety.viz._looks import Look
 
 FontSetting = Literal["font.size", "legend.fontsize", "xtick.labelsize", "ytick.labelsize"]
 
 MAX_LEGEND_COLUMNS = 4
 LEGEND_COLUMN = 0.6  # inches that a further column takes
+BOX_REACH = 0.36  # of the corners of 3-D axes from the middle, as a share of width or height
+SHORT_AXIS = 0.6  # of the length of the longest one, below which an axis has room for few numbers
 LINE_SPACING = 1.6  # height of a legend entry in font sizes
 
 
@@ -37,6 +48,37 @@ def axes_or_new(
     if ax is not None:
         return ax
     return new_figure(with_legend(figsize, n_entries)).add_subplot(projection=projection)
+
+
+def axes_for_dims(ax: Axes | None, n_dims: int, figsize: tuple[float, float], *, n_entries: int = 0) -> Axes:
+    """Return the given Axes if they are made for 2 or 3 dimensions as needed, or new ones."""
+    needed = "3d" if n_dims == 3 else "rectilinear"
+    if ax is not None and (ax.name == "3d") != (needed == "3d"):
+        raise InputError(f"ax is {ax.name} but {n_dims} columns are drawn: make it with projection={needed!r}.")
+    return axes_or_new(ax, figsize, n_entries=n_entries, projection=needed)
+
+
+def fit_box(ax: Any, *, equal: bool = True) -> None:
+    """Make 3-D Axes as large as their labels allow, by default with the same unit along all of them."""
+    extents = np.ptp([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()], axis=1)
+    shares = extents / extents.max() if equal else np.ones(3)
+    ax.set_box_aspect(shares)
+    # No layout reckons with the labels of 3-D axes: what is left for them has to be inside.
+    ax.set_box_aspect(shares, zoom=BOX_REACH / _reach_of_box(ax))
+    # At the corners the numbers of two axes would meet.
+    for axis, share in zip((ax.xaxis, ax.yaxis, ax.zaxis), shares, strict=True):
+        axis.set_major_locator(MaxNLocator(nbins=5 if share > SHORT_AXIS else 3, prune="both"))
+        axis.labelpad = 13
+    # The projection is otherwise brought up to date when the Axes are drawn, but a layout asks for it before.
+    ax.M = ax.get_proj()
+
+
+def _reach_of_box(ax: Any) -> float:
+    """Return how far the corners of 3-D Axes are from the middle, as a share of the width or height."""
+    corners = list(product(ax.get_xlim(), ax.get_ylim(), ax.get_zlim()))
+    x, y, _ = proj_transform(*np.transpose(corners), ax.get_proj())
+    places = (ax.transData - ax.transAxes).transform(np.stack([x, y], axis=1))
+    return float(np.abs(places - 0.5).max())
 
 
 def with_legend(figsize: tuple[float, float], n_entries: int) -> tuple[float, float]:
@@ -100,6 +142,13 @@ def legend_beside(ax: Axes, handles: Sequence[Artist], title: str | None = None)
     )
 
 
+def legend_patch(look: Cluster | Look, kind: str = "") -> Patch:
+    """Return the legend entry of what is filled with the colour of a cluster, named with its kind if that is given."""
+    style = look.style
+    label = f"{kind} {look.name}" if kind else look.name
+    return Patch(facecolor=style.color, edgecolor=darkened(style.color), hatch=style.hatch, linewidth=0.4, label=label)
+
+
 def _legend_rows(height: float, title: str | None) -> int:
     """Return how many entries fit below the title into a height given in points."""
     return max(int(height / (LINE_SPACING * font_points("legend.fontsize"))) - (title is not None), 1)
@@ -109,7 +158,9 @@ def colorbar_beside(ax: Axes, image: AxesImage, label: str) -> None:
     """Put a colour bar to the right of the Axes, exactly as high as they are whatever their aspect."""
     width = size_in_points(ax)[0]
     bar = ax.inset_axes((1 + 10 / width, 0.0, 14 / width, 1.0))
-    ax.figure.colorbar(image, cax=bar, label=label)
+    # Powers of ten that are probabilities read better as 0.01.
+    plain = "%g" if isinstance(image.norm, LogNorm) else None
+    ax.figure.colorbar(image, cax=bar, label=label, format=plain)
 
 
 def named(clusters: list[Cluster]) -> list[Cluster]:

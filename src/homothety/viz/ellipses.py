@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Patch
 
 from homothety.arrays import check_points
 from homothety.covariance.spectra import check_covariances
 from homothety.errors import InputError
 from homothety.viz._clusters import group_items
-from homothety.viz._figure import axes_or_new, legend_beside, named
+from homothety.viz._figure import axes_or_new, legend_beside, legend_patch, named
 from homothety.viz._side_by_side import set_out, unit_reach
 from homothety.viz.palette import darkened
 
@@ -71,10 +70,10 @@ def plot_ellipses(
     clusters = group_items(labels, len(factors))
     if means is None:
         ax, centres = set_out(ax, clusters, f"ellipses of one standard deviation, {SCALES[sizes]}")
-        _draw_ellipses(ax, unit_reach(factors), centres, clusters)
+        draw_ellipses(ax, unit_reach(factors), centres, clusters)
     else:
         ax = axes_or_new(ax, FIGSIZE, n_entries=len(named(clusters)))
-        _draw_ellipses(ax, factors, _check_means(means, len(factors)), clusters)
+        draw_ellipses(ax, factors, _check_means(means, len(factors)), clusters)
         ax.autoscale_view()
         ax.set(xlabel="dimension 0", ylabel="dimension 1")
         ax.set_aspect("equal")
@@ -89,10 +88,12 @@ def _check_means(means: ArrayLike, n_matrices: int) -> FloatArray:
     return centres
 
 
-def _draw_ellipses(ax: Axes, factors: FloatArray, centres: FloatArray, clusters: list[Cluster]) -> None:
+def draw_ellipses(
+    ax: Axes, factors: FloatArray, centres: FloatArray, clusters: list[Cluster], max_opacity: float = 0.6
+) -> None:
     """Draw the outlines, one collection per cluster, filled so that overlapping ones stay visible."""
     outlines = outlines_of(factors) + centres[:, np.newaxis, :]
-    alpha = float(np.clip(30 / len(factors), 0.15, 0.6))
+    alpha = float(np.clip(30 / len(factors), 0.15, max_opacity))
     for cluster in clusters:
         fill, edge = to_rgba(cluster.style.color, alpha), darkened(cluster.style.color)
         add_polygons(ax, outlines[cluster.members], facecolors=[fill], edgecolors=[edge], hatch=cluster.style.hatch)
@@ -129,9 +130,3 @@ def outlines_of(factors: FloatArray) -> FloatArray:
     angles = np.linspace(0, 2 * np.pi, N_CORNERS, endpoint=False)
     circle = np.stack([np.cos(angles), np.sin(angles)])
     return np.asarray(((vectors * np.sqrt(values)[:, np.newaxis, :]) @ circle).swapaxes(1, 2))
-
-
-def legend_patch(cluster: Cluster) -> Patch:
-    """Return the legend entry of a cluster of filled bodies."""
-    style = cluster.style
-    return Patch(facecolor=style.color, edgecolor=darkened(style.color), hatch=style.hatch, label=cluster.name)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
 from homothety.arrays import check_points
 from homothety.errors import InputError
 from homothety.viz._clusters import group_items
-from homothety.viz._figure import axes_or_new, legend_beside, named
+from homothety.viz._figure import axes_for_dims, fit_box, legend_beside, named
 from homothety.viz.palette import darkened
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def plot_embedding(
     points = check_points(points)
     clusters = group_items(labels, len(points))
     columns = _choose_columns(points, dims)
-    ax = _matching_axes(ax, len(columns), len(named(clusters)))
+    ax = axes_for_dims(ax, len(columns), FIGSIZE, n_entries=len(named(clusters)))
     coordinates = points[:, columns]
     if len(columns) == 1:
         coordinates = np.column_stack([coordinates, np.arange(len(points))])
@@ -87,14 +86,6 @@ def _choose_columns(points: FloatArray, dims: int | Sequence[int]) -> list[int]:
     return columns
 
 
-def _matching_axes(ax: Axes | None, n_columns: int, n_entries: int) -> Axes:
-    """Return the given Axes if they have the right number of dimensions, or new ones."""
-    needed = "3d" if n_columns == 3 else "rectilinear"
-    if ax is not None and (ax.name == "3d") != (needed == "3d"):
-        raise InputError(f"ax is {ax.name} but {n_columns} columns are drawn: make it with projection={needed!r}.")
-    return axes_or_new(ax, FIGSIZE, n_entries=n_entries, projection=needed)
-
-
 def _label_axes(ax: Any, columns: list[int]) -> None:
     """Name the columns along the axes, and measure all of them by the same unit."""
     names = [f"embedding column {column}" for column in columns]
@@ -104,12 +95,7 @@ def _label_axes(ax: Any, columns: list[int]) -> None:
     if len(columns) == 2:
         ax.set_aspect("equal", adjustable="datalim")
     elif len(columns) == 3:
-        limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
-        # No layout reckons with the labels of 3-D axes: without zooming out they are cut off.
-        ax.set_box_aspect(np.ptp(limits, axis=1), zoom=0.8)
-        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-            axis.set_major_locator(MaxNLocator(nbins=4))
-            axis.labelpad = 8
+        fit_box(ax)
 
 
 def _scatter(ax: Axes, coordinates: FloatArray, clusters: list[Cluster]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
@@ -11,11 +10,10 @@ import numpy as np
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.patches import Patch
 from scipy.ndimage import distance_transform_edt
-from scipy.optimize import linear_sum_assignment
 
 from homothety.datasets.matrix_set import MatrixSet
 from homothety.errors import InputError
-from homothety.viz._clusters import BLANK, group_numbers, number_labels
+from homothety.viz._clusters import BLANK, group_numbers, match_numbers, number_labels
 from homothety.viz._figure import axes_or_new, font_points, legend_beside, new_figure, size_in_points, with_legend
 from homothety.viz.palette import N_SAFE_COLORS, contrasting
 
@@ -111,7 +109,7 @@ def plot_label_comparison(
     truth_numbers, truth_names = _numbers_on_grid(truth, field, background, "truth")
     if truth_numbers.shape != numbers.shape:
         raise InputError(f"truth has shape {truth_numbers.shape} and labels {numbers.shape}, needed the same.")
-    matched, matched_names = _match_numbers(truth_numbers, truth_names, numbers)
+    matched, matched_names = match_numbers(truth_numbers, truth_names, numbers)
     plane, true_plane = (_cut(image, field, slice_axis, index) for image in (numbers, matched))
     if axes is None:
         width, height = with_legend(_figsize(plane), len(np.unique(plane.numbers)))
@@ -155,24 +153,6 @@ def _numbered_image(labels: Any, background: Any, name: str) -> tuple[IntArray, 
     numbers, names = number_labels(np.ma.masked_array(np.ma.getdata(labels), blank), name)
     numbers[blank] = BLANK
     return numbers, names
-
-
-def _match_numbers(truth: IntArray, truth_names: dict[int, str], estimate: IntArray) -> tuple[IntArray, dict[int, str]]:
-    """Return the true classes under the numbers of the clusters they share most voxels with, and their names.
-
-    Classes without a cluster of their own get numbers that no cluster has.
-    """
-    classes, clusters = np.unique(truth[truth >= 0]), np.unique(estimate[estimate >= 0])
-    both = (truth >= 0) & (estimate >= 0)
-    overlaps = np.zeros((len(classes), len(clusters)), dtype=np.int64)
-    np.add.at(overlaps, (np.searchsorted(classes, truth[both]), np.searchsorted(clusters, estimate[both])), 1)
-    pairs = {int(classes[i]): int(clusters[j]) for i, j in zip(*linear_sum_assignment(-overlaps), strict=True)}
-    unused = (number for number in count() if number not in clusters)
-    new_numbers = {old: pairs[old] if old in pairs else next(unused) for old in classes.tolist()}
-    matched = truth.copy()
-    for old, new in new_numbers.items():
-        matched[truth == old] = new
-    return matched, {new: truth_names[old] for old, new in new_numbers.items()}
 
 
 @dataclass(frozen=True, eq=False)

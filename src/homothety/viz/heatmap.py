@@ -82,8 +82,8 @@ def plot_heatmap(
     ax.set(xlabel=column_label, ylabel=row_label)
     _label_settings(ax, rows, columns)
     texts = [[f"{value:{number_format}}" for value in row] for row in table]
-    if annotate if annotate is not None else _fits(ax, texts):
-        _write_values(ax, image, table, texts)
+    if annotate if annotate is not None else texts_fit(ax, texts):
+        write_values(ax, image, table, texts)
     return ax
 
 
@@ -150,7 +150,7 @@ def _text_width(text: str, setting: FontSetting) -> float:
     return float(np.ptp(corners[:, 0])) if len(corners) else 0.0
 
 
-def _fits(ax: Axes, texts: list[list[str]]) -> bool:
+def texts_fit(ax: Axes, texts: list[list[str]]) -> bool:
     """Say whether the numbers are few and short enough to be written into their cells."""
     n_rows, n_columns = len(texts), len(texts[0])
     if n_rows * n_columns > MAX_ANNOTATED:
@@ -160,7 +160,7 @@ def _fits(ax: Axes, texts: list[list[str]]) -> bool:
     return _text_width(longest, "font.size") + MIN_GAP < width and 1.3 * font_points("font.size") < height
 
 
-def _write_values(ax: Axes, image: AxesImage, table: FloatArray, texts: list[list[str]]) -> None:
+def write_values(ax: Axes, image: AxesImage, table: FloatArray, texts: list[list[str]]) -> None:
     """Write each number into its cell, light on dark and dark on light; what is missing stays empty."""
     colors = image.to_rgba(table)
     for (row, column), value in np.ndenumerate(table):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform_factory
 
@@ -16,6 +17,7 @@ from homothety.viz._figure import axes_or_new, colorbar_beside, font_points, siz
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
     from matplotlib.transforms import Transform
     from numpy.typing import ArrayLike
 
@@ -106,13 +108,8 @@ def _plot_sorted(
     quantity: str,
 ) -> Axes:
     clusters = group_items(labels, len(matrix))
-    order = sorted_items(clusters)
     ax = axes_or_new(ax, FIGSIZE)
-    # Cells as large as pixels and larger stay sharp; smaller ones are averaged.
-    interpolation = "nearest" if len(matrix) <= MAX_SHARP else None
-    low, high = limits
-    image = ax.imshow(matrix[np.ix_(order, order)], cmap=cmap, vmin=low, vmax=high, interpolation=interpolation)
-    colorbar_beside(ax, image, quantity)
+    draw_sorted(ax, matrix, clusters, Normalize(*limits), cmap, quantity)
     if labels is None:
         ax.set(xlabel="item", ylabel="item")
         for axis in (ax.xaxis, ax.yaxis):
@@ -120,19 +117,33 @@ def _plot_sorted(
     else:
         n_items = "1 item" if len(matrix) == 1 else f"{len(matrix)} items"
         ax.set(xlabel=f"{n_items}, sorted by cluster", ylabel="cluster", xticks=[])
-        _draw_boundaries(ax, clusters)
-        _draw_margin(ax, clusters)
+        _name_clusters(ax, clusters)
+        draw_strip(ax, clusters)
     return ax
 
 
-def _edges(clusters: list[Cluster]) -> FloatArray:
+def draw_sorted(
+    ax: Axes, matrix: FloatArray, clusters: list[Cluster], norm: Normalize, cmap: str, quantity: str
+) -> AxesImage:
+    """Draw a matrix cluster by cluster, with lines between the clusters and a colour bar, and return the image."""
+    order = sorted_items(clusters)
+    # Cells as large as pixels and larger stay sharp; smaller ones are averaged.
+    interpolation = "nearest" if len(matrix) <= MAX_SHARP else None
+    image = ax.imshow(matrix[np.ix_(order, order)], cmap=cmap, norm=norm, interpolation=interpolation)
+    colorbar_beside(ax, image, quantity)
+    if len(clusters) > 1:
+        _draw_boundaries(ax, clusters)
+    return image
+
+
+def edges_of(clusters: list[Cluster]) -> FloatArray:
     """Return where clusters begin and end along an axis of a sorted matrix, shape (n_clusters + 1,)."""
     return np.concatenate([[0], np.cumsum([len(cluster.members) for cluster in clusters])]) - 0.5
 
 
 def _draw_boundaries(ax: Axes, clusters: list[Cluster]) -> None:
     """Draw a line between any two neighbouring clusters, in both directions."""
-    edges = _edges(clusters)
+    edges = edges_of(clusters)
     inner = np.repeat(edges[1:-1], 2).reshape(-1, 2)
     across = np.broadcast_to(edges[[0, -1]], inner.shape)
     segments = np.concatenate([np.stack([inner, across], axis=-1), np.stack([across, inner], axis=-1)])
@@ -140,23 +151,31 @@ def _draw_boundaries(ax: Axes, clusters: list[Cluster]) -> None:
     ax.add_collection(LineCollection(list(segments), colors="white", linewidths=width), autolim=False)
 
 
-def _draw_margin(ax: Axes, clusters: list[Cluster]) -> None:
-    """Put the colour of each cluster on the left, and the numbers of those there is room for."""
-    edges = _edges(clusters)
+def _name_clusters(ax: Axes, clusters: list[Cluster]) -> None:
+    """Put the numbers of the clusters on the left, of those there is room for."""
+    edges = edges_of(clusters)
     sizes, centres = np.diff(edges), (edges[:-1] + edges[1:]) / 2
     points_per_item = size_in_points(ax)[1] / sizes.sum()
     shown = spaced_out(centres * points_per_item, sizes, gap=1.2 * font_points("ytick.labelsize"))
     ax.set_yticks(centres[shown], [clusters[index].name for index in shown])
     ax.tick_params(axis="y", length=0, pad=NUMBER_PAD)
-    left, right = STRIP
-    bars = [[(left, top), (right, top), (right, low), (left, low)] for top, low in pairwise(edges)]
+
+
+def draw_strip(ax: Axes, clusters: list[Cluster], side: Literal["left", "top"] = "left") -> None:
+    """Put the colour of each cluster beside a sorted matrix."""
+    near, far = STRIP
+    bars = np.array(
+        [[(near, low), (far, low), (far, high), (near, high)] for low, high in pairwise(edges_of(clusters))]
+    )
+    if side == "top":
+        bars = np.stack([bars[..., 1], -bars[..., 0]], axis=-1)
     colors = [cluster.style.color for cluster in clusters]
-    strip = PolyCollection(bars, facecolors=colors, transform=_points_beside(ax), clip_on=False)
+    strip = PolyCollection(list(bars), facecolors=colors, transform=_points_beside(ax, side), clip_on=False)
     ax.add_collection(strip, autolim=False)
 
 
-def _points_beside(ax: Axes) -> Transform:
-    """Return the transform of (points to the right of the left edge of the Axes, data coordinate up)."""
-    left_edge = ScaledTranslation(0, 0, ax.transAxes)  # type: ignore[arg-type]  # any transform will do
-    points = Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans + left_edge
-    return blended_transform_factory(points, ax.transData)
+def _points_beside(ax: Axes, side: Literal["left", "top"]) -> Transform:
+    """Return the transform that counts points to the right of the left edge of the Axes, or up from the top."""
+    corner = ScaledTranslation(0, 1, ax.transAxes)  # type: ignore[arg-type]  # any transform will do
+    points = Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans + corner
+    return blended_transform_factory(*((points, ax.transData) if side == "left" else (ax.transData, points)))

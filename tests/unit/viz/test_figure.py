@@ -16,11 +16,14 @@ COVARIANCES = np.stack([np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 1.0, 9.0])])
 
 # Every public function, with the least it needs.
 DRAW = {
+    "plot_actions": lambda: viz.plot_actions(np.eye(2), [0, 1], [0, 1]),
     "plot_change_probability": lambda: viz.plot_change_probability([0.0, 0.5]),
+    "plot_coaction": lambda: viz.plot_coaction(np.eye(2), [0, 1]),
     "plot_coclustering": lambda: viz.plot_coclustering(np.eye(2), [0, 1]),
     "plot_ellipses": lambda: viz.plot_ellipses(COVARIANCES[:, :2, :2], [0, 1]),
     "plot_ellipsoids": lambda: viz.plot_ellipsoids(COVARIANCES, [0, 1]),
     "plot_embedding": lambda: viz.plot_embedding(np.eye(2), [0, 1]),
+    "plot_features": lambda: viz.plot_features(np.eye(2), [0, 1]),
     "plot_heatmap": lambda: viz.plot_heatmap(np.eye(2), [1, 2], [3, 4]),
     "plot_label_comparison": lambda: viz.plot_label_comparison(np.eye(2), np.eye(2))[0],
     "plot_label_image": lambda: viz.plot_label_image(np.eye(2)),
@@ -29,8 +32,12 @@ DRAW = {
     "plot_segments": lambda: viz.plot_segments(np.eye(2), [0, 1]),
     "plot_similarity": lambda: viz.plot_similarity(np.eye(2), [0, 1]),
     "plot_spectra": lambda: viz.plot_spectra(COVARIANCES, [0, 1]),
+    "plot_state_ellipses": lambda: viz.plot_state_ellipses(np.eye(3)[:2], COVARIANCES, [0, 1]),
     "plot_trace": lambda: viz.plot_trace(np.eye(2)),
     "plot_traces": lambda: viz.plot_traces({"log_joint": np.eye(2)})[0],
+    "plot_trajectories": lambda: viz.plot_trajectories(np.eye(2), [0, 1], [0, 0])[0],
+    "plot_trajectory": lambda: viz.plot_trajectory(np.eye(3), [0, 1, 1]),
+    "plot_transitions": lambda: viz.plot_transitions(np.eye(2), [0, 1]),
 }
 
 

@@ -6,7 +6,16 @@ from matplotlib.colors import to_hex, to_rgb
 
 from homothety.errors import InputError
 from homothety.viz import cluster_colors
-from homothety.viz.palette import COLORS, N_SAFE_COLORS, UNASSIGNED_COLOR, cluster_style, contrasting, darkened
+from homothety.viz.palette import (
+    COLORS,
+    N_SAFE_COLORS,
+    SHADES,
+    UNASSIGNED_COLOR,
+    cluster_style,
+    contrasting,
+    darkened,
+    shade_style,
+)
 
 OKABE_ITO = {"#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#000000"}
 
@@ -71,3 +80,31 @@ def test_edges_are_darker_and_text_stands_out():
     assert darkened("#ffffff") == (0.5, 0.5, 0.5)
     assert contrasting(1, 1, 0) == "black"
     assert contrasting(0, 0, 1) == "white"
+
+
+def shades_of(number):
+    return np.array([to_rgb(shade_style(cluster_style(number), rank).color) for rank in range(len(SHADES))])
+
+
+@pytest.mark.parametrize("number", [0, 9, 33, -1])
+def test_the_first_part_of_a_cluster_looks_like_the_cluster(number):
+    style, first = cluster_style(number), shade_style(cluster_style(number), 0)
+    assert (first.color.upper(), first.hatch, first.linestyle) == (style.color, style.hatch, style.linestyle)
+
+
+@pytest.mark.parametrize("number", range(N_SAFE_COLORS))
+def test_shades_of_a_cluster_are_told_apart_by_all_eyes(number):
+    colors = np.vstack([shades_of(number), np.ones(3)])
+    assert closest_pair(colors[:-1]) > 0.12
+    assert closest_pair(colors[:-1], DEUTERANOPIA) > 0.12
+    assert closest_pair(colors) > 0.07  # white is the page
+
+
+def test_no_two_shades_of_different_clusters_are_the_same():
+    assert closest_pair(np.vstack([shades_of(number) for number in range(N_SAFE_COLORS)])) > 0.045
+
+
+def test_when_shades_come_again_hatch_and_line_differ():
+    styles = [shade_style(cluster_style(9), rank) for rank in range(3 * len(SHADES))]
+    assert len({(style.color, style.hatch) for style in styles}) == len(styles)
+    assert len({(style.color, style.linestyle) for style in styles}) == len(styles)

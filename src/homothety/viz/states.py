@@ -1,0 +1,378 @@
+"""States of series and the actions they belong to: where they lie, who has them, what follows what."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.patheffects import withStroke
+
+from homothety.arrays import check_points, check_similarity, real_array
+from homothety.covariance.spectra import check_covariances
+from homothety.errors import InputError
+from homothety.sequences import check_sequences
+from homothety.viz._channels import axis_names, check_aspect, check_dims
+from homothety.viz._clusters import group_items, sorted_items
+from homothety.viz._figure import axes_or_new, font_points, legend_beside, legend_patch, named, size_in_points
+from homothety.viz._lanes import label_rows, row_names
+from homothety.viz._looks import check_state_actions, looks_of, shaded_looks
+from homothety.viz.ellipses import add_polygons, draw_ellipses, outlines_of, sphere_to_body
+from homothety.viz.heatmap import texts_fit, write_values
+from homothety.viz.matrices import NUMBER_PAD, draw_sorted, draw_strip, edges_of
+from homothety.viz.palette import darkened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import BoolArray, FloatArray
+    from homothety.viz._channels import Aspect
+    from homothety.viz._clusters import Cluster
+    from homothety.viz._looks import Looks
+    from homothety.viz.palette import ClusterStyle
+
+FIGSIZE = (6.4, 4.8)
+CELL = 0.42  # inches, of a state in a matrix
+MARGINS = (2.0, 1.1)  # inches beside and above the cells, for names, numbers and a colour bar
+COLORBAR_HEIGHT = 3.4  # inches, of a figure whose colour bar has room for its label
+LEAST_PROBABILITY = 1e-3  # below, transitions have one colour
+LEAST_WRITTEN = 0.005  # below, they would be written as zero
+
+OPACITY = 0.4  # of ellipses at most: they overlap, and two colours should not look like a third
+STEP_COLOR = "#C8C8C8"
+ABSENT_COLOR = "#F2F2F2"
+CELL_SHARE = 0.88  # of the width and height of a cell that is filled
+
+
+def plot_state_ellipses(
+    means: ArrayLike,
+    covariances: ArrayLike,
+    state_actions: ArrayLike | None = None,
+    *,
+    dims: Sequence[int] = (0, 1),
+    sequences: Any = None,
+    channels: Sequence[str] | None = None,
+    aspect: Aspect = "equal",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw states as ellipses of one standard deviation in two dimensions, in the colours of their actions.
+
+    Parameters
+    ----------
+    means : array-like of shape (n_states, n_dims)
+    covariances : array-like of shape (n_states, n_dims, n_dims)
+        Symmetric positive definite.
+    state_actions : array-like of int, shape (n_states,), optional
+        Action of each state; -1 for none.
+    dims : sequence of two int, default=(0, 1)
+        Which dimensions to draw.
+    sequences : list of array-like of shape (n_steps_i, n_dims), or a single one, optional
+        Series in the units of the means, whose steps are drawn as faint points behind.
+    channels : sequence of str, optional
+        What all the dimensions are called; their numbers by default.
+    aspect : {"equal", "auto"}, default="equal"
+        Whether both dimensions are drawn to one scale, so that turned copies look like it, or each fills the picture.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    ax : Axes
+        The number of each state stands at its centre, or on its outline where another number is in the way.
+
+    Examples
+    --------
+    >>> ax = plot_state_ellipses([[0, 0], [8, 0]], [np.diag([1.0, 4.0]), np.diag([36.0, 9.0])], [0, 0])
+    >>> [text.get_text() for text in ax.texts]
+    ['0', '1']
+    """
+    centres, planes, names = _in_plane(means, covariances, dims, channels)
+    factors = sphere_to_body(planes, 2, "true")
+    actions = group_items(state_actions, len(factors), "state_actions")
+    ax = axes_or_new(ax, FIGSIZE, n_entries=len(named(actions)))
+    if sequences is not None:
+        _draw_steps(ax, sequences, np.shape(means)[1], list(dims))
+    draw_ellipses(ax, factors, centres, _largest_first(actions, factors), OPACITY)
+    ax.autoscale_view()
+    ax.set_aspect(check_aspect(aspect))
+    ax.set(xlabel=names[0], ylabel=names[1])
+    legend_beside(ax, [legend_patch(action) for action in named(actions)], "action")
+    _number_states(ax, centres, outlines_of(factors) + centres[:, np.newaxis], actions)
+    return ax
+
+
+def plot_features(
+    active: ArrayLike,
+    state_actions: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw which series has which state.
+
+    Parameters
+    ----------
+    active : array-like of bool, shape (n_series, n_states)
+        Such as `active_` of a fitted estimator.
+    state_actions : array-like of int, shape (n_states,), optional
+        Action of each state; -1 for none. States are sorted by it, and the actions are shown above. Without it they
+        are drawn as they come.
+    names : sequence of str, optional
+        What the series are called; their numbers by default.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    ax : Axes
+        A row for each series, the first on top; a cell is filled where the series has the state, with the shade that
+        `plot_actions` gives it.
+
+    Examples
+    --------
+    >>> ax = plot_features([[True, False, True], [False, True, True]], [0, 1, 0])
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['0', '2', '1']
+    """
+    owned = _check_active(active)
+    n_series, n_states = owned.shape
+    titles = row_names(names, n_series, "series")
+    actions = group_items(state_actions, n_states, "state_actions")
+    looks, order = _state_looks(state_actions, n_states), sorted_items(actions)
+    ax = axes_or_new(ax, _cells_figsize(n_series, n_states))
+    ax.set(xlim=(-0.5, n_states - 0.5), ylim=(n_series - 0.5, -0.5), ylabel="series")
+    _fill_cells(ax, owned[:, order], [looks[state].style for state in order])
+    label_rows(ax, np.arange(n_series), titles)
+    ax.spines["bottom"].set_visible(False)
+    _label_states(ax, actions)
+    return ax
+
+
+def plot_transitions(
+    transition_probs: ArrayLike,
+    state_actions: ArrayLike | None = None,
+    *,
+    ax: Axes | None = None,
+    cmap: str = "cividis",
+) -> Axes:
+    """Draw how probable each state is after each other, states sorted by action.
+
+    Parameters
+    ----------
+    transition_probs : array-like of shape (n_states, n_states)
+        From the state of the row to that of the column; rows sum to one.
+    state_actions : array-like of int, shape (n_states,), optional
+        Action of each state; -1 for none. Without it states are drawn as they come.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    cmap : str, default="cividis"
+        Colour map, best a perceptually uniform one.
+
+    Returns
+    -------
+    ax : Axes
+        Colours are logarithmic, because staying is so much more probable than leaving. Probabilities are written into
+        the cells where they fit.
+
+    Examples
+    --------
+    >>> ax = plot_transitions([[0.9, 0.1], [0.2, 0.8]], [0, 1])
+    >>> ax.get_ylabel()
+    'from state'
+    """
+    probabilities = _check_transitions(transition_probs)
+    norm = LogNorm(LEAST_PROBABILITY, 1.0, clip=True)
+    return _plot_state_matrix(probabilities, state_actions, ax, norm, cmap, "probability", ("to state", "from state"))
+
+
+def plot_coaction(
+    coaction: ArrayLike,
+    state_actions: ArrayLike | None = None,
+    *,
+    ax: Axes | None = None,
+    cmap: str = "viridis",
+) -> Axes:
+    """Draw how probable it is that two states are one action, states sorted by action.
+
+    Parameters
+    ----------
+    coaction : array-like of shape (n_states, n_states)
+        Such as `coaction_` of a fitted estimator.
+    state_actions : array-like of int, shape (n_states,), optional
+        Action of each state; -1 for none. Without it states are drawn as they come.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    cmap : str, default="viridis"
+        Colour map, best a perceptually uniform one.
+
+    Returns
+    -------
+    ax : Axes
+        As `plot_coclustering`, for states: sure actions show as blocks of probability one. Probabilities are written
+        into the cells where they fit.
+
+    Examples
+    --------
+    >>> ax = plot_coaction([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]], [0, 1, 0])
+    >>> ax.images[0].get_array()[0]
+    masked_array(data=[1. , 0.9, 0.1], mask=False, fill_value=1e+20)
+    """
+    probabilities = check_similarity(coaction, "coaction")
+    quantity = "probability of being one action"
+    return _plot_state_matrix(probabilities, state_actions, ax, Normalize(0, 1), cmap, quantity, ("state", "state"))
+
+
+def _plot_state_matrix(
+    matrix: FloatArray,
+    state_actions: ArrayLike | None,
+    ax: Axes | None,
+    norm: Normalize,
+    cmap: str,
+    quantity: str,
+    labels: tuple[str, str],
+) -> Axes:
+    """Draw a matrix of states against states, sorted by action, with their numbers."""
+    actions = group_items(state_actions, len(matrix), "state_actions")
+    ax = axes_or_new(ax, _cells_figsize(*matrix.shape, least=COLORBAR_HEIGHT))
+    image = draw_sorted(ax, matrix, actions, norm, cmap, quantity)
+    ax.tick_params(axis="y", length=0)
+    if named(actions):
+        draw_strip(ax, actions)
+        ax.tick_params(axis="y", pad=NUMBER_PAD)
+    order = sorted_items(actions)
+    label_rows(ax, np.arange(len(order)), [str(state) for state in order])
+    _label_states(ax, actions)
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    ax.spines[:].set_visible(False)
+    drawn = matrix[np.ix_(order, order)]
+    texts = [[f"{value:.2f}" for value in row] for row in drawn]
+    if texts_fit(ax, texts):
+        write_values(ax, image, np.where(drawn < LEAST_WRITTEN, np.nan, drawn), texts)
+    return ax
+
+
+def _state_looks(state_actions: ArrayLike | None, n_states: int) -> Looks:
+    """Return how states look: shades of their actions, or as clusters do if these are not known."""
+    if state_actions is None:
+        return looks_of({state: str(state) for state in range(n_states)})
+    return shaded_looks({}, dict(enumerate(check_state_actions(state_actions))))
+
+
+def _in_plane(
+    means: ArrayLike, covariances: ArrayLike, dims: Sequence[int], channels: Sequence[str] | None
+) -> tuple[FloatArray, FloatArray, list[str]]:
+    """Return means, covariances and names of two dimensions, or raise."""
+    centres, matrices = check_points(means, "means"), check_covariances(covariances, "covariances")
+    n_states, n_dims = centres.shape
+    if matrices.shape != (n_states, n_dims, n_dims):
+        raise InputError(
+            f"covariances has shape {matrices.shape}, needed {(n_states, n_dims, n_dims)}: as many states and "
+            "dimensions as means."
+        )
+    columns = check_dims(dims, n_dims, (2,))
+    return centres[:, columns], matrices[:, columns][:, :, columns], axis_names(channels, columns, n_dims)
+
+
+def _draw_steps(ax: Axes, sequences: Any, n_dims: int, dims: list[int]) -> None:
+    """Draw the steps of series as faint points, as a picture in files of lines, where they would be too many."""
+    checked = check_sequences(sequences, min_steps=1, allow_constant=True)
+    if checked.n_dims != n_dims:
+        raise InputError(f"sequences have {checked.n_dims} dimensions and means {n_dims}, needed the same.")
+    ax.plot(*checked.steps[:, dims].T, ".", color=STEP_COLOR, markersize=1.5, zorder=0, rasterized=True)
+
+
+def _largest_first(actions: list[Cluster], factors: FloatArray) -> list[Cluster]:
+    """Return actions in an order in which, drawn one after the other, large ellipses hide no small ones."""
+    areas = np.abs(np.linalg.det(factors))
+    return sorted(actions, key=lambda action: -areas[action.members].max())
+
+
+def _number_states(ax: Axes, centres: FloatArray, outlines: FloatArray, actions: list[Cluster]) -> None:
+    """Write the number of each state where it covers no other."""
+    size_in_points(ax)
+    colors = {state: darkened(action.style.color) for action in actions for state in action.members}
+    candidates = np.concatenate([centres[:, np.newaxis], outlines[:, :: ceil(outlines.shape[1] / 8)]], axis=1)
+    in_points = ax.transData.transform(candidates.reshape(-1, 2)).reshape(candidates.shape) * 72 / ax.figure.dpi
+    places = _first_free(in_points, gap=1.4 * font_points("font.size"))
+    halo = [withStroke(linewidth=2.5, foreground="white")]
+    for state, place in enumerate(places):
+        x, y = candidates[state, place]
+        ax.text(x, y, str(state), color=colors[state], ha="center", va="center", weight="bold", path_effects=halo)
+
+
+def _first_free(candidates: FloatArray, gap: float) -> list[int]:
+    """Return for each of (n_items, n_candidates, 2) the first place that is as far as `gap` from those before it.
+
+    Where there is none, it is the one that is farthest.
+    """
+    chosen: list[int] = []
+    taken = np.empty((0, 2))
+    for places in candidates:
+        distances = np.linalg.norm(places[:, np.newaxis] - taken, axis=-1).min(axis=1, initial=gap)
+        chosen.append(int(distances.argmax()))
+        taken = np.vstack([taken, places[chosen[-1]]])
+    return chosen
+
+
+def _check_active(active: ArrayLike) -> BoolArray:
+    values = real_array(active, "active")
+    if values.ndim != 2 or values.size == 0 or not np.isin(values, (0, 1)).all():
+        raise InputError(f"active has shape {values.shape}, needed (n_series, n_states) with values true or false.")
+    return values.astype(bool)
+
+
+def _check_transitions(transition_probs: ArrayLike) -> FloatArray:
+    values = real_array(transition_probs, "transition_probs")
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
+        raise InputError(f"transition_probs has shape {values.shape}, needed (n_states, n_states).")
+    wrong = ~(np.isclose(values.sum(axis=1), 1.0, atol=1e-6) & (values >= 0).all(axis=1))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"transition_probs[{row}] sums to {values[row].sum():.3g} with a least value of {values[row].min():.3g}, "
+            "needed probabilities that sum to one. Divide counts by the sums of their rows."
+        )
+    return values
+
+
+def _cells_figsize(n_rows: int, n_columns: int, *, least: float = 2.4) -> tuple[float, float]:
+    """Return a size in inches that gives every cell room, within reason, and is at least so high."""
+    width, height = CELL * n_columns + MARGINS[0], CELL * n_rows + MARGINS[1]
+    return float(np.clip(width, 4.2, 9.0)), float(np.clip(height, least, 8.2))
+
+
+def _fill_cells(ax: Axes, owned: BoolArray, styles: list[ClusterStyle]) -> None:
+    """Draw a matrix of filled and empty cells, first all that are empty, then one collection for each column."""
+    square = (np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) - 0.5) * CELL_SHARE
+    cells = np.stack(np.meshgrid(*map(np.arange, owned.shape[::-1])), axis=-1)[:, :, np.newaxis] + square
+    add_polygons(ax, cells[~owned], facecolors=ABSENT_COLOR, linewidths=0)
+    for column, style in enumerate(styles):
+        looks = {"facecolors": style.color, "edgecolors": [darkened(style.color)], "hatch": style.hatch}
+        add_polygons(ax, cells[owned[:, column], column], linewidths=0, **looks)
+
+
+def _label_states(ax: Axes, actions: list[Cluster]) -> None:
+    """Write the numbers of the states below a matrix, those that have room, and their actions above it."""
+    order = sorted_items(actions)
+    points = size_in_points(ax)[0] / len(order)
+    every = ceil(0.8 * font_points("xtick.labelsize") * len(str(len(order))) / points)
+    shown = range(0, len(order), every)
+    ax.set_xticks(list(shown), [str(order[place]) for place in shown])
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlabel("state")
+    if named(actions):
+        draw_strip(ax, actions, "top")
+        _name_above(ax, actions)
+
+
+def _name_above(ax: Axes, actions: list[Cluster]) -> None:
+    edges = edges_of(actions)
+    above = ax.secondary_xaxis("top")
+    above.set_xticks((edges[:-1] + edges[1:]) / 2, [action.name for action in actions])
+    above.tick_params(length=0, pad=NUMBER_PAD)
+    above.spines["top"].set_visible(False)
+    above.set_xlabel("action")
