@@ -114,16 +114,16 @@ class TransformTable:
     """
 
     reference: IntArray  # (n_states,)
-    scale: FloatArray  # (n_states, 3)
-    rotation: FloatArray  # (n_states, n_dims, n_dims)
-    within: FloatArray  # (n_states,)
-    blocks: IntArray  # (n_states, n_dims)
-    translation: FloatArray  # (n_states, 3, n_dims)
-    mismatch: FloatArray  # (n_states, 3)
     mean: FloatArray  # (n_states, n_dims)
     axes: FloatArray  # (n_states, n_dims, n_dims)
     observations: FloatArray  # (n_states,)
     support: FloatArray  # (n_states,)
+    blocks: IntArray  # (n_states, n_dims)
+    scale: FloatArray  # (n_states, 3)
+    rotation: FloatArray  # (n_states, n_dims, n_dims)
+    within: FloatArray  # (n_states,)
+    translation: FloatArray  # (n_states, 3, n_dims)
+    mismatch: FloatArray  # (n_states, 3)
 
     def rescaled(self, factor: float, offset: FloatArray) -> TransformTable:
         """Return the table in other units, those of which the present ones are ``factor * (x - offset)``."""
@@ -144,28 +144,33 @@ class TransformTable:
 
     def _row(self, k: int, action: int, probability: float) -> StateTransform:
         orientation, blocks = orientation_of(self.blocks[k]), axes_in_blocks(self.blocks[k])
-        is_known = orientation != "none" or k == self.reference[k]
+        is_reference = k == self.reference[k]
+        scale, scale_low, scale_high = self.scale[k].tolist()
+        translation, translation_low, translation_high = self.translation[k]
+        mismatch, mismatch_low, mismatch_high = self.mismatch[k].tolist()
         return StateTransform(
-            k,
-            action,
-            int(self.reference[k]),
-            *self.scale[k].tolist(),
+            state=k,
+            action=action,
+            reference=int(self.reference[k]),
+            scale=scale,
+            scale_low=scale_low,
+            scale_high=scale_high,
             rotation=self.rotation[k],
-            angle=float(rotation_angle(self.rotation[k])) if is_known else np.nan,
+            angle=float(rotation_angle(self.rotation[k])) if is_reference or orientation != "none" else np.nan,
             rotation_within=float(self.within[k]),
             orientation=orientation,
             blocks=tuple(tuple(members.tolist()) for members in blocks),
             n_equivalent=2 ** (len(blocks) - 1),
-            translation=self.translation[k, 0],
-            translation_low=self.translation[k, 1],
-            translation_high=self.translation[k, 2],
-            mismatch=float(self.mismatch[k, 0]),
-            mismatch_low=float(self.mismatch[k, 1]),
-            mismatch_high=float(self.mismatch[k, 2]),
+            translation=translation,
+            translation_low=translation_low,
+            translation_high=translation_high,
+            mismatch=mismatch,
+            mismatch_low=mismatch_low,
+            mismatch_high=mismatch_high,
             mean=self.mean[k],
             axes=self.axes[k],
             observations=float(self.observations[k]),
-            probability=probability,
+            probability=1.0 if is_reference else probability,
             support=float(self.support[k]),
         )
 
@@ -234,13 +239,9 @@ def transform_table(
     placement, n_spare = place_states(flat, statistics), spare_observations(flat, statistics)
     drawn = draw_placements(rng, flat, z, point, draws, n_states)
     reference = reference_states(statistics.sizes, actions)
-    rows = []
-    for k, ref in enumerate(reference.tolist()):
-        blocks = common_blocks(placement.axes.log_lengths[[k, ref]], n_spare[[k, ref]], flat.diagonal)
-        rows.append(describe(placement, drawn, k, ref, blocks, is_known=bool(n_spare[[k, ref]].min() >= 1)))
-    columns = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-    axes = placement.axes.frames[reference]
-    return TransformTable(reference, mean=placement.means, axes=axes, observations=statistics.sizes, **columns)
+    rows = [describe(placement, drawn, n_spare, pair, flat.diagonal) for pair in enumerate(reference.tolist())]
+    columns = [np.stack(column) for column in zip(*rows, strict=True)]
+    return TransformTable(reference, placement.means, placement.axes.frames[reference], statistics.sizes, *columns)
 
 
 def without_prior(emission: Emission) -> Emission:
@@ -272,7 +273,8 @@ def common_blocks(log_lengths: FloatArray, n_spare: FloatArray, is_diagonal: boo
     """
     if is_diagonal:
         return np.zeros(log_lengths.shape[1], dtype=np.int64)
-    return blocks_from_gaps(told_apart(log_lengths, np.where(n_spare < 1, 0.0, n_spare)).all(axis=0))
+    is_clear = told_apart(log_lengths, np.where(n_spare < 1, 0.0, n_spare))
+    return blocks_from_gaps(is_clear[0] & is_clear[1])
 
 
 def place_states(flat: Emission, statistics: Statistics) -> Placement:
@@ -312,10 +314,8 @@ def draw_placements(
 ) -> Draws:
     """Draw means and covariances of the reported states, from an even selection of the kept paths."""
     n_dims, sweeps = flat.n_dims, np.arange(N_DRAWS) * len(paths) // N_DRAWS
-    means, covariances = (
-        np.full((N_DRAWS, n_states, n_dims), np.nan),
-        np.tile(np.eye(n_dims), (N_DRAWS, n_states, 1, 1)),
-    )
+    means = np.full((N_DRAWS, n_states, n_dims), np.nan)
+    covariances = np.tile(np.eye(n_dims), (N_DRAWS, n_states, 1, 1))
     is_found = np.zeros((N_DRAWS, n_states), dtype=bool)
     for sweep in np.unique(sweeps).tolist():
         path = np.unique(paths[sweep], return_inverse=True)[1]
@@ -358,35 +358,48 @@ def matching_states(point: IntArray, path: IntArray, n_states: int) -> IntArray:
     return np.where(is_same.any(axis=1), is_same.argmax(axis=1), -1)
 
 
+class Description(NamedTuple):
+    """What is told of one state, in the order of the table."""
+
+    support: FloatArray  # ()
+    blocks: IntArray  # (n_dims,)
+    scale: FloatArray  # (3,)
+    rotation: FloatArray  # (n_dims, n_dims)
+    within: FloatArray  # ()
+    translation: FloatArray  # (3, n_dims)
+    mismatch: FloatArray  # (3,)
+
+
 def describe(
-    placement: Placement, drawn: Draws, k: int, reference: int, blocks: IntArray, *, is_known: bool
-) -> dict[str, FloatArray | IntArray]:
-    """Return the columns of one state that follow from where it and its reference are."""
+    placement: Placement, drawn: Draws, n_spare: FloatArray, pair: tuple[int, int], is_diagonal: bool
+) -> Description:
+    """Return what is told of a state, given where it and its reference are: the two numbers of `pair`."""
+    k, reference = pair
+    blocks = common_blocks(placement.axes.log_lengths[[k, reference]], n_spare[[k, reference]], is_diagonal)
     both = drawn.is_found[:, k] & drawn.is_found[:, reference]
-    columns = {"blocks": blocks, "support": both.mean()}
     if k == reference:
-        return columns | identity(len(blocks))
+        return identity(both.mean(), blocks)
     point = similarity_between(placement.at(reference), placement.at(k), blocks)
     start, end = drawn.placement.at((both, reference)), drawn.placement.at((both, k))
     spread = similarity_between(start, end, blocks, point.rotation)
-    return columns | {
-        "scale": np.exp(with_interval(point.log_scale, spread.log_scale, is_known)),
-        "rotation": point.rotation,
-        "within": radius(point.rotation, spread.rotation, blocks),
-        "translation": with_interval(point.translation, spread.translation, is_known),
-        "mismatch": np.maximum(with_interval(point.mismatch, spread.mismatch, is_known), 0.0),
-    }
+    is_known = bool(n_spare[[k, reference]].min() >= 1)
+    return Description(
+        both.mean(),
+        blocks,
+        np.exp(with_interval(point.log_scale, spread.log_scale, is_known)),
+        point.rotation,
+        radius(point.rotation, spread.rotation, blocks),
+        with_interval(point.translation, spread.translation, is_known),
+        np.maximum(with_interval(point.mismatch, spread.mismatch, is_known), 0.0),
+    )
 
 
-def identity(n_dims: int) -> dict[str, FloatArray]:
-    """Return the columns of a reference, which is compared with itself."""
-    return {
-        "scale": np.ones(3),
-        "rotation": np.eye(n_dims),
-        "within": np.zeros(()),
-        "translation": np.zeros((3, n_dims)),
-        "mismatch": np.zeros(3),
-    }
+def identity(support: FloatArray, blocks: IntArray) -> Description:
+    """Return what is told of a reference, which is compared with itself."""
+    none, n_dims = np.zeros(3), len(blocks)
+    return Description(
+        support, blocks, np.exp(none), np.eye(n_dims), np.zeros(()), np.zeros((3, n_dims)), mismatch=none
+    )
 
 
 def with_interval(point: FloatArray, draws: FloatArray, is_known: bool) -> FloatArray:
