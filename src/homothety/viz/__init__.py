@@ -24,6 +24,7 @@ from homothety.viz.palette import cluster_colors
 from homothety.viz.segments import plot_change_probability, plot_paths, plot_segmentation, plot_segments
 from homothety.viz.spectra import plot_spectra
 from homothety.viz.traces import plot_trace, plot_traces
+from homothety.viz.transforms import plot_transforms
 
 __all__ = [
     "cluster_colors",
@@ -42,4 +43,5 @@ __all__ = [
     "plot_spectra",
     "plot_trace",
     "plot_traces",
+    "plot_transforms",
 ]
