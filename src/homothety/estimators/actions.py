@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.arrays import check_count
 from homothety.errors import InputError
@@ -210,7 +211,8 @@ class ICSCHMM(IBPHMM):
     def _report_transforms(self, prepared: Sequences, emission: Emission, point: IntArray, draws: PathDraws) -> None:
         """Set how the states of an action differ from the one that has most of its steps."""
         rng = np.random.default_rng(seed_sequence(self.random_state))
-        table = transform_table(rng, emission, prepared, point, draws, self.state_actions_)
+        with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other most of the time
+            table = transform_table(rng, emission, prepared, point, draws, self.state_actions_)
         factors = self.preprocessing_.factors
         if (factors == factors[0]).all():
             table = table.rescaled(float(factors[0]), self.preprocessing_.offset)

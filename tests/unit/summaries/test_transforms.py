@@ -26,7 +26,7 @@ from homothety.summaries.transforms import (
     without_prior,
 )
 
-SHORT = {"n_chains": 2, "n_sweeps": 40, "random_state": 0}
+SHORT = {"n_chains": 1, "n_sweeps": 30, "random_state": 0}
 LENGTHS = np.array([0.4, 1.0, 2.5])
 
 
