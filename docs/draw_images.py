@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from homothety import SPCMMixture, pairwise_similarity
+from homothety import ICSCHMM, SPCMMixture, pairwise_similarity
 from homothety.covariance.embedding import count_columns, spectral_embedding
 from homothety.covariance.spectra import eigenvalues
-from homothety.datasets import make_toy_6d, make_wishart_families
+from homothety.datasets import make_toy_2d, make_toy_6d, make_wishart_families
 from homothety.distributions import NIW
 from homothety.models import ddcrp
 from homothety.sampling import iterate
-from homothety.viz import cluster_colors, plot_coclustering, plot_ellipses, plot_trace
+from homothety.viz import cluster_colors, plot_coclustering, plot_ellipses, plot_trace, plot_transforms
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -115,9 +115,16 @@ def draw_posterior() -> Figure:
     return figure
 
 
+def draw_transforms() -> Figure:
+    """Draw how the states of the toy series are turned, resized and moved."""
+    toy = make_toy_2d(random_state=0, n_steps=100)
+    model = ICSCHMM(n_chains=2, n_sweeps=100, random_state=0).fit(toy.sequences)
+    return plot_transforms(model.transforms_)[0].figure
+
+
 def main() -> None:
     """Draw all pictures."""
-    for draw in (draw_ratios, draw_scale, draw_spectrum, draw_links, draw_posterior):
+    for draw in (draw_ratios, draw_scale, draw_spectrum, draw_links, draw_posterior, draw_transforms):
         name = draw.__name__.removeprefix("draw_")
         # No date and no version of matplotlib: the same picture is the same file.
         draw().savefig(IMAGES / f"{name}.png", dpi=90, metadata={"Software": None})

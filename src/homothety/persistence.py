@@ -44,6 +44,7 @@ SAVEABLE = {
     "ShapeGrouping": "homothety.models.icsc.shapes",
     "LinkGrouping": "homothety.models.icsc.links",
     "PathDraws": "homothety.summaries.runs",
+    "TransformTable": "homothety.summaries.transforms",
     "Preprocessing": "homothety.preprocessing",
     "FittedPreprocessing": "homothety.preprocessing",
 }

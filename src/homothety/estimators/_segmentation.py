@@ -236,8 +236,11 @@ class SampledSegmenter(Segmenter):
         """Return how many sweeps to forget: half of them unless it is said."""
         return check_whole(self.n_sweeps, "n_sweeps") // 2 if self.n_burn is None else self.n_burn
 
-    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> None:
-        """Set draws, point estimate, states and uncertainty from the traces of all chains."""
+    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> IntArray:
+        """Set draws, point estimate, states and uncertainty from the traces of all chains.
+
+        The path over modelled steps that is reported is returned.
+        """
         kept = [path for trace in traces for path in trace.kept]
         self._check_kept(traces, kept)
         self.n_burn_, self.trace_ = n_burn, stack_traces(traces)
@@ -249,6 +252,7 @@ class SampledSegmenter(Segmenter):
         where = self._steps_of_recordings(prepared, emission.order)
         self.draws_ = PathDraws.of([RunPath.of(path[where]) for path in augmented])
         self._report(point[where])
+        return point
 
     def _check_kept(self, traces: list[Trace], kept: list[RunPath]) -> None:
         self.interrupted_ = any(trace.interrupted for trace in traces)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.arrays import check_count
 from homothety.errors import InputError
@@ -25,6 +26,7 @@ from homothety.summaries.paths import (
     state_probability,
 )
 from homothety.summaries.runs import PathDraws, RunPath
+from homothety.summaries.transforms import transform_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
     from homothety.summaries.paths import Segment
+    from homothety.summaries.transforms import StateTransform
 
 GroupingName = Literal["shapes", "links"]
 
@@ -86,6 +89,9 @@ class ICSCHMM(IBPHMM):
         Posterior probability of a change of action at every step.
     coaction_ : ndarray of shape (n_states, n_states)
         Posterior probability that two states are one action.
+    transforms_ : list of StateTransform
+        For every state its rotation, scale and translation from the state with most steps of its action, with
+        intervals.
     paths_, n_states_, segments_, means_, covariances_, transition_probs_, step_weight_, trace_, draws_
         As in `IBPHMM`; the trace has "n_actions", and "log_clusters" of the actions beside "log_joint" of the states.
     action_draws_ : PathDraws
@@ -180,14 +186,16 @@ class ICSCHMM(IBPHMM):
         if self.covariances not in get_args(Covariances):
             raise InputError(f"covariances is {self.covariances!r}, needed 'mean' or 'draw'.")
 
-    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> None:
+    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> IntArray:
         kept = [draw for trace in traces for draw in trace.kept]
         states = [replace(trace, kept=[draw.path for draw in trace.kept]) for trace in traces]
-        super()._answer(prepared, emission, states, n_burn)
+        point = super()._answer(prepared, emission, states, n_burn)
         where = self._steps_of_recordings(prepared, emission.order)
         actions = [draw.actions().expand() for draw in kept]
         self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
         self._report_actions(minimise_expected_vi_paths(actions)[where])
+        self._report_transforms(prepared, emission, point, PathDraws.of([path for one in states for path in one.kept]))
+        return point
 
     def _report_actions(self, point: IntArray) -> None:
         """Set actions and how sure they are, for every step of the recordings."""
@@ -199,6 +207,27 @@ class ICSCHMM(IBPHMM):
         self.state_actions_ = shares_of_actions(states, point, self.n_states_).argmax(axis=1)
         shares = [shares_of_actions(states, draw, self.n_states_) for draw in draws]
         self.coaction_ = np.mean([share @ share.T for share in shares], axis=0)
+
+    def _report_transforms(self, prepared: Sequences, emission: Emission, point: IntArray, draws: PathDraws) -> None:
+        """Set how the states of an action differ from the one that has most of its steps."""
+        rng = np.random.default_rng(seed_sequence(self.random_state))
+        with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other most of the time
+            table = transform_table(rng, emission, prepared, point, draws, self.state_actions_)
+        factors = self.preprocessing_.factors
+        if (factors == factors[0]).all():
+            table = table.rescaled(float(factors[0]), self.preprocessing_.offset)
+        self.transform_table_ = table
+
+    @property
+    def transforms_(self) -> list[StateTransform]:
+        """For every state, how it is turned, resized and moved from the state with most steps of its action.
+
+        In the units of the recordings if the preparation multiplied all dimensions by the same number; otherwise in
+        those of the prepared series, in which shapes were compared. Where each series was centred on its own, means
+        and translations are relative to the centres of series.
+        """
+        check_is_fitted(self)
+        return self.transform_table_.rows(self.state_actions_, self.coaction_)
 
     @property
     def action_segments_(self) -> list[Segment]:

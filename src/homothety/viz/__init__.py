@@ -27,6 +27,7 @@ from homothety.viz.spectra import plot_spectra
 from homothety.viz.states import plot_coaction, plot_features, plot_state_ellipses, plot_transitions
 from homothety.viz.traces import plot_trace, plot_traces
 from homothety.viz.trajectories import plot_trajectories, plot_trajectory
+from homothety.viz.transforms import plot_transforms
 
 __all__ = [
     "cluster_colors",
@@ -51,5 +52,6 @@ __all__ = [
     "plot_traces",
     "plot_trajectories",
     "plot_trajectory",
+    "plot_transforms",
     "plot_transitions",
 ]
