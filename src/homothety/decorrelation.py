@@ -21,13 +21,24 @@ LAG_GROWTH = 1.25  # from one lag looked at to the next
 MIN_KEPT = 25  # steps to leave in the median series, whatever the measurement says
 MIN_KEPT_OF_SHORTEST = 3  # and in the shortest: a demonstration that was broken off must not decide for all
 HARDLY = 0.1  # share of how far apart independent steps are, in mean squares: nearer ones are copies but for noise
+TINY = np.finfo(float).tiny
 RELATIVE_RANK = 1e-8  # directions in which a series moves less, relative to the widest, are rounding
 
 
+def in_own_size(series: Sequence[FloatArray]) -> list[FloatArray]:
+    """Return series about their means, in units of their own size, so that where and how large they are is gone.
+
+    Dimensions are first brought to one size among them, as their units may differ.
+    """
+    centred = [one - one.mean(axis=0) for one in series]
+    spread = np.sqrt(np.mean(np.concatenate(centred) ** 2, axis=0))
+    even = [one / np.maximum(spread, TINY) for one in centred]
+    return [one / max(np.sqrt(np.mean(one**2)), TINY) for one in even]
+
+
 def mean_squared_displacement(series: Sequence[FloatArray], lag: int) -> float:
-    """Return how far series get in `lag` steps: the mean square, in units of the variance of each dimension."""
-    variance = np.maximum(np.concatenate(series).var(axis=0), np.finfo(float).tiny)
-    squares = [((one[lag:] - one[:-lag]) ** 2 / variance).sum(axis=1) for one in series if len(one) > lag]
+    """Return how far series get in `lag` steps, in mean squares; those that are shorter do not count."""
+    squares = [((one[lag:] - one[:-lag]) ** 2).sum(axis=1) for one in series if len(one) > lag]
     return float(np.concatenate(squares).mean())
 
 
@@ -38,7 +49,8 @@ def directed_steps(series: Sequence[FloatArray]) -> int:
     that goes on in its direction gets farther than that, up to four times. Returned is the first lag at which doubling
     it does not double the mean squared displacement. For a swing to and fro that is about a quarter of its period.
 
-    Lags within which a series has hardly moved are passed over: what it does there is the noise of the recording.
+    Lags within which a series has hardly moved are passed over: what it does there is the noise of the recording. Every
+    series is measured by its own size: that some are elsewhere, or larger, is no motion.
 
     Examples
     --------
@@ -50,6 +62,7 @@ def directed_steps(series: Sequence[FloatArray]) -> int:
     >>> directed_steps([np.random.default_rng(0).normal(size=(1000, 2))])
     1
     """
+    series = in_own_size(series)
     longest = max(1, int(np.median([len(one) for one in series])) // 4)
     least = HARDLY * 2 * series[0].shape[1]  # independent steps are twice the variance apart, in every dimension
     lag, moved = 1, mean_squared_displacement(series, 1)
@@ -76,45 +89,48 @@ def decorrelating_stride(series: Sequence[FloatArray]) -> int:
     return min(directed_steps(series), max(1, most))
 
 
-def lag_one_correlation(series: Sequence[FloatArray]) -> float:
-    """Return how much one step of a series tells of the next: their correlation, all directions alike.
+def lag_one_correlations(one: FloatArray) -> FloatArray:
+    """Return how much a step of a series tells of the next, in each of the directions it moves in: their correlations.
 
-    Every series is measured by its own covariance, so the result does not change if each of them is moved, turned,
-    resized or otherwise mapped by a matrix of its own.
+    The series is measured by its own covariance, so the result does not change if it is moved, turned, resized or
+    otherwise mapped by a matrix.
+
+    Returns
+    -------
+    correlations : ndarray of shape (n_directions,)
+        Ascending: the first direction is the one in which steps tell least of the next.
 
     Examples
     --------
     >>> walk = np.random.default_rng(0).normal(size=(5000, 2))
     >>> for t in range(1, len(walk)):
-    ...     walk[t] += 0.6 * walk[t - 1]
-    >>> round(lag_one_correlation([walk @ [[3.0, 1.0], [0.0, 0.1]]]), 1)
-    0.6
+    ...     walk[t] += [0.2, 0.8] * walk[t - 1]
+    >>> lag_one_correlations(walk @ [[3.0, 1.0], [0.0, 0.1]]).round(1)
+    array([0.2, 0.8])
     """
-    lengths = np.array([len(one) - 1 for one in series])
-    shares = [_squared_step(one) / 2 for one in series if len(one) > 1]
-    return float(1.0 - np.average(shares, weights=lengths[lengths > 0])) if shares else 0.0
-
-
-def _squared_step(one: FloatArray) -> float:
-    """Mean square of the step from one look to the next, in units of the covariance of the series, per direction."""
-    centred = one - one.mean(axis=0)
     # Whatever basis spans the directions in which the series moves at all will do.
-    left, spread, _ = np.linalg.svd(centred, full_matrices=False)
+    left, spread, _ = np.linalg.svd(one - one.mean(axis=0), full_matrices=False)
     white = left[:, spread > RELATIVE_RANK * spread[0]] * np.sqrt(len(one))
-    return float((np.diff(white, axis=0) ** 2).mean())
+    moves = np.diff(white, axis=0)
+    return np.linalg.eigvalsh(np.eye(white.shape[1]) - moves.T @ moves / (2 * len(moves)))
 
 
 def independent_share(series: Sequence[FloatArray]) -> float:
     """Return how much of an independent observation a step counts as, at most 1.
 
     The variance of a mean of n steps, each correlated with the next by r and with later ones by powers of it, is that
-    of a mean of ``n (1 - r) / (1 + r)`` independent ones.
+    of a mean of ``n (1 - r) / (1 + r)`` independent ones. That is so in every direction; the share is the mean over
+    directions and series.
 
     Parameters
     ----------
     series : sequence of ndarray of shape (n_steps_i, n_dims)
         As they are looked at, subsampled.
     """
-    correlation = max(lag_one_correlation(series), 0.0)
+    measured = [one for one in series if len(one) > 1 and np.ptp(one, axis=0).any()]
+    if not measured:
+        return 1.0
+    correlations = [np.clip(lag_one_correlations(one), 0.0, 1.0) for one in measured]
+    shares = [((1.0 - each) / (1.0 + each)).mean() for each in correlations]
     fewest = 1.0 / max(len(one) for one in series)  # a series is at least one observation
-    return float(max((1.0 - correlation) / (1.0 + correlation), fewest))
+    return float(max(np.average(shares, weights=[len(one) - 1 for one in measured]), fewest))

@@ -10,8 +10,9 @@ from homothety.decorrelation import (
     MIN_KEPT_OF_SHORTEST,
     decorrelating_stride,
     directed_steps,
+    in_own_size,
     independent_share,
-    lag_one_correlation,
+    lag_one_correlations,
     mean_squared_displacement,
 )
 
@@ -22,9 +23,8 @@ def circle(period, n_steps=2000):
 
 
 def slow_displacement(series, lag):
-    """The definition: mean over all pairs `lag` steps apart of the squared distance in standard deviations."""
-    deviations = np.concatenate(series).std(axis=0)
-    moves = [(one[t + lag] - one[t]) / deviations for one in series for t in range(len(one) - lag)]
+    """The definition: mean over all pairs `lag` steps apart of the squared distance."""
+    moves = [one[t + lag] - one[t] for one in series for t in range(len(one) - lag)]
     return np.mean([move @ move for move in moves])
 
 
@@ -36,9 +36,19 @@ def test_displacement_is_its_definition(lag, rng):
 
 def test_series_shorter_than_the_lag_do_not_count(rng):
     long, short = rng.normal(size=(50, 2)), rng.normal(size=(5, 2))
-    variance = np.concatenate([long, short]).var(axis=0)
-    expected = ((long[10:] - long[:-10]) ** 2 / variance).sum(axis=1).mean()
+    expected = ((long[10:] - long[:-10]) ** 2).sum(axis=1).mean()
     np.testing.assert_allclose(mean_squared_displacement([long, short], 10), expected)
+
+
+def test_where_a_series_is_and_how_large_does_not_matter(rng):
+    series = [np.cumsum(rng.normal(size=(n, 3)), axis=0) for n in (300, 200)]
+    moved = [3.0 * series[0] + [100.0, -5.0, 0.0], 0.2 * series[1] - 7.0]
+    own, other = in_own_size(series), in_own_size(moved)
+    assert [np.mean(one**2) for one in own] == pytest.approx([1.0, 1.0])
+    assert directed_steps(moved) == directed_steps(series)
+    turned = [one @ np.linalg.qr(rng.normal(size=(3, 3)))[0] for one in series]
+    assert directed_steps(turned) == pytest.approx(directed_steps(series), rel=0.3)
+    assert [one.shape for one in own] == [one.shape for one in other]
 
 
 def test_independent_steps_are_all_looked_at(rng):
@@ -112,7 +122,7 @@ def autoregression(rng, correlation, n_steps=4000, n_dims=2):
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
 def test_correlation_of_successive_steps_is_found(correlation, rng):
     series = [autoregression(rng, correlation), autoregression(rng, correlation, 2000)]
-    assert lag_one_correlation(series) == pytest.approx(correlation, abs=0.04)
+    assert lag_one_correlations(series[0]) == pytest.approx([correlation] * 2, abs=0.04)
     assert independent_share(series) == pytest.approx((1 - correlation) / (1 + correlation), abs=0.05)
 
 
@@ -139,4 +149,10 @@ def test_share_is_at_most_one_and_at_least_one_observation_per_series(rng):
 def test_directions_without_motion_do_not_count(rng):
     series = autoregression(rng, 0.6, 500, 2)
     flat = np.column_stack([series, series.sum(axis=1), np.zeros(500)])
-    assert lag_one_correlation([flat]) == pytest.approx(lag_one_correlation([series]), rel=1e-9)
+    np.testing.assert_allclose(lag_one_correlations(flat), lag_one_correlations(series), rtol=1e-7)
+
+
+def test_directions_count_each_by_its_own_correlation(rng):
+    slow, fast = autoregression(rng, 0.9, n_dims=1), autoregression(rng, 0.0, n_dims=1)
+    expected = ((1 - 0.9) / (1 + 0.9) + 1) / 2
+    assert independent_share([np.hstack([slow, fast])]) == pytest.approx(expected, abs=0.03)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
@@ -57,21 +58,25 @@ class ICSCHMM(IBPHMM):
     Parameters
     ----------
     grouping : {"shapes", "links"} or Grouping, default="shapes"
-        How states are grouped. "shapes": by shape coordinates with the noise they have, an action in one version per
-        series. "links": as the paper has it, by a spectral embedding of their similarity.
+        How states are grouped. "shapes": by shape coordinates with the noise they have, by their order, and
+        one version of an action per series. "links": as the paper has it, by a spectral embedding of their similarity.
     coupling : {"burnin", "paper"} or None, default=None
         Whether the number of actions sets the hyper-priors of the segmentation: until the end of burn-in; always, as
         the paper has it, though no posterior is sampled then; or never. Coupled, the prior mean of the weight of
         staying in a state is one, whatever is found.
-    covariances : {"mean", "draw"}, default="mean"
-        What stands for the covariance of a state: its posterior mean, or the draw of the sweep (the paper's).
+    covariances : {"sample", "mean", "draw"}, default="sample"
+        What stands for the covariance of a state when it is grouped: that of its steps, its posterior mean, which is
+        rounder, or the draw of the sweep (the paper's).
     include_unused : bool, default=False
         Whether states without any step are grouped too (the paper's).
-    scale : float, default=0.5
+    scale : float, default=0.75
         As in `IBPHMM`, where it is smaller: an action is a larger piece of a motion than a state.
+    mean_strength : float, default=0.1
+        As in `IBPHMM`, where it is larger: a strong prior of the mean stretches every state that is far from the middle
+        towards it.
     step_weight : float or "auto", default="auto"
         As in `IBPHMM`.
-    emission, order, preprocessing, mean_strength, dof, gamma, alpha, kappa, sample_mass, start, n_start, n_split_merge
+    emission, order, preprocessing, dof, gamma, alpha, kappa, sample_mass, start, n_start, n_split_merge
         As in `IBPHMM`.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         As in `IBPHMM`.
@@ -112,14 +117,14 @@ class ICSCHMM(IBPHMM):
         *,
         grouping: GroupingName | icsc.Grouping = "shapes",
         coupling: Coupling | None = None,
-        covariances: Covariances = "mean",
+        covariances: Covariances = "sample",
         include_unused: bool = False,
         emission: EmissionName = "gaussian",
         order: int = 1,
         preprocessing: Preprocessing | None = None,
-        mean_strength: float = 1.0,
+        mean_strength: float = 0.1,
         dof: float | None = None,
-        scale: float = 0.5,
+        scale: float = 0.75,
         step_weight: float | Literal["auto"] = "auto",
         gamma: float | None = None,
         alpha: float = 1.0,
@@ -184,7 +189,7 @@ class ICSCHMM(IBPHMM):
         if self.coupling is not None and self.coupling not in get_args(Coupling):
             raise InputError(f"coupling is {self.coupling!r}, needed 'burnin', 'paper' or None.")
         if self.covariances not in get_args(Covariances):
-            raise InputError(f"covariances is {self.covariances!r}, needed 'mean' or 'draw'.")
+            raise InputError(f"covariances is {self.covariances!r}, needed 'sample', 'mean' or 'draw'.")
 
     def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> IntArray:
         kept = [draw for trace in traces for draw in trace.kept]
@@ -351,10 +356,10 @@ class TwoStageHMM(Saveable, BaseEstimator):
 
 def states_of(segmenter: Segmenter) -> icsc.States:
     """Return what is known of the states of a fitted segmenter, as a grouping wants it."""
-    n_states, model = segmenter.n_states_, segmenter.states_
-    usage = np.stack([np.bincount(path, minlength=n_states) for path in segmenter.paths_], axis=1).astype(np.float64)
-    looks = model.weight * usage.sum(axis=1) / segmenter.preprocessing_.settings.stride
-    return icsc.States(np.arange(n_states), model.covariances, looks + 1.0, usage)
+    n_states, model, path = segmenter.n_states_, segmenter.states_, np.concatenate(segmenter.paths_)
+    looks = model.weight * np.bincount(path, minlength=n_states) / segmenter.preprocessing_.settings.stride
+    stays = icsc.count_stays(path, pairwise(segmenter.starts_), n_states)
+    return icsc.States(np.arange(n_states), model.covariances, looks + 1.0, *stays)
 
 
 def most_probable_groups(rng: Generator, grouping: icsc.Grouping, states: icsc.States, n_draws: int) -> IntArray:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from homothety.preprocessing import Preprocessing
     from homothety.sequences import Sequences
 
+STILL = 1e-9  # share of the variance over all series, below which a dimension does not vary inside them
 EmissionName = Literal["gaussian", "diagonal", "autoregressive"]
 Start = Literal["clusters", "private", "shared"]
 
@@ -379,10 +380,26 @@ def make_emission(
     if name == "autoregressive":
         moves = np.concatenate([np.diff(series, axis=0) for series in prepared])
         return autoregressive_emission(prepared, order, moves, dof, scale)
-    variances = scale * prepared.steps.var(axis=0)
+    variances = scale * typical_variances(prepared)
     weight = dof - (2 if name == "diagonal" else prepared.n_dims + 1)
     mean = prepared.steps.mean(axis=0)
     return Emission.gaussian(mean, mean_strength, weight * np.diag(variances), dof, diagonal=name == "diagonal")
+
+
+def typical_variances(prepared: Sequences) -> FloatArray:
+    """Return the variance of each dimension inside a series of typical size.
+
+    Where series are does not count, and one that is much larger than the others does not set the prior of all states.
+    """
+    centred = [one - one.mean(axis=0) for one in prepared]
+    inside, overall = np.mean(np.concatenate(centred) ** 2, axis=0), prepared.steps.var(axis=0)
+    spread = np.where(
+        inside > STILL * overall, inside, overall
+    )  # what only tells series apart has no spread inside them
+    sizes = np.array([np.mean(one**2 / spread) for one in centred])
+    moving = sizes > 0
+    typical = np.exp(np.average(np.log(sizes[moving]), weights=prepared.lengths[moving])) if moving.any() else 1.0
+    return spread * typical
 
 
 def autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, dof: float, scale: float) -> Emission:

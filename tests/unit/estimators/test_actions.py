@@ -112,7 +112,7 @@ def test_the_paper_s_choices_run(options, toy):
 
 
 def test_a_grouping_of_one_s_own(toy, tmp_path):
-    own = icsc.ShapeGrouping(one_version=0.0)
+    own = icsc.ShapeGrouping(versions=10.0)
     model = ICSCHMM(grouping=own, **SHORT | {"n_sweeps": 12}).fit(toy.sequences)
     model.save(tmp_path / "model.zip")
     assert homothety.load(tmp_path / "model.zip").grouping == own
@@ -124,7 +124,7 @@ def test_a_grouping_of_one_s_own(toy, tmp_path):
     [
         ({"grouping": "colour"}, "grouping is 'colour', needed 'shapes', 'links'"),
         ({"coupling": "loose"}, "coupling is 'loose', needed 'burnin', 'paper' or None"),
-        ({"covariances": "median"}, "covariances is 'median', needed 'mean' or 'draw'"),
+        ({"covariances": "median"}, "covariances is 'median', needed 'sample', 'mean' or 'draw'"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message, toy):

@@ -9,8 +9,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions.regression import Emission
+
+ROUNDING = 1e-12
 
 
 class Statistics(NamedTuple):
@@ -74,3 +76,24 @@ def mean_parameters(emission: Emission, statistics: Statistics, factors: FloatAr
     settings = (emission.dof, emission.n_regressors, emission.diagonal)
     write_mean_whiteners(statistics.sizes, factors, *settings, whiteners)
     return whiteners
+
+
+def residual_scatters(emission: Emission, statistics: Statistics) -> FloatArray:
+    """Return the weighted scatter of the steps of each state about its own mean or regression, (n_features, D, D).
+
+    Nothing of the prior is in it: it does not know where the middle of all data is, nor how large they are.
+    """
+    n = emission.n_regressors
+    lower = np.tril(statistics.scales - emission.prior_scale)
+    moments = lower + np.swapaxes(np.tril(lower, -1), -1, -2)
+    regressors, mixed, total = moments[:, :n, :n], moments[:, :n, n:], moments[:, n:, n:]
+    explained = np.swapaxes(mixed, -1, -2) @ np.linalg.pinv(regressors, hermitian=True) @ mixed
+    scatter = np.where(is_rounding(total - explained, total), 0.0, total - explained)
+    scatter = (scatter + np.swapaxes(scatter, -1, -2)) / 2
+    return scatter * np.eye(emission.n_dims) if emission.diagonal else scatter
+
+
+def is_rounding(differences: FloatArray, whole: FloatArray) -> BoolArray:
+    """Whether what is left of matrices is no more than what rounding leaves, (n_matrices, 1, 1)."""
+    left, before = (np.trace(matrices, axis1=-2, axis2=-1) for matrices in (differences, whole))
+    return (left <= ROUNDING * before)[:, None, None]

@@ -13,6 +13,7 @@ from homothety.models.emissions.statistics import (
     factors_of,
     log_marginals,
     mean_parameters,
+    residual_scatters,
     statistics_of,
 )
 
@@ -28,6 +29,7 @@ __all__ = [
     "log_marginals",
     "mean_parameters",
     "path_statistics",
+    "residual_scatters",
     "transition_counts",
 ]
 

@@ -1,6 +1,6 @@
 """IBP-HMM coupled to a clustering of its states by shape: the ICSC-HMM (Section 4.3, Algorithm 3)."""
 
-from homothety.models.icsc.clusters import Clusters, Grouping, States
+from homothety.models.icsc.clusters import Clusters, Grouping, States, count_stays
 from homothety.models.icsc.links import LinkGrouping
 from homothety.models.icsc.moves import coupled_hyperpriors, default_sweep
 from homothety.models.icsc.recording import RECORDING, KeptActions
@@ -17,6 +17,7 @@ __all__ = [
     "Model",
     "ShapeGrouping",
     "States",
+    "count_stays",
     "coupled_hyperpriors",
     "default_sweep",
     "init_state",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log
+from math import lgamma, log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
 
 class Shapes(NamedTuple):
-    """States as points with noise, and how much pairs of them mind to be one action."""
+    """States as points with noise, when series stay in them, and the prior of actions."""
 
     points: FloatArray  # (n_states, n_coordinates)
     precisions: FloatArray  # (n_states,) one over the variance of each point about the shape of its action
-    aversion: FloatArray  # (n_states, n_states) taken off the log prior for each pair in one group; zero diagonal
+    visits: FloatArray  # (n_series, n_states) how often each series stays in each state
+    succession: FloatArray  # (n_states + 1, n_states + 1) how often one follows another; the last is begin and end
     centre_precision: float  # of the shapes of actions about a sphere
     concentration: float
+    followers: float  # prior weight of each action, or the end, that may follow one
+    versions: float  # prior weight of each version of an action that a series may show
 
 
 class Groups(NamedTuple):
@@ -67,9 +70,71 @@ def write_log_weights(k: int, labels: IntArray, shapes: Shapes, groups: Groups, 
             empty(group, groups)
             log_weights[group] = log(shapes.concentration) + log_fit(k, group, shapes, groups)
             opened = True
-    for other in range(n):
-        if other != k:
-            log_weights[labels[other]] -= shapes.aversion[k, other]
+    add_log_stays(k, labels, shapes, log_weights)
+
+
+@jit
+def add_log_stays(k: int, labels: IntArray, shapes: Shapes, log_weights: FloatArray) -> None:
+    """Add how probable the stays of all series are with a state in every group that is open to it."""
+    present = labels[k]
+    for group in range(labels.shape[0]):
+        if log_weights[group] > -np.inf:
+            labels[k] = group
+            log_weights[group] += log_order(labels, shapes.succession, shapes.followers)
+            log_weights[group] += log_versions(labels, shapes.visits, shapes.versions)
+    labels[k] = present
+
+
+@jit
+def log_order(labels: IntArray, succession: FloatArray, followers: float) -> float:
+    """Log probability of the order of actions: what follows each of them is drawn by unknown, fixed probabilities."""
+    n, log_probability = labels.shape[0], 0.0
+    counts, present = count_succession(labels, succession)
+    prior = followers * (present.sum() + 1.0)  # one of the actions, or the end
+    for before in range(n + 1):
+        total = 0.0
+        for after in range(n + 1):
+            if counts[before, after] > 0.0:
+                total += counts[before, after]
+                log_probability += lgamma(followers + counts[before, after]) - lgamma(followers)
+        log_probability += lgamma(prior) - lgamma(prior + total)
+    return log_probability
+
+
+@jit
+def log_versions(labels: IntArray, visits: FloatArray, versions: float) -> float:
+    """Log probability of the versions in which series show actions, drawn by unknown probabilities of each series."""
+    n_series, n = visits.shape
+    log_probability, sizes, stays = 0.0, np.zeros(n), np.empty(n)
+    for k in range(n):
+        sizes[labels[k]] += 1.0
+    for series in range(n_series):
+        stays[:] = 0.0
+        for k in range(n):
+            if visits[series, k] > 0.0:
+                stays[labels[k]] += visits[series, k]
+                log_probability += lgamma(versions + visits[series, k]) - lgamma(versions)
+        for group in range(n):
+            if stays[group] > 0.0:
+                prior = versions * sizes[group]
+                log_probability += lgamma(prior) - lgamma(prior + stays[group])
+    return log_probability
+
+
+@jit
+def count_succession(labels: IntArray, succession: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Count how often actions follow each other, and mark which of them there are."""
+    n = labels.shape[0]
+    counts, present = np.zeros((n + 1, n + 1)), np.zeros(n)
+    for k in range(n):
+        present[labels[k]] = 1.0
+    for before in range(n + 1):
+        for after in range(n + 1):
+            if succession[before, after] > 0.0:
+                row = labels[before] if before < n else n
+                column = labels[after] if after < n else n
+                counts[row, column] += succession[before, after]
+    return counts, present
 
 
 @inlined

@@ -12,6 +12,8 @@ from homothety.models.ddcrp.prior import labels_from_links
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
@@ -23,7 +25,8 @@ class States(NamedTuple):
     ids: IntArray  # (n_states,) persistent numbers
     covariances: FloatArray  # (n_states, n_dims, n_dims)
     sizes: FloatArray  # (n_states,) how many independent observations each covariance rests on
-    usage: FloatArray  # (n_states, n_series) steps of each series in each state
+    visits: FloatArray  # (n_series, n_states) how often each series stays in each state
+    succession: FloatArray  # (n_states + 1, n_states + 1) how often one follows another; the last is begin and end
 
 
 class Grouping(Protocol):
@@ -93,3 +96,30 @@ def positions_of(wanted: IntArray, ids: IntArray) -> IntArray:
     """Return where each of the wanted numbers stands among `ids`; all of them must be there."""
     order = np.argsort(ids)
     return np.asarray(order[np.searchsorted(ids, wanted, sorter=order)])
+
+
+def count_stays(path: IntArray, bounds: Iterable[tuple[int, int]], n_states: int) -> tuple[FloatArray, FloatArray]:
+    """Count how often series stay in states, and how often a stay in one is followed by a stay in another.
+
+    Parameters
+    ----------
+    path : ndarray of int, shape (n_steps,)
+        States, of all series one after the other.
+    bounds : iterable of (int, int)
+        First step of each series, and the one after its last.
+    n_states : int
+
+    Returns
+    -------
+    visits : ndarray of shape (n_series, n_states)
+    succession : ndarray of shape (n_states + 1, n_states + 1)
+        Over all series. Its last row says where series begin, its last column where they end.
+    """
+    visits, succession = [], np.zeros((n_states + 1, n_states + 1))
+    for start, stop in bounds:
+        series = path[start:stop]
+        stays = series[np.flatnonzero(np.diff(series, prepend=-1))]
+        with_ends = np.concatenate(([n_states], stays, [n_states]))
+        np.add.at(succession, (with_ends[:-1], with_ends[1:]), 1.0)
+        visits.append(np.bincount(stays, minlength=n_states))
+    return np.array(visits, dtype=np.float64), succession

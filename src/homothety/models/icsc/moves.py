@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.models import ibphmm
-from homothety.models.ibphmm.statistics import Statistics, mean_parameters, path_statistics
-from homothety.models.icsc.clusters import States
+from homothety.models.ibphmm.statistics import (
+    Statistics,
+    mean_parameters,
+    path_statistics,
+    residual_scatters,
+)
+from homothety.models.icsc.clusters import States, count_stays
 from homothety.sampling.generators import revive
 
 if TYPE_CHECKING:
@@ -19,9 +24,11 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray
-    from homothety.models.icsc.state import ChainState, Covariances, Model
+    from homothety.models.icsc.state import ChainState, Model
 
     Move = Callable[[Generator, Any, Any], tuple[Any, Any]]
+
+TINY = np.finfo(float).tiny
 
 
 class ClustersInfo(NamedTuple):
@@ -49,29 +56,44 @@ def resample_clusters(rng: Generator, model: Model, state: ChainState) -> tuple[
 
 def states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:
     """Return what is known of the states to cluster: all, or those with at least one step."""
-    n_features, emission = segmentation.n_features, model.segmentation.emission
+    n_features = segmentation.n_features
     statistics = path_statistics(model.segmentation, segmentation.path, n_features)
     chosen = np.arange(n_features) if model.include_unused else np.flatnonzero(statistics.sizes > 0)
-    covariances = state_covariances(model.segmentation, segmentation, model.covariances, statistics)
-    # The prior of a covariance is worth some observations too, and keeps the number positive.
-    sizes = statistics.sizes + (emission.dof - emission.n_dims - 1)
-    usage = count_usage(model.segmentation, segmentation)
-    return States(segmentation.ids[chosen], covariances[chosen], sizes[chosen], usage[chosen])
+    covariances, sizes = state_covariances(model, segmentation, statistics)
+    visits, succession = count_stays(segmentation.path, model.segmentation.bounds, n_features)
+    with_ends = np.append(chosen, n_features)
+    return States(
+        segmentation.ids[chosen],
+        covariances[chosen],
+        sizes[chosen],
+        visits[:, chosen],
+        succession[np.ix_(with_ends, with_ends)],
+    )
 
 
 def state_covariances(
-    model: ibphmm.Model, segmentation: ibphmm.ChainState, kind: Covariances, statistics: Statistics
-) -> FloatArray:
-    """Return what stands for the covariance of every state, (n_features, n_dims, n_dims)."""
-    if kind == "draw":
-        return model.emission.covariances_of(segmentation.whiteners)
-    return model.emission.covariances_of(mean_parameters(model.emission, statistics))
+    model: Model, segmentation: ibphmm.ChainState, statistics: Statistics
+) -> tuple[FloatArray, FloatArray]:
+    """Return what stands for the covariance of every state, and on how many observations it rests."""
+    emission = model.segmentation.emission
+    if model.covariances == "sample":
+        return sample_covariances(residual_scatters(emission, statistics), statistics.sizes), statistics.sizes
+    # The prior of a covariance is worth some observations too.
+    sizes = statistics.sizes + (emission.dof - emission.n_dims - 1)
+    if model.covariances == "draw":
+        return emission.covariances_of(segmentation.whiteners), sizes
+    return emission.covariances_of(mean_parameters(emission, statistics)), sizes
 
 
-def count_usage(model: ibphmm.Model, segmentation: ibphmm.ChainState) -> FloatArray:
-    """Return how many steps of each series are in each state, (n_features, n_series)."""
-    counts = [np.bincount(segmentation.path[a:b], minlength=segmentation.n_features) for a, b in model.bounds]
-    return np.stack(counts, axis=1).astype(np.float64)
+def sample_covariances(scatters: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return covariances from the scatter of steps, with a sphere of the same size counted as one observation more.
+
+    The sphere makes them definite however few steps there are, and they still don't depend on units or a prior.
+    """
+    n_dims = scatters.shape[-1]
+    mean_squares = np.trace(scatters, axis1=1, axis2=2) / n_dims / np.maximum(sizes, TINY)
+    spheres = np.where(mean_squares > TINY, mean_squares, 1.0)[:, None, None] * np.eye(n_dims)
+    return (scatters + spheres) / (sizes + 1.0)[:, None, None]
 
 
 def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:  # noqa: ARG001

@@ -1,4 +1,4 @@
-r"""States grouped by shape, with the noise their shapes have, each action in one version per series.
+r"""States grouped by shape, with the noise their shapes have, by recording, and by the order they come in.
 
 A state is the point :math:`y_k` of its shape coordinates, free of rotation and scale. About the shape :math:`m_z` of
 its action it scatters by what the same action may differ, and by the noise of a covariance from :math:`n_k`
@@ -8,12 +8,20 @@ observations, whose logarithmic axis lengths have variance :math:`1 / 2 n_k`:
 
     y_k \mid m_z \sim \mathcal N\Big(m_z, \big(\sigma^2 + \tfrac{1}{2 n_k}\big) I\Big), \qquad
     m_z \sim \mathcal N(0, \tau^2 I), \qquad
-    p(Z) \propto \mathrm{CRP}(Z; \alpha) \exp\Big(-\lambda \sum_{k < l,\, z_k = z_l} o_{kl}\Big).
+    Z \sim \mathrm{CRP}(\alpha).
 
-Shape alone cannot tell a reach from a return. What can is that a recording is made in one frame: a series has an action
-in one version, and two states that it visits both are two actions, unless they are as good as equal in shape. The
-overlap :math:`o_{kl}` is the cosine between the numbers of steps that series spend in two states: zero for states of
-different series, one for states that the same series visit in the same proportion.
+Shape alone cannot tell a reach from a return. Two things can. A task has an order: which action follows action
+:math:`z`, or that the recording ends, has unknown, fixed probabilities. And a recording is made in one frame: which
+state stands for action :math:`z` in series :math:`i` has probabilities that nearly always favour one. Both are
+Dirichlet distributed, and integrated out. With :math:`c_z` the counts of what follows action :math:`z`, or the
+beginning, and :math:`v_{iz}` those of how often series :math:`i` stays in each of the states of action :math:`z`,
+
+.. math::
+
+    p(\text{stays} \mid Z) = \prod_z \mathrm{DirMult}(c_z; \beta) \prod_{i, z} \mathrm{DirMult}(v_{iz}; \eta) .
+
+A reach in one frame grouped with a return in another would leave nobody able to say what comes next; a reach grouped
+with a return of the same recording would be one action in two versions, which is rare if :math:`\eta` is small.
 """
 
 from __future__ import annotations
@@ -30,9 +38,11 @@ from homothety.models.icsc.clusters import Clusters
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import IntArray
     from homothety.models.icsc._kernels import Shapes
     from homothety.models.icsc.clusters import States
+
+LEAST_SIZE = 1e-2  # of a state, in observations: one without any has a shape that nothing is known of
 
 
 @dataclass(frozen=True)
@@ -45,18 +55,21 @@ class ShapeGrouping:
         :math:`\sigma`: how much the logarithms of the axis lengths of one action may differ, beyond noise.
     between : float
         :math:`\tau`: how much those of different actions do.
-    one_version : float
-        :math:`\lambda`: what it costs, in nats, that two states which all series visit alike are one action.
     concentration : float
         :math:`\alpha`: the larger, the more actions.
+    followers : float
+        :math:`\beta`: the smaller, the more regular the order of actions is expected to be.
+    versions : float
+        :math:`\eta`: the smaller, the rarer an action is shown in two versions by one series.
     n_warm, n_reset : int
         Sweeps if the states are those of the sweep before, and if they are not.
     """
 
-    within: float = 0.1
+    within: float = 0.2
     between: float = 1.0
-    one_version: float = 20.0
     concentration: float = 1.0
+    followers: float = 0.5
+    versions: float = 0.5
     n_warm: int = 5
     n_reset: int = 20
 
@@ -76,27 +89,20 @@ class ShapeGrouping:
         from homothety.models.icsc._kernels import Shapes
 
         points = shape_coordinates(states.covariances)
-        precisions = 1.0 / (self.within**2 + 0.5 / states.sizes)
-        return Shapes(
-            points, precisions, self.one_version * overlap(states.usage), self.between**-2, self.concentration
-        )
-
-
-def overlap(usage: FloatArray) -> FloatArray:
-    """Return how much the same series use two states, (n_states, n_states), from 0 to 1, zero on the diagonal."""
-    lengths = np.sqrt((usage**2).sum(axis=1, keepdims=True))
-    directions = usage / np.maximum(lengths, 1.0)  # a state without steps overlaps with none
-    cosines = np.minimum(directions @ directions.T, 1.0)
-    np.fill_diagonal(cosines, 0.0)
-    return cosines
+        precisions = 1.0 / (self.within**2 + 0.5 / np.maximum(states.sizes, LEAST_SIZE))
+        prior = self.between**-2, self.concentration, self.followers, self.versions
+        return Shapes(points, precisions, states.visits, states.succession, *prior)
 
 
 def log_density(labels: IntArray, shapes: Shapes) -> float:
     """Log density of a partition, up to the constant of its prior, and of the points."""
+    from homothety.models.icsc._kernels import log_order, log_versions
+
     groups = [np.flatnonzero(labels == z) for z in np.unique(labels)]
     log_prior = sum(np.log(shapes.concentration) + gammaln(len(members)) for members in groups)
-    aversion = sum(shapes.aversion[np.ix_(members, members)].sum() / 2 for members in groups)
-    return float(log_prior - aversion + sum(log_group_density(members, shapes) for members in groups))
+    log_prior += log_order(labels, shapes.succession, shapes.followers)
+    log_prior += log_versions(labels, shapes.visits, shapes.versions)
+    return float(log_prior + sum(log_group_density(members, shapes) for members in groups))
 
 
 def log_group_density(members: IntArray, shapes: Shapes) -> float:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from homothety.models.icsc.clusters import Grouping
 
-Covariances = Literal["mean", "draw"]
+Covariances = Literal["sample", "mean", "draw"]
 Coupling = Literal["paper", "burnin"]
 
 
@@ -31,9 +31,10 @@ class Model:
         Its hyper-priors are those of the start, and stay if nothing is coupled.
     grouping : Grouping
         How states are clustered in every sweep.
-    covariances : {"mean", "draw"}
-        What stands for the covariance of a state: its posterior mean given the path, or the draw of the sweep (the
-        paper's), which is far noisier for short segments.
+    covariances : {"sample", "mean", "draw"}
+        What stands for the covariance of a state: the sample covariance of its steps; its posterior mean given the
+        path, which the prior makes rounder the fewer steps there are; or the draw of the sweep (the paper's), which is
+        far noisier for short segments.
     include_unused : bool
         Whether states without any step are clustered too; their covariances are draws from the prior.
     coupling : {"paper", "burnin"} or None
@@ -45,7 +46,7 @@ class Model:
 
     segmentation: ibphmm.Model
     grouping: Grouping = field(default_factory=ShapeGrouping)
-    covariances: Covariances = "mean"
+    covariances: Covariances = "sample"
     include_unused: bool = False
     coupling: Coupling | None = "burnin"
     n_adapt: int = 0
