@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from homothety.summaries.paths import Segment
     from homothety.summaries.transforms import StateTransform
 
+STILL = 1e-9  # share of the variance over all series, below which a dimension does not vary inside them
+
 GroupingName = Literal["shapes", "links"]
 
 
@@ -183,6 +185,9 @@ class ICSCHMM(IBPHMM):
         )
         start = partial(icsc.init_state, start=self._start())
         self._sample(prepared, model, start, icsc.default_sweep(), icsc.RECORDING, segmentation.emission)
+
+    def _spread(self, prepared: Sequences) -> FloatArray:
+        return typical_variances(prepared)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -390,3 +395,19 @@ def shares_of_actions(states: IntArray, actions: IntArray, n_states: int) -> Flo
     counts = np.zeros((n_states, len(labels)))
     np.add.at(counts, (states, numbered), 1.0)
     return counts / counts.sum(axis=1, keepdims=True)
+
+
+def typical_variances(prepared: Sequences) -> FloatArray:
+    """Return the variance of each dimension inside a series of typical size.
+
+    Where series are does not count, and one that is much larger than the others does not set the prior of all states.
+    """
+    centred = [one - one.mean(axis=0) for one in prepared]
+    inside, overall = np.mean(np.concatenate(centred) ** 2, axis=0), prepared.steps.var(axis=0)
+    spread = np.where(
+        inside > STILL * overall, inside, overall
+    )  # what only tells series apart has no spread inside them
+    sizes = np.array([np.mean(one**2 / spread) for one in centred])
+    moving = sizes > 0
+    typical = np.exp(np.average(np.log(sizes[moving]), weights=prepared.lengths[moving])) if moving.any() else 1.0
+    return spread * typical

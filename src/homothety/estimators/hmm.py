@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from homothety.preprocessing import Preprocessing
     from homothety.sequences import Sequences
 
-STILL = 1e-9  # share of the variance over all series, below which a dimension does not vary inside them
 EmissionName = Literal["gaussian", "diagonal", "autoregressive"]
 Start = Literal["clusters", "private", "shared"]
 
@@ -176,12 +175,18 @@ class IBPHMM(SampledSegmenter):
     def _segmentation_model(self, prepared: Sequences) -> ibphmm.Model:
         """Return what the chains are conditioned on."""
         self._check_parameters()
-        emission = make_emission(prepared, self.emission, self.order, self.mean_strength, self.dof, self.scale)
+        emission = make_emission(
+            prepared, self.emission, self.order, self.mean_strength, self.dof, self.scale, self._spread(prepared)
+        )
         self.step_weight_ = independent_share(list(prepared)) if self.step_weight == "auto" else float(self.step_weight)
         hyperpriors = ibphmm.Hyperpriors(mass=ibphmm.GammaPrior(0.01, 0.01) if self.sample_mass else None)
         proposals = ibphmm.Proposals(n_split_merge=self.n_split_merge)
         weighted = replace(emission, weight=self.step_weight_)
         return ibphmm.Model.from_sequences(prepared, weighted, hyperpriors, proposals)
+
+    def _spread(self, prepared: Sequences) -> FloatArray:
+        """Return the variance of each dimension that the prior of states is set to."""
+        return prepared.steps.var(axis=0)
 
     def _check_parameters(self) -> None:
         """Raise for parameters no chain can start from."""
@@ -289,7 +294,9 @@ class StickyHDPHMM(SampledSegmenter):
 
     def _segment(self, prepared: Sequences) -> None:
         check_count(self.max_states, "max_states")
-        emission = make_emission(prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale)
+        emission = make_emission(
+            prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale, prepared.steps.var(axis=0)
+        )
         base = NIW(emission.coefficients[:, 0], self.mean_strength, emission.scale, emission.dof)
         model = hdphmm.Model(prepared, base, n_states=self.max_states)
         self._sample(prepared, model, hdphmm.init_state, hdphmm.default_sweep(), hdphmm.RECORDING, emission)
@@ -367,7 +374,13 @@ class HMMSelection(Segmenter):
 
 
 def make_emission(
-    prepared: Sequences, name: EmissionName, order: int, mean_strength: float, dof: float | None, scale: float
+    prepared: Sequences,
+    name: EmissionName,
+    order: int,
+    mean_strength: float,
+    dof: float | None,
+    scale: float,
+    variances: FloatArray,
 ) -> Emission:
     """Return emissions whose prior is set to the size of the data, dimension by dimension.
 
@@ -380,26 +393,9 @@ def make_emission(
     if name == "autoregressive":
         moves = np.concatenate([np.diff(series, axis=0) for series in prepared])
         return autoregressive_emission(prepared, order, moves, dof, scale)
-    variances = scale * typical_variances(prepared)
     weight = dof - (2 if name == "diagonal" else prepared.n_dims + 1)
     mean = prepared.steps.mean(axis=0)
-    return Emission.gaussian(mean, mean_strength, weight * np.diag(variances), dof, diagonal=name == "diagonal")
-
-
-def typical_variances(prepared: Sequences) -> FloatArray:
-    """Return the variance of each dimension inside a series of typical size.
-
-    Where series are does not count, and one that is much larger than the others does not set the prior of all states.
-    """
-    centred = [one - one.mean(axis=0) for one in prepared]
-    inside, overall = np.mean(np.concatenate(centred) ** 2, axis=0), prepared.steps.var(axis=0)
-    spread = np.where(
-        inside > STILL * overall, inside, overall
-    )  # what only tells series apart has no spread inside them
-    sizes = np.array([np.mean(one**2 / spread) for one in centred])
-    moving = sizes > 0
-    typical = np.exp(np.average(np.log(sizes[moving]), weights=prepared.lengths[moving])) if moving.any() else 1.0
-    return spread * typical
+    return Emission.gaussian(mean, mean_strength, weight * scale * np.diag(variances), dof, diagonal=name == "diagonal")
 
 
 def autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, dof: float, scale: float) -> Emission:
