@@ -13,12 +13,13 @@ from homothety._version import __version__
 if TYPE_CHECKING:
     from homothety import covariance, datasets, metrics, viz
     from homothety.covariance import pairwise_distance, pairwise_similarity
-    from homothety.estimators.actions import ICSCHMM, TwoStageHMM
+    from homothety.estimators.actions import ICSCHMM
     from homothety.estimators.baselines import CRPMixture, GMMSelection
     from homothety.estimators.embedding import SpectralEmbedding
     from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
     from homothety.estimators.similarity import SimilarityMixture
     from homothety.estimators.spcm import SPCMMixture
+    from homothety.estimators.two_stage import TwoStageHMM
     from homothety.persistence import load
 
 __all__ = [
@@ -49,7 +50,7 @@ _HOMES = {
     "IBPHMM": "homothety.estimators.hmm",
     "ICSCHMM": "homothety.estimators.actions",
     "StickyHDPHMM": "homothety.estimators.hmm",
-    "TwoStageHMM": "homothety.estimators.actions",
+    "TwoStageHMM": "homothety.estimators.two_stage",
     "SPCMMixture": "homothety.estimators.spcm",
     "SimilarityMixture": "homothety.estimators.similarity",
     "SpectralEmbedding": "homothety.estimators.embedding",

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from homothety.arrays import check_count
 from homothety.errors import InputError
-from homothety.estimators._sampled import forget_fit, seed_sequence
+from homothety.estimators._sampled import seed_sequence
 from homothety.estimators.hmm import IBPHMM
 from homothety.models import icsc
 from homothety.models.icsc.state import Coupling, Covariances
-from homothety.persistence import Saveable
-from homothety.summaries.partitions import relabel_by_size
+from homothety.preprocessing import Preprocessing
+from homothety.sequences import check_sequences
 from homothety.summaries.paths import (
     change_probability,
     minimise_expected_vi_paths,
@@ -30,22 +27,21 @@ from homothety.summaries.runs import PathDraws, RunPath
 from homothety.summaries.transforms import transform_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.estimators._sampled import PointEstimate, RandomState
-    from homothety.estimators._segmentation import Segmenter
     from homothety.estimators.hmm import EmissionName, Start
     from homothety.models.emissions import Emission
-    from homothety.preprocessing import Preprocessing
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
     from homothety.summaries.paths import Segment
     from homothety.summaries.transforms import StateTransform
 
+N_VOTES = 100  # draws of the states of new series that are asked for their actions
 STILL = 1e-9  # share of the variance over all series, below which a dimension does not vary inside them
 
 GroupingName = Literal["shapes", "links"]
@@ -71,7 +67,7 @@ class ICSCHMM(IBPHMM):
         rounder, or the draw of the sweep (the paper's).
     include_unused : bool, default=False
         Whether states without any step are grouped too (the paper's).
-    scale : float, default=0.75
+    scale : float, default=0.5
         As in `IBPHMM`, where it is smaller: an action is a larger piece of a motion than a state.
     mean_strength : float, default=0.1
         As in `IBPHMM`, where it is larger: a strong prior of the mean stretches every state that is far from the middle
@@ -126,7 +122,7 @@ class ICSCHMM(IBPHMM):
         preprocessing: Preprocessing | None = None,
         mean_strength: float = 0.1,
         dof: float | None = None,
-        scale: float = 0.75,
+        scale: float = 0.5,
         step_weight: float | Literal["auto"] = "auto",
         gamma: float | None = None,
         alpha: float = 1.0,
@@ -204,6 +200,8 @@ class ICSCHMM(IBPHMM):
         actions = [draw.actions().expand() for draw in kept]
         self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
         self._report_actions(minimise_expected_vi_paths(actions)[where])
+        known = icsc.states_of_path(emission, *emission.augment(prepared), point)
+        self.known_actions_ = icsc.KnownActions.of(known, self.state_actions_)
         self._report_transforms(prepared, emission, point, PathDraws.of([path for one in states for path in one.kept]))
         return point
 
@@ -245,136 +243,53 @@ class ICSCHMM(IBPHMM):
         check_is_fitted(self)
         return segments_table(np.concatenate(self.actions_), self.starts_, np.concatenate(self.action_probability_))
 
-    def predict_actions(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
-        """Return the action of every step of new series, recorded in a frame that was there at fit."""
-        return [self.state_actions_[path] for path in self.predict(X, lengths=lengths)]
-
-
-class TwoStageHMM(Saveable, BaseEstimator):
-    """Segment series by any model, then group its states into actions: the decoupled variant of `ICSCHMM`.
-
-    Parameters
-    ----------
-    segmenter : IBPHMM, StickyHDPHMM or HMMSelection, optional
-        What finds the states; `IBPHMM` with its defaults if not given, which is the paper's.
-    grouping : {"links", "shapes"} or Grouping, default="links"
-        How states are grouped, as in `ICSCHMM`; the paper's by default.
-    n_draws : int, default=100
-        Partitions of the states to draw, each after some sweeps more; the most probable one counts.
-    random_state : int, Generator, SeedSequence or None
-        Of the grouping; the segmenter has its own.
-
-    Attributes
-    ----------
-    segmenter_ : estimator
-        The fitted segmenter: all that is known of the states.
-    paths_, n_states_ : list of ndarray of int, int
-        Those of the segmenter.
-    actions_ : list of ndarray of int, shape (n_steps_i,)
-        Action of every step of each series, numbered by decreasing number of steps.
-    state_actions_ : ndarray of int, shape (n_states,)
-    n_actions_ : int
-
-    Examples
-    --------
-    >>> from homothety import HMMSelection, TwoStageHMM
-    >>> from homothety.datasets import make_toy_2d
-    >>> toy = make_toy_2d(random_state=0, n_steps=100)
-    >>> segmenter = HMMSelection(max_states=5, random_state=0)
-    >>> model = TwoStageHMM(segmenter=segmenter, grouping="shapes", random_state=0).fit(toy.sequences)
-    >>> model.n_states_, model.n_actions_
-    (4, 2)
-    """
-
-    def __init__(
-        self,
-        *,
-        segmenter: Segmenter | None = None,
-        grouping: GroupingName | icsc.Grouping = "links",
-        n_draws: int = 100,
-        random_state: RandomState = None,
-    ) -> None:
-        self.segmenter = segmenter
-        self.grouping = grouping
-        self.n_draws = n_draws
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:
-        """Segment series, and group the states.
+    def predict_actions(self, X: Any, *, lengths: ArrayLike | None = None, adapt: bool = False) -> list[IntArray]:
+        """Return the action of every step of new series.
 
         Parameters
         ----------
-        X, y, lengths
-            As in `IBPHMM.fit`.
+        X, lengths
+            As in `fit`.
+        adapt : bool, default=False
+            Whether the series may be recorded in a frame, a place or a size that was not there at fit. They are then
+            segmented anew, by as many chains and sweeps, and each of their states is given the known action it fits
+            best by shape, order and recording. Otherwise the states found at fit are looked for.
         """
-        forget_fit(self)
-        grouping = make_grouping(self.grouping)
-        check_count(self.n_draws, "n_draws")
-        segmenter = IBPHMM(random_state=self.random_state) if self.segmenter is None else clone(self.segmenter)
-        self.segmenter_ = segmenter.fit(X, y, lengths=lengths)
-        rng = np.random.default_rng(seed_sequence(self.random_state))
-        labels = most_probable_groups(rng, grouping, states_of(segmenter), self.n_draws)
-        self._report(labels)
-        return self
-
-    def _report(self, labels: IntArray) -> None:
-        """Set actions, numbered by their steps."""
-        states = np.concatenate(self.segmenter_.paths_)
-        actions = relabel_by_size(labels[states])
-        first = np.unique(states, return_index=True)[1]
-        self.state_actions_ = actions[first]
-        self.n_actions_ = int(actions.max()) + 1
-        self.actions_ = [self.state_actions_[path] for path in self.segmenter_.paths_]
-
-    @property
-    def paths_(self) -> list[IntArray]:
-        """State of every step of each series."""
-        check_is_fitted(self)
-        return self.segmenter_.paths_
-
-    @property
-    def n_states_(self) -> int:
-        """Number of states."""
-        check_is_fitted(self)
-        return self.segmenter_.n_states_
-
-    @property
-    def interrupted_(self) -> bool:
-        """Whether the states rest on fewer sweeps than asked for."""
-        check_is_fitted(self)
-        return bool(getattr(self.segmenter_, "interrupted_", False))
-
-    def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
-        """Return the most probable path of new series through the states found, one array per series."""
-        check_is_fitted(self)
-        return self.segmenter_.predict(X, lengths=lengths)
-
-    def predict_actions(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
-        """Return the action of every step of new series, recorded in a frame that was there at fit."""
+        if adapt:
+            return self._adapted_actions(self._prepare_new(X, lengths))
         return [self.state_actions_[path] for path in self.predict(X, lengths=lengths)]
 
-    def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:
-        """Return the log-likelihood per step looked at of series under the states found."""
-        check_is_fitted(self)
-        return self.segmenter_.score(X, y, lengths=lengths)
+    def _adapted_actions(self, new: list[tuple[FloatArray, int]]) -> list[IntArray]:
+        """Return the actions of new series whose states are not known: what most draws of their states say."""
+        prepared = check_sequences([series for series, _ in new])
+        votes = self._votes(self._segmenter_of_new().fit(list(prepared)), prepared)
+        paths = np.split(votes.argmax(axis=1), prepared.starts[1:-1])
+        return [self._expand(path, n) for path, (_, n) in zip(paths, new, strict=True)]
+
+    def _segmenter_of_new(self) -> IBPHMM:
+        """Return a segmenter of prepared series with the settings of this one."""
+        settings = {name: getattr(self, name) for name in IBPHMM().get_params()}
+        changed = {"preprocessing": Preprocessing(centre=None), "step_weight": self.step_weight_, "checkpoint": None}
+        return IBPHMM(**settings | changed | {"start": "clusters", "n_start": None})
+
+    def _votes(self, segmenter: IBPHMM, prepared: Sequences) -> FloatArray:
+        """Return how many draws give every prepared step each of the actions, (n_steps, n_actions)."""
+        rng = np.random.default_rng(seed_sequence(self.random_state))
+        grouping = self.grouping if isinstance(self.grouping, icsc.ShapeGrouping) else icsc.ShapeGrouping()
+        emission = segmenter._segmentation_model(prepared).emission
+        augmented, starts = emission.augment(prepared)
+        modelled = np.concatenate([np.arange(n) >= emission.order for n in prepared.lengths])
+        votes = np.zeros((len(modelled), self.n_actions_))
+        for path in evenly(segmenter.draws_, N_VOTES):
+            new = icsc.states_of_path(emission, augmented, starts, path[modelled])
+            actions = self.known_actions_.match(rng, grouping, new)
+            votes[np.arange(len(path)), actions[np.searchsorted(new.ids, path)]] += 1.0
+        return votes
 
 
-def states_of(segmenter: Segmenter) -> icsc.States:
-    """Return what is known of the states of a fitted segmenter, as a grouping wants it."""
-    n_states, model, path = segmenter.n_states_, segmenter.states_, np.concatenate(segmenter.paths_)
-    looks = model.weight * np.bincount(path, minlength=n_states) / segmenter.preprocessing_.settings.stride
-    stays = icsc.count_stays(path, pairwise(segmenter.starts_), n_states)
-    return icsc.States(np.arange(n_states), model.covariances, looks + 1.0, *stays)
-
-
-def most_probable_groups(rng: Generator, grouping: icsc.Grouping, states: icsc.States, n_draws: int) -> IntArray:
-    """Draw partitions of states one after the other and return the most probable one, (n_states,)."""
-    best = clusters = icsc.Clusters.apart(states.ids)
-    for draw in range(n_draws):
-        clusters = grouping.draw(rng, states, clusters)
-        if draw == 0 or clusters.log_density > best.log_density:
-            best = clusters
-    return best.labels
+def evenly(draws: PathDraws, n: int) -> Iterator[IntArray]:
+    """Iterate over at most `n` draws, evenly spaced."""
+    return (draws[int(i)] for i in np.unique(np.linspace(0, len(draws) - 1, n).astype(int)))
 
 
 def make_grouping(grouping: GroupingName | icsc.Grouping) -> icsc.Grouping:

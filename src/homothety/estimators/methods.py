@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from homothety.estimators.actions import ICSCHMM, TwoStageHMM
+from homothety.estimators.actions import ICSCHMM
 from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
+from homothety.estimators.two_stage import TwoStageHMM
 from homothety.sequences import check_sequences
 
 if TYPE_CHECKING:

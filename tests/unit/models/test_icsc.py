@@ -167,7 +167,7 @@ def test_covariances_are_of_the_sample_or_posterior_means_or_draws(segmentation)
     np.testing.assert_allclose(draw.covariances, emission.covariances_of(state.whiteners))
     assert mean.sizes[k] == n + emission.dof - 3
     own = np.cov(steps.T, bias=True)
-    np.testing.assert_allclose(sample.covariances[k], (n * own + np.trace(own) / 2 * np.eye(2)) / (n + 1), rtol=1e-9)
+    np.testing.assert_allclose(sample.covariances[k], (n * own + 0.1 * np.trace(own) * np.eye(2)) / (n + 0.2))
     assert sample.sizes[k] == n
     assert mean.visits.sum() == mean.succession[:, :-1].sum()
 
@@ -175,8 +175,8 @@ def test_covariances_are_of_the_sample_or_posterior_means_or_draws(segmentation)
 def test_sample_covariances_of_states_with_hardly_a_step():
     scatters = np.stack([np.zeros((2, 2)), np.diag([4.0, 0.0])])
     found = sample_covariances(scatters, np.array([1.0, 2.0]))
-    np.testing.assert_allclose(found[0], np.eye(2) / 2)  # a sphere: nothing is known of its shape
-    np.testing.assert_allclose(found[1], np.diag([5.0, 1.0]) / 3)
+    np.testing.assert_allclose(found[0], np.eye(2) / 6)  # a sphere: nothing is known of its shape
+    np.testing.assert_allclose(found[1], np.diag([4.2, 0.2]) / 2.2)
 
 
 @pytest.mark.parametrize("order", [0, 1])
@@ -485,11 +485,11 @@ def test_a_state_survives_a_file_and_goes_on_bit_for_bit(segmentation):
     np.testing.assert_array_equal(one.clusters.links, other.clusters.links)
 
 
-def test_the_coupled_chain_finds_the_states_of_the_toy(toy):
+def test_the_chain_finds_the_states_of_the_toy(toy):
     sequences = check_sequences(toy.sequences)
     scale = 0.1 * np.diag(sequences.steps.var(axis=0))
     emission = Emission.gaussian(sequences.steps.mean(axis=0), 1.0, scale, 4.0)
-    model = icsc.Model(ibphmm.Model.from_sequences(sequences, emission), coupling="burnin", n_adapt=60)
+    model = icsc.Model(ibphmm.Model.from_sequences(sequences, emission), coupling=None)
     last = [state.segmentation for state in coupled_sweeps(model, 100)[60:]]
-    assert np.median([state.n_used for state in last]) in (4, 5)  # one step may now and then be a state of its own
+    assert np.median([state.n_used for state in last]) == 4
     assert np.median([hamming(np.concatenate(toy.states), state.path) for state in last]) < 0.02

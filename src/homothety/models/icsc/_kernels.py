@@ -163,12 +163,13 @@ def draw_by_log_weight(rng: Generator, log_weights: FloatArray) -> int:
 
 @jit
 def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Shapes, log_weights: FloatArray) -> None:
-    """Redraw the group of every state given all others, in the given order.
+    """Redraw the groups of states given all others, in the given order.
 
     Parameters
     ----------
     rng : Generator
-    order : ndarray of int, shape (n_states,)
+    order : ndarray of int, shape (n_redrawn,)
+        States to redraw; the others stay where they are.
     labels : ndarray of int, shape (n_states,)
         Groups, numbers below the number of states. Changed in place.
     shapes : Shapes
@@ -179,7 +180,7 @@ def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Sha
     groups = Groups(np.zeros(n), np.zeros(n), np.zeros((n, n_coordinates)))
     for k in range(n):
         add_member(k, labels[k], 1.0, shapes, groups)
-    for place in range(n):
+    for place in range(order.shape[0]):
         k = order[place]
         add_member(k, labels[k], -1.0, shapes, groups)
         write_log_weights(k, labels, shapes, groups, log_weights)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Move = Callable[[Generator, Any, Any], tuple[Any, Any]]
 
 TINY = np.finfo(float).tiny
+SPHERE = 0.2  # observations that a sphere counts as, beside the steps of a state
 
 
 class ClustersInfo(NamedTuple):
@@ -86,14 +87,14 @@ def state_covariances(
 
 
 def sample_covariances(scatters: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Return covariances from the scatter of steps, with a sphere of the same size counted as one observation more.
+    """Return covariances from the scatter of steps, and a sphere of the same size as a fifth of an observation more.
 
     The sphere makes them definite however few steps there are, and they still don't depend on units or a prior.
     """
     n_dims = scatters.shape[-1]
     mean_squares = np.trace(scatters, axis1=1, axis2=2) / n_dims / np.maximum(sizes, TINY)
     spheres = np.where(mean_squares > TINY, mean_squares, 1.0)[:, None, None] * np.eye(n_dims)
-    return (scatters + spheres) / (sizes + 1.0)[:, None, None]
+    return (scatters + SPHERE * spheres) / (sizes + SPHERE)[:, None, None]
 
 
 def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:  # noqa: ARG001
