@@ -11,15 +11,16 @@ import os
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import multivariate_normal
 
 from benchmarks.timing import Row, best_of, print_rows, row, seconds
 from homothety.estimators.hmm import make_emission
-from homothety.models import ibphmm
+from homothety.models import ibphmm, icsc
 from homothety.models.hmm import _kernels as messages
+from homothety.preprocessing import Preprocessing
 from homothety.sequences import Sequences, check_sequences
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ SIZES = {
 
 def run() -> list[Row]:
     """Return every comparison of this file."""
-    return message_rows() + sweep_rows()
+    return message_rows() + sweep_rows() + action_rows()
 
 
 # --- messages --------------------------------------------------------------------------------------------------------
@@ -111,6 +112,34 @@ def sweep_rows() -> list[Row]:
     ours = median_sweep(model, state, n_sweeps=15)
     reference = best_of(lambda: scipy_evidence(sequences.steps, state.path), repeats=5)
     return [row(f"{name}: SciPy's log densities of these states", ours, reference, 0.2)]
+
+
+def action_rows() -> list[Row]:
+    """Compare a sweep that also groups its states into actions with one that does not, on steps as they are looked at."""
+    recordings = grating()
+    looks = Preprocessing(subsample="auto").fit(recordings).transform(recordings)
+    model, state = clustered(looks, N_STATES)
+    coupled = icsc.Model(model, coupling=None)
+    start = icsc.init_state(np.random.default_rng(0), coupled, start=lambda *_: state)
+    alone, grouped = alternately(
+        lambda: sweep_once(model, state, ibphmm.default_sweep()),
+        lambda: sweep_once(coupled, start, icsc.default_sweep()),
+    )
+    name = f"A sweep with actions, {looks.n_steps:,} looks, {N_STATES} states: one without"
+    return [row(name, grouped, alone, 1 / 1.2)]
+
+
+def alternately(one: Callable[[], object], other: Callable[[], object], repeats: int = 101) -> tuple[float, float]:
+    """Return the median seconds of two calls made in turns, so that both see the machine in the same mood."""
+    times = [(seconds(one), seconds(other)) for _ in range(repeats)]
+    return tuple(np.median(times[1:], axis=0).tolist())
+
+
+def sweep_once(model: Any, state: Any, sweep: dict[str, Any]) -> None:
+    """Make one sweep from a state."""
+    rng = np.random.default_rng(0)
+    for move in sweep.values():
+        state, _ = move(rng, model, state)
 
 
 def grating() -> Sequences:

@@ -45,7 +45,12 @@ def shape_coordinates(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str =
     array([[-0.4901],
            [-0.4901]])
     """
-    log_lengths = np.log(eigenvalues(X, floor=floor, name=name)) / 2
+    return coordinates_of_spectra(eigenvalues(X, floor=floor, name=name))
+
+
+def coordinates_of_spectra(spectra: FloatArray) -> FloatArray:
+    """Return the shape coordinates of matrices with given eigenvalues, ascending and positive."""
+    log_lengths = np.log(spectra) / 2
     # Helmert's rows are orthogonal to constants only up to rounding, which a large common scale would magnify.
     centred = log_lengths - log_lengths.mean(axis=1, keepdims=True)
     return np.ascontiguousarray(centred @ helmert(centred.shape[1]).T)

@@ -184,9 +184,9 @@ class IBPHMM(SampledSegmenter):
         weighted = replace(emission, weight=self.step_weight_)
         return ibphmm.Model.from_sequences(prepared, weighted, hyperpriors, proposals)
 
-    def _spread(self, prepared: Sequences) -> FloatArray:
-        """Return the variance of each dimension that the prior of states is set to."""
-        return prepared.steps.var(axis=0)
+    def _spread(self, prepared: Sequences) -> FloatArray | None:  # noqa: ARG002
+        """Return the variance of each dimension that the prior of states is set to; None for that of all steps."""
+        return None
 
     def _check_parameters(self) -> None:
         """Raise for parameters no chain can start from."""
@@ -294,9 +294,7 @@ class StickyHDPHMM(SampledSegmenter):
 
     def _segment(self, prepared: Sequences) -> None:
         check_count(self.max_states, "max_states")
-        emission = make_emission(
-            prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale, prepared.steps.var(axis=0)
-        )
+        emission = make_emission(prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale)
         base = NIW(emission.coefficients[:, 0], self.mean_strength, emission.scale, emission.dof)
         model = hdphmm.Model(prepared, base, n_states=self.max_states)
         self._sample(prepared, model, hdphmm.init_state, hdphmm.default_sweep(), hdphmm.RECORDING, emission)
@@ -380,9 +378,9 @@ def make_emission(
     mean_strength: float,
     dof: float | None,
     scale: float,
-    variances: FloatArray,
+    variances: FloatArray | None = None,
 ) -> Emission:
-    """Return emissions whose prior is set to the size of the data, dimension by dimension.
+    """Return emissions whose prior is set to the size of the data, dimension by dimension, or to given variances.
 
     So the answer does not depend on the units of a dimension, and nothing has to be scaled.
     """
@@ -393,6 +391,7 @@ def make_emission(
     if name == "autoregressive":
         moves = np.concatenate([np.diff(series, axis=0) for series in prepared])
         return autoregressive_emission(prepared, order, moves, dof, scale)
+    variances = prepared.steps.var(axis=0) if variances is None else variances
     weight = dof - (2 if name == "diagonal" else prepared.n_dims + 1)
     mean = prepared.steps.mean(axis=0)
     return Emission.gaussian(mean, mean_strength, weight * scale * np.diag(variances), dof, diagonal=name == "diagonal")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -140,7 +139,7 @@ def states_of(segmenter: Segmenter) -> icsc.States:
     """Return what is known of the states of a fitted segmenter, as a grouping wants it."""
     n_states, model, path = segmenter.n_states_, segmenter.states_, np.concatenate(segmenter.paths_)
     looks = model.weight * np.bincount(path, minlength=n_states) / segmenter.preprocessing_.settings.stride
-    stays = icsc.count_stays(path, pairwise(segmenter.starts_), n_states)
+    stays = icsc.count_stays(path, segmenter.starts_, n_states)
     return icsc.States(np.arange(n_states), model.covariances, looks + 1.0, *stays)
 
 

@@ -87,10 +87,17 @@ def residual_scatters(emission: Emission, statistics: Statistics) -> FloatArray:
     lower = np.tril(statistics.scales - emission.prior_scale)
     moments = lower + np.swapaxes(np.tril(lower, -1), -1, -2)
     regressors, mixed, total = moments[:, :n, :n], moments[:, :n, n:], moments[:, n:, n:]
-    explained = np.swapaxes(mixed, -1, -2) @ np.linalg.pinv(regressors, hermitian=True) @ mixed
+    explained = np.swapaxes(mixed, -1, -2) @ pseudo_inverse(regressors) @ mixed
     scatter = np.where(is_rounding(total - explained, total), 0.0, total - explained)
     scatter = (scatter + np.swapaxes(scatter, -1, -2)) / 2
     return scatter * np.eye(emission.n_dims) if emission.diagonal else scatter
+
+
+def pseudo_inverse(matrices: FloatArray) -> FloatArray:
+    """Return the inverses of symmetric matrices, zero where there is nothing to invert."""
+    if matrices.shape[-1] == 1:  # a mean: done in every sweep, so without a decomposition
+        return np.divide(1.0, matrices, out=np.zeros_like(matrices), where=matrices > 0)
+    return np.asarray(np.linalg.pinv(matrices, hermitian=True), dtype=np.float64)
 
 
 def is_rounding(differences: FloatArray, whole: FloatArray) -> BoolArray:

@@ -12,8 +12,6 @@ from homothety.models.ddcrp.prior import labels_from_links
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
@@ -98,15 +96,15 @@ def positions_of(wanted: IntArray, ids: IntArray) -> IntArray:
     return np.asarray(order[np.searchsorted(ids, wanted, sorter=order)])
 
 
-def count_stays(path: IntArray, bounds: Iterable[tuple[int, int]], n_states: int) -> tuple[FloatArray, FloatArray]:
+def count_stays(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatArray, FloatArray]:
     """Count how often series stay in states, and how often a stay in one is followed by a stay in another.
 
     Parameters
     ----------
     path : ndarray of int, shape (n_steps,)
         States, of all series one after the other.
-    bounds : iterable of (int, int)
-        First step of each series, and the one after its last.
+    starts : ndarray of int, shape (n_series + 1,)
+        First step of each series, and the number of steps.
     n_states : int
 
     Returns
@@ -115,11 +113,14 @@ def count_stays(path: IntArray, bounds: Iterable[tuple[int, int]], n_states: int
     succession : ndarray of shape (n_states + 1, n_states + 1)
         Over all series. Its last row says where series begin, its last column where they end.
     """
-    visits, succession = [], np.zeros((n_states + 1, n_states + 1))
-    for start, stop in bounds:
-        series = path[start:stop]
-        stays = series[np.flatnonzero(np.diff(series, prepend=-1))]
-        with_ends = np.concatenate(([n_states], stays, [n_states]))
-        np.add.at(succession, (with_ends[:-1], with_ends[1:]), 1.0)
-        visits.append(np.bincount(stays, minlength=n_states))
-    return np.array(visits, dtype=np.float64), succession
+    is_new = np.diff(path, prepend=-1) != 0
+    is_new[starts[:-1]] = True
+    first = np.flatnonzero(is_new)
+    states, series = path[first], np.searchsorted(starts, first, side="right") - 1
+    begins = np.diff(series, prepend=-1) != 0
+    before = np.where(begins, n_states, np.roll(states, 1))
+    lasts = path[starts[1:] - 1]
+    pairs = np.concatenate([before * (n_states + 1) + states, lasts * (n_states + 1) + n_states])
+    succession = np.bincount(pairs, minlength=(n_states + 1) ** 2).reshape(n_states + 1, n_states + 1)
+    visits = np.bincount(series * n_states + states, minlength=(len(starts) - 1) * n_states)
+    return visits.reshape(-1, n_states).astype(np.float64), succession.astype(np.float64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,4 +94,4 @@ def states_of_path(emission: Emission, z: FloatArray, starts: IntArray, path: In
     ids, numbered = np.unique(path, return_inverse=True)
     statistics = statistics_of(emission, z, numbered, len(ids))
     covariances = sample_covariances(residual_scatters(emission, statistics), statistics.sizes)
-    return States(ids, covariances, statistics.sizes, *count_stays(numbered, pairwise(starts), len(ids)))
+    return States(ids, covariances, statistics.sizes, *count_stays(numbered, starts, len(ids)))

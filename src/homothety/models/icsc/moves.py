@@ -61,7 +61,7 @@ def states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:
     statistics = path_statistics(model.segmentation, segmentation.path, n_features)
     chosen = np.arange(n_features) if model.include_unused else np.flatnonzero(statistics.sizes > 0)
     covariances, sizes = state_covariances(model, segmentation, statistics)
-    visits, succession = count_stays(segmentation.path, model.segmentation.bounds, n_features)
+    visits, succession = count_stays(segmentation.path, model.segmentation.starts, n_features)
     with_ends = np.append(chosen, n_features)
     return States(
         segmentation.ids[chosen],

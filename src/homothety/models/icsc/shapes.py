@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln
 
-from homothety.covariance.shape import shape_coordinates
+from homothety.covariance.shape import coordinates_of_spectra
 from homothety.models.icsc.clusters import Clusters
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class ShapeGrouping:
     concentration: float = 1.0
     followers: float = 0.5
     versions: float = 0.5
-    n_warm: int = 5
-    n_reset: int = 20
+    n_warm: int = 2
+    n_reset: int = 10
 
     def draw(self, rng: Generator, states: States, before: Clusters) -> Clusters:
         """Draw actions of states, beginning from those of the sweep before if the states are the same."""
@@ -88,7 +88,7 @@ class ShapeGrouping:
         """Return states as points with noise."""
         from homothety.models.icsc._kernels import Shapes
 
-        points = shape_coordinates(states.covariances)
+        points = coordinates_of_spectra(np.asarray(np.linalg.eigvalsh(states.covariances), dtype=np.float64))
         precisions = 1.0 / (self.within**2 + 0.5 / np.maximum(states.sizes, LEAST_SIZE))
         prior = self.between**-2, self.concentration, self.followers, self.versions
         return Shapes(points, precisions, states.visits, states.succession, *prior)
@@ -98,18 +98,18 @@ def log_density(labels: IntArray, shapes: Shapes) -> float:
     """Log density of a partition, up to the constant of its prior, and of the points."""
     from homothety.models.icsc._kernels import log_order, log_versions
 
-    groups = [np.flatnonzero(labels == z) for z in np.unique(labels)]
-    log_prior = sum(np.log(shapes.concentration) + gammaln(len(members)) for members in groups)
+    sizes = np.unique(labels, return_counts=True)[1]
+    log_prior = len(sizes) * np.log(shapes.concentration) + gammaln(sizes).sum()
     log_prior += log_order(labels, shapes.succession, shapes.followers)
     log_prior += log_versions(labels, shapes.visits, shapes.versions)
-    return float(log_prior + sum(log_group_density(members, shapes) for members in groups))
+    return float(log_prior + log_point_density(labels, shapes))
 
 
-def log_group_density(members: IntArray, shapes: Shapes) -> float:
-    """Log density of the points of one action, its shape integrated out."""
-    points, precisions, prior = shapes.points[members], shapes.precisions[members], shapes.centre_precision
-    n, known = points.shape[1], precisions.sum() + prior
-    weighted = precisions @ points
-    squares = (precisions * (points**2).sum(axis=1)).sum() - weighted @ weighted / known
-    log_scale = np.log(precisions / (2 * np.pi)).sum() + np.log(prior / known)
-    return float(0.5 * (n * log_scale - squares))
+def log_point_density(labels: IntArray, shapes: Shapes) -> float:
+    """Log density of all points given their actions, whose shapes are integrated out."""
+    points, precisions, prior = shapes.points, shapes.precisions, shapes.centre_precision
+    members = (labels[:, None] == np.unique(labels)).astype(np.float64)  # (n_states, n_actions)
+    known, weighted = precisions @ members + prior, (members * precisions[:, None]).T @ points
+    squares = (precisions * (points**2).sum(axis=1)).sum() - ((weighted**2).sum(axis=1) / known).sum()
+    log_scale = np.log(precisions / (2 * np.pi)).sum() + np.log(prior / known).sum()
+    return float(0.5 * (points.shape[1] * log_scale - squares))
