@@ -115,7 +115,7 @@ def sweep_rows() -> list[Row]:
 
 
 def action_rows() -> list[Row]:
-    """Compare a sweep that also groups its states into actions with one that does not, on steps as they are looked at."""
+    """Compare a sweep that also groups its states into actions with one that does not, on the steps looked at."""
     recordings = grating()
     looks = Preprocessing(subsample="auto").fit(recordings).transform(recordings)
     model, state = clustered(looks, N_STATES)

@@ -117,7 +117,7 @@ def draw_posterior() -> Figure:
 
 def draw_transforms() -> Figure:
     """Draw how the states of the toy series are turned, resized and moved."""
-    toy = make_toy_2d(random_state=0, n_steps=100)
+    toy = make_toy_2d(random_state=0, n_steps=200)
     model = ICSCHMM(n_chains=2, n_sweeps=100, random_state=0).fit(toy.sequences)
     return plot_transforms(model.transforms_)[0].figure
 

@@ -104,7 +104,7 @@ class ICSCHMM(IBPHMM):
     --------
     >>> from homothety import ICSCHMM
     >>> from homothety.datasets import make_toy_2d
-    >>> toy = make_toy_2d(random_state=0, n_steps=100)
+    >>> toy = make_toy_2d(random_state=0, n_steps=200)
     >>> model = ICSCHMM(n_chains=2, n_sweeps=100, random_state=0).fit(toy.sequences)
     >>> model.n_states_, model.n_actions_
     (4, 2)

@@ -52,7 +52,7 @@ def plot_transforms(transforms: Sequence[StateTransform], *, axes: Sequence[Axes
     --------
     >>> from homothety import ICSCHMM
     >>> from homothety.datasets import make_toy_2d
-    >>> toy = make_toy_2d(random_state=0, n_steps=100)
+    >>> toy = make_toy_2d(random_state=0, n_steps=200)
     >>> model = ICSCHMM(n_chains=1, n_sweeps=40, random_state=0).fit(toy.sequences)
     >>> [ax.get_xlabel() for ax in plot_transforms(model.transforms_)]
     ['scale', 'rotation (degrees)', 'translation']
