@@ -25,7 +25,6 @@ from homothety.reproduce.sequence_sets import SEQUENCE_RECIPES, load_sequence_se
 SETS = ("grating", "grating-7d", "grating-full", "rolling", "peeling")
 N_SEEDS = 2
 SHORT: dict[str, Any] = {"n_chains": 2, "n_sweeps": 100, "n_jobs": 2}
-NOTHING = 1e6  # a prior so strong that what it is about says nothing
 N_SINGLE = 20  # sweeps that are each asked for an answer of their own
 
 Labels = list[np.ndarray]
@@ -45,7 +44,7 @@ def of_single_sweeps(recordings: SequenceSet, seed: int) -> list[Labels]:
 
 
 def afterwards(recordings: SequenceSet, seed: int) -> Labels:
-    """Return the actions of states that were grouped once, after they were found with the settings of the default."""
+    """Return the actions of states that were grouped once, after they were found much as by the default."""
     like_default = {"scale": 0.5, "mean_strength": 0.1, "step_weight": "auto"}
     segmenter = IBPHMM(**SHORT | like_default, random_state=seed)
     return TwoStageHMM(segmenter=segmenter, grouping="shapes", random_state=seed).fit(recordings.sequences).actions_
@@ -65,9 +64,9 @@ GROUPING: dict[str, Fit] = {
     "default": changed(),
     "single sweeps instead of what they agree on": of_single_sweeps,
     "grouped once, afterwards": afterwards,
-    "order says nothing": changed(grouping=ShapeGrouping(followers=NOTHING)),
-    "recordings say nothing": changed(grouping=ShapeGrouping(versions=NOTHING)),
-    "shape alone": changed(grouping=ShapeGrouping(followers=NOTHING, versions=NOTHING)),
+    "order says nothing": changed(grouping=ShapeGrouping(followers=None)),
+    "recordings say nothing": changed(grouping=ShapeGrouping(versions=None)),
+    "shape alone": changed(grouping=ShapeGrouping(followers=None, versions=None)),
     "shapes must be equal up to 0.1": changed(grouping=ShapeGrouping(within=0.1)),
     "shapes must be equal up to 0.4": changed(grouping=ShapeGrouping(within=0.4)),
     "posterior means of covariances": changed(covariances="mean"),

@@ -21,6 +21,7 @@ LAG_GROWTH = 1.25  # from one lag looked at to the next
 MIN_KEPT = 25  # steps to leave in the median series, whatever the measurement says
 MIN_KEPT_OF_SHORTEST = 3  # and in the shortest: a demonstration that was broken off must not decide for all
 HARDLY = 0.1  # share of how far apart independent steps are, in mean squares: nearer ones are copies but for noise
+RESTING = 0.1  # of the size of the median series: in smaller ones nothing goes on
 TINY = np.finfo(float).tiny
 RELATIVE_RANK = 1e-8  # directions in which a series moves less, relative to the widest, are rounding
 
@@ -28,12 +29,15 @@ RELATIVE_RANK = 1e-8  # directions in which a series moves less, relative to the
 def in_own_size(series: Sequence[FloatArray]) -> list[FloatArray]:
     """Return series about their means, in units of their own size, so that where and how large they are is gone.
 
-    Dimensions are first brought to one size among them, as their units may differ.
+    Dimensions are first brought to one size among them, as their units may differ. A recording in which next to nothing
+    moves stays small: its noise is not to be taken for motion.
     """
     centred = [one - one.mean(axis=0) for one in series]
     spread = np.sqrt(np.mean(np.concatenate(centred) ** 2, axis=0))
     even = [one / np.maximum(spread, TINY) for one in centred]
-    return [one / max(np.sqrt(np.mean(one**2)), TINY) for one in even]
+    sizes = np.array([np.sqrt(np.mean(one**2)) for one in even])
+    least = max(RESTING * float(np.median(sizes)), TINY)
+    return [one / max(size, least) for one, size in zip(even, sizes, strict=True)]
 
 
 def mean_squared_displacement(series: Sequence[FloatArray], lag: int) -> float:
@@ -84,8 +88,9 @@ def decorrelating_stride(series: Sequence[FloatArray]) -> int:
     ----------
     series : sequence of ndarray of shape (n_steps_i, n_dims)
     """
-    lengths = [len(one) for one in series]
-    most = min(int(np.median(lengths)) // MIN_KEPT, min(lengths) // MIN_KEPT_OF_SHORTEST)
+    lengths, n_dims = [len(one) for one in series], series[0].shape[1]
+    enough = sum(lengths) // n_dims**2  # a step for every number of a covariance
+    most = min(int(np.median(lengths)) // MIN_KEPT, min(lengths) // MIN_KEPT_OF_SHORTEST, enough)
     return min(directed_steps(series), max(1, most))
 
 
@@ -112,7 +117,18 @@ def lag_one_correlations(one: FloatArray) -> FloatArray:
     left, spread, _ = np.linalg.svd(one - one.mean(axis=0), full_matrices=False)
     white = left[:, spread > RELATIVE_RANK * spread[0]] * np.sqrt(len(one))
     moves = np.diff(white, axis=0)
-    return np.linalg.eigvalsh(np.eye(white.shape[1]) - moves.T @ moves / (2 * len(moves)))
+    correlations = np.linalg.eigvalsh(np.eye(white.shape[1]) - moves.T @ moves / (2 * len(moves)))
+    return drawn_together(correlations, noise=(len(correlations) + 1) / (2 * len(one)))
+
+
+def drawn_together(values: FloatArray, noise: float) -> FloatArray:
+    """Return values about their mean by as much of their spread as noise of some variance does not explain.
+
+    Eigenvalues of a noisy matrix lie farther apart than those of what it measures.
+    """
+    mean, variance = values.mean(), values.var()
+    kept = np.sqrt(max(0.0, 1.0 - noise / variance)) if variance > 0 else 0.0
+    return np.asarray(mean + kept * (values - mean))
 
 
 def independent_share(series: Sequence[FloatArray]) -> float:

@@ -47,7 +47,14 @@ STILL = 1e-9  # share of the variance over all series, below which a dimension d
 GroupingName = Literal["shapes", "links"]
 
 
-class ICSCHMM(IBPHMM):
+class SegmenterInFrames(IBPHMM):
+    """Segment series that may be in different places and sizes: the prior of states is set by what is inside them."""
+
+    def _spread(self, prepared: Sequences) -> FloatArray:
+        return typical_variances(prepared)
+
+
+class ICSCHMM(SegmenterInFrames):
     """Segment series and find which states are one action, turned, moved or resized.
 
     The states are those of `IBPHMM`. In every sweep they are grouped into actions by the shape of their covariances,
@@ -68,7 +75,8 @@ class ICSCHMM(IBPHMM):
     include_unused : bool, default=False
         Whether states without any step are grouped too (the paper's).
     scale : float, default=0.5
-        As in `IBPHMM`, where it is smaller: an action is a larger piece of a motion than a state.
+        Prior variance of a state, as a multiple of that inside a series of typical size. Larger than in `IBPHMM`: an
+        action is a larger piece of a motion than a state.
     mean_strength : float, default=0.1
         As in `IBPHMM`, where it is larger: a strong prior of the mean stretches every state that is far from the middle
         towards it.
@@ -182,9 +190,6 @@ class ICSCHMM(IBPHMM):
         start = partial(icsc.init_state, start=self._start())
         self._sample(prepared, model, start, icsc.default_sweep(), icsc.RECORDING, segmentation.emission)
 
-    def _spread(self, prepared: Sequences) -> FloatArray:
-        return typical_variances(prepared)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.coupling is not None and self.coupling not in get_args(Coupling):
@@ -261,16 +266,28 @@ class ICSCHMM(IBPHMM):
 
     def _adapted_actions(self, new: list[tuple[FloatArray, int]]) -> list[IntArray]:
         """Return the actions of new series whose states are not known: what most draws of their states say."""
-        prepared = check_sequences([series for series, _ in new])
+        prepared = self._centred_new([series for series, _ in new])
         votes = self._votes(self._segmenter_of_new().fit(list(prepared)), prepared)
         paths = np.split(votes.argmax(axis=1), prepared.starts[1:-1])
         return [self._expand(path, n) for path, (_, n) in zip(paths, new, strict=True)]
 
+    def _centred_new(self, series: list[FloatArray]) -> Sequences:
+        """Return new series about their mean, wherever they are, if they can be segmented at all."""
+        try:
+            checked = check_sequences(series)
+        except InputError as error:
+            stride = self.preprocessing_.settings.stride
+            raise InputError(
+                f"adapt=True segments new series anew, of which every {stride}-th step is looked at: {error}"
+            ) from error
+        middle = checked.steps.mean(axis=0)
+        return check_sequences([one - middle for one in checked])
+
     def _segmenter_of_new(self) -> IBPHMM:
-        """Return a segmenter of prepared series with the settings of this one."""
+        """Return a segmenter of prepared series with the settings of this one, prior included."""
         settings = {name: getattr(self, name) for name in IBPHMM().get_params()}
         changed = {"preprocessing": Preprocessing(centre=None), "step_weight": self.step_weight_, "checkpoint": None}
-        return IBPHMM(**settings | changed | {"start": "clusters", "n_start": None})
+        return SegmenterInFrames(**settings | changed | {"start": "clusters", "n_start": None})
 
     def _votes(self, segmenter: IBPHMM, prepared: Sequences) -> FloatArray:
         """Return how many draws give every prepared step each of the actions, (n_steps, n_actions)."""
@@ -315,14 +332,12 @@ def shares_of_actions(states: IntArray, actions: IntArray, n_states: int) -> Flo
 def typical_variances(prepared: Sequences) -> FloatArray:
     """Return the variance of each dimension inside a series of typical size.
 
-    Where series are does not count, and one that is much larger than the others does not set the prior of all states.
+    Where series are does not count, and one that is much larger or smaller than the others does not set the prior.
     """
     centred = [one - one.mean(axis=0) for one in prepared]
     inside, overall = np.mean(np.concatenate(centred) ** 2, axis=0), prepared.steps.var(axis=0)
-    spread = np.where(
-        inside > STILL * overall, inside, overall
-    )  # what only tells series apart has no spread inside them
-    sizes = np.array([np.mean(one**2 / spread) for one in centred])
-    moving = sizes > 0
-    typical = np.exp(np.average(np.log(sizes[moving]), weights=prepared.lengths[moving])) if moving.any() else 1.0
-    return spread * typical
+    moves = inside > STILL * overall
+    spread = np.where(moves, inside, overall)  # a dimension may do nothing but tell series apart
+    if not moves.any():
+        return spread
+    return spread * np.median([np.mean(one[:, moves] ** 2 / spread[moves]) for one in centred])

@@ -12,10 +12,11 @@ import homothety
 from homothety import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM, TwoStageHMM
 from homothety.datasets import make_toy_2d
 from homothety.errors import InputError
-from homothety.estimators.actions import make_grouping, shares_of_actions
+from homothety.estimators.actions import make_grouping, shares_of_actions, typical_variances
 from homothety.metrics import ari, hamming
 from homothety.models import icsc
 from homothety.preprocessing import Preprocessing
+from homothety.sequences import check_sequences
 
 SHORT = {"n_chains": 2, "n_sweeps": 40, "random_state": 0}
 
@@ -49,7 +50,7 @@ def test_uncertainty_of_actions(model, toy):
         assert values.shape == (len(series),)
         assert values.min() >= 0
         assert values.max() <= 1
-    assert model.coaction_.shape == (4, 4)
+    assert model.coaction_.shape == (model.n_states_, model.n_states_)
     np.testing.assert_allclose(model.coaction_, model.coaction_.T)
     together = model.state_actions_[:, None] == model.state_actions_
     assert model.coaction_[together].min() > 0.5 > model.coaction_[~together].max()
@@ -205,3 +206,40 @@ def test_a_loaded_model_adapts_as_well(model, toy, tmp_path):
     new = [toy.sequences[0] * 3.0 + 5.0]
     for one, other in zip(model.predict_actions(new, adapt=True), again.predict_actions(new, adapt=True), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e7])
+def test_new_series_may_be_anywhere(offset, model, toy):
+    found = model.predict_actions([toy.sequences[1] + offset], adapt=True)
+    assert len(found[0]) == len(toy.sequences[1])
+
+
+def test_a_new_series_that_cannot_be_segmented_is_named(model):
+    with pytest.raises(InputError, match="adapt=True segments new series anew"):
+        model.predict_actions([np.ones((1, 2))], adapt=True)
+
+
+def test_links_can_be_fitted_and_new_series_compared_by_shape(toy):
+    linked = ICSCHMM(grouping="links", **SHORT | {"n_sweeps": 20}).fit(toy.sequences)
+    assert len(linked.predict_actions(toy.sequences[:1], adapt=True)) == 1
+
+
+# --- the prior of states ---------------------------------------------------------------------------------------------
+
+
+def test_places_and_single_sizes_do_not_set_the_prior(rng):
+    series = [rng.normal(size=(200, 2)) for _ in range(5)]
+    plain = typical_variances(check_sequences(series))
+    np.testing.assert_allclose(plain, 1.0, rtol=0.2)
+    moved = [one + 100.0 * i for i, one in enumerate(series)]
+    np.testing.assert_allclose(typical_variances(check_sequences(moved)), plain)
+    for factor in (1e-6, 1e3):
+        odd = typical_variances(check_sequences([*series[:4], factor * series[4]]))
+        np.testing.assert_allclose(odd, plain, rtol=0.3)
+
+
+def test_a_dimension_that_only_tells_series_apart_does_not_shrink_the_others(rng):
+    series = [np.column_stack([rng.normal(size=200), np.full(200, float(i))]) for i in range(3)]
+    found = typical_variances(check_sequences(series, allow_constant=True))
+    assert found[0] == pytest.approx(1.0, rel=0.2)
+    assert found[1] == pytest.approx(2 / 3, rel=0.2)

@@ -322,12 +322,37 @@ def test_the_order_tells_which_states_of_two_frames_are_one_action():
     visits = np.repeat(np.repeat(np.eye(2), 2, axis=1), 3, axis=0)
     states = states_of([np.diag([1.0, 16.0])] * 4, range(4), visits=visits, succession=succession)
     shares = {}
-    for name, followers in {"order": 0.5, "any order": 1e6}.items():
+    for name, followers in {"order": 0.5, "any order": None}.items():
         grouping, rng = icsc.ShapeGrouping(followers=followers), np.random.default_rng(0)
         drawn = [grouping.draw(rng, states, icsc.Clusters.apart(states.ids)).labels for _ in range(100)]
         shares[name] = np.mean([z[0] == z[2] and z[1] == z[3] and z[0] != z[1] for z in drawn])
     assert shares["order"] > 0.8
     assert shares["any order"] < 0.6
+
+
+def test_known_actions_are_the_only_ones_however_long_series_are():
+    # Three new states that take turns thousands of times, and only two actions they can be.
+    known = icsc.KnownActions.of(states_of([np.diag([1.0, 4.0]), np.diag([1.0, 400.0])], [0, 1]), np.array([4, 7]))
+    taking_turns = np.zeros((4, 4))
+    taking_turns[[0, 1, 2], [1, 2, 0]] = 1500.0
+    new = states_of(
+        [np.diag([4.0, 1.0]), np.diag([100.0, 1.0]), np.diag([9.0, 2.0])], [0, 1, 2], succession=taking_turns
+    )
+    found = known.match(np.random.default_rng(0), icsc.ShapeGrouping(), new)
+    assert set(found.tolist()) <= {4, 7}
+    shapes_only = icsc.ShapeGrouping(followers=None, versions=None)
+    assert known.match(np.random.default_rng(0), shapes_only, new).tolist() == [4, 7, 4]
+
+
+def test_a_state_at_rest_has_a_shape_that_can_be_computed_with(rng):
+    emission = Emission.gaussian(np.zeros(3), 1.0, np.eye(3), 5.0)
+    for spread in (1e-7, 1e-8, 1e-9, 0.0):
+        z, _ = emission.augment(check_sequences([np.vstack([spread * rng.normal(size=(30, 3)), np.eye(3)])]))
+        path = np.repeat([0, 1], [30, 3])
+        statistics = statistics_of(emission, z, path, 2)
+        covariances = sample_covariances(residual_scatters(emission, statistics), statistics.sizes)
+        states = states_of(covariances, [0, 1], statistics.sizes)
+        assert np.isfinite(icsc.ShapeGrouping().shapes_of(states).points).all()
 
 
 def test_shapes_of_few_observations_are_told_apart_less():

@@ -88,7 +88,8 @@ def residual_scatters(emission: Emission, statistics: Statistics) -> FloatArray:
     moments = lower + np.swapaxes(np.tril(lower, -1), -1, -2)
     regressors, mixed, total = moments[:, :n, :n], moments[:, :n, n:], moments[:, n:, n:]
     explained = np.swapaxes(mixed, -1, -2) @ pseudo_inverse(regressors) @ mixed
-    scatter = np.where(is_rounding(total - explained, total), 0.0, total - explained)
+    lost = np.trace(emission.prior_scale[n:, n:]) + np.trace(total, axis1=-2, axis2=-1)
+    scatter = np.where(is_rounding(total - explained, lost), 0.0, total - explained)
     scatter = (scatter + np.swapaxes(scatter, -1, -2)) / 2
     return scatter * np.eye(emission.n_dims) if emission.diagonal else scatter
 
@@ -100,7 +101,6 @@ def pseudo_inverse(matrices: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.pinv(matrices, hermitian=True), dtype=np.float64)
 
 
-def is_rounding(differences: FloatArray, whole: FloatArray) -> BoolArray:
-    """Whether what is left of matrices is no more than what rounding leaves, (n_matrices, 1, 1)."""
-    left, before = (np.trace(matrices, axis1=-2, axis2=-1) for matrices in (differences, whole))
-    return (left <= ROUNDING * before)[:, None, None]
+def is_rounding(differences: FloatArray, taken_from: FloatArray) -> BoolArray:
+    """Whether what is left of sums is no more than what rounding leaves of them, (n_matrices, 1, 1)."""
+    return (np.trace(differences, axis1=-2, axis2=-1) <= ROUNDING * taken_from)[:, None, None]

@@ -23,9 +23,9 @@ class Shapes(NamedTuple):
     visits: FloatArray  # (n_series, n_states) how often each series stays in each state
     succession: FloatArray  # (n_states + 1, n_states + 1) how often one follows another; the last is begin and end
     centre_precision: float  # of the shapes of actions about a sphere
-    concentration: float
-    followers: float  # prior weight of each action, or the end, that may follow one
-    versions: float  # prior weight of each version of an action that a series may show
+    concentration: float  # zero if there are no actions but those that have members
+    followers: float  # prior weight of each action, or the end, that may follow one; zero if order says nothing
+    versions: float  # prior weight of each version of an action that a series may show; zero if that says nothing
 
 
 class Groups(NamedTuple):
@@ -66,7 +66,7 @@ def write_log_weights(k: int, labels: IntArray, shapes: Shapes, groups: Groups, 
         log_weights[group] = -np.inf
         if groups.sizes[group] > 0.5:
             log_weights[group] = log(groups.sizes[group]) + log_fit(k, group, shapes, groups)
-        elif not opened:
+        elif not opened and shapes.concentration > 0.0:
             empty(group, groups)
             log_weights[group] = log(shapes.concentration) + log_fit(k, group, shapes, groups)
             opened = True
@@ -80,8 +80,10 @@ def add_log_stays(k: int, labels: IntArray, shapes: Shapes, log_weights: FloatAr
     for group in range(labels.shape[0]):
         if log_weights[group] > -np.inf:
             labels[k] = group
-            log_weights[group] += log_order(labels, shapes.succession, shapes.followers)
-            log_weights[group] += log_versions(labels, shapes.visits, shapes.versions)
+            if shapes.followers > 0.0:
+                log_weights[group] += log_order(labels, shapes.succession, shapes.followers)
+            if shapes.versions > 0.0:
+                log_weights[group] += log_versions(labels, shapes.visits, shapes.versions)
     labels[k] = present
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from homothety.models.icsc._kernels import Shapes
     from homothety.models.icsc.shapes import ShapeGrouping
 
-NEVER = 1e-300  # weight of an action that is not known
 N_STARTS, N_SWEEPS = 10, 10  # single states change one at a time, so that a wrong order may hold itself in place
 
 
@@ -49,21 +48,11 @@ class KnownActions:
 
     def match(self, rng: Generator, grouping: ShapeGrouping, new: States) -> IntArray:
         """Return the known actions that new states most probably are, (n_new,), looked for from several starts."""
-        n_known = len(self.actions)
-        shapes = grouping.shapes_of(self._with(new))._replace(concentration=NEVER)
-        found = [self._climb(rng, shapes, len(new.ids)) for _ in range(N_STARTS)]
-        return max(found, key=lambda labels: log_density(labels, shapes))[n_known:]
-
-    def _climb(self, rng: Generator, shapes: Shapes, n_new: int) -> IntArray:
-        """Return actions of known and new states after some sweeps over the new ones, from a random start."""
-        from homothety.models.icsc._kernels import redraw_groups
-
-        n_known = len(self.actions)
-        labels = np.concatenate([self.actions, rng.choice(np.unique(self.actions), n_new)])
-        scratch = np.empty(len(labels))
-        for _ in range(N_SWEEPS):
-            redraw_groups(rng, n_known + rng.permutation(n_new), labels, shapes, scratch)
-        return labels
+        names, known = np.unique(self.actions, return_inverse=True)
+        shapes = grouping.shapes_of(self._with(new))._replace(concentration=0.0)  # no action but the known ones
+        starts = [np.concatenate([known, rng.integers(len(names), size=len(new.ids))]) for _ in range(N_STARTS)]
+        found = [redrawn(rng, labels, shapes, len(known)) for labels in starts]
+        return np.asarray(names[max(found, key=lambda labels: log_density(labels, shapes))[len(known) :]])
 
     def _with(self, new: States) -> States:
         """Return known and new states as one: of other series, with one begin and end."""
@@ -78,6 +67,16 @@ class KnownActions:
             block_diag(self.visits, new.visits),
             succession,
         )
+
+
+def redrawn(rng: Generator, labels: IntArray, shapes: Shapes, n_known: int) -> IntArray:
+    """Return labels after some sweeps over all states but the first, known ones."""
+    from homothety.models.icsc._kernels import redraw_groups
+
+    labels, scratch = labels.copy(), np.empty(len(labels))
+    for _ in range(N_SWEEPS):
+        redraw_groups(rng, rng.permutation(np.arange(n_known, len(labels))), labels, shapes, scratch)
+    return labels
 
 
 def states_of_path(emission: Emission, z: FloatArray, starts: IntArray, path: IntArray) -> States:

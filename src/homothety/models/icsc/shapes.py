@@ -33,12 +33,13 @@ import numpy as np
 from scipy.special import gammaln
 
 from homothety.covariance.shape import coordinates_of_spectra
+from homothety.covariance.spectra import DEFAULT_FLOOR
 from homothety.models.icsc.clusters import Clusters
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import IntArray
+    from homothety.arrays import FloatArray, IntArray
     from homothety.models.icsc._kernels import Shapes
     from homothety.models.icsc.clusters import States
 
@@ -57,10 +58,11 @@ class ShapeGrouping:
         :math:`\tau`: how much those of different actions do.
     concentration : float
         :math:`\alpha`: the larger, the more actions.
-    followers : float
-        :math:`\beta`: the smaller, the more regular the order of actions is expected to be.
-    versions : float
-        :math:`\eta`: the smaller, the rarer an action is shown in two versions by one series.
+    followers : float or None
+        :math:`\beta`: the smaller, the more regular the order of actions is expected to be. None leaves the order out.
+    versions : float or None
+        :math:`\eta`: the smaller, the rarer an action is shown in two versions by one series. None leaves it out which
+        series shows which states.
     n_warm, n_reset : int
         Sweeps if the states are those of the sweep before, and if they are not.
     """
@@ -68,8 +70,8 @@ class ShapeGrouping:
     within: float = 0.2
     between: float = 1.0
     concentration: float = 1.0
-    followers: float = 0.5
-    versions: float = 0.5
+    followers: float | None = 0.5
+    versions: float | None = 0.5
     n_warm: int = 2
     n_reset: int = 10
 
@@ -88,10 +90,16 @@ class ShapeGrouping:
         """Return states as points with noise."""
         from homothety.models.icsc._kernels import Shapes
 
-        points = coordinates_of_spectra(np.asarray(np.linalg.eigvalsh(states.covariances), dtype=np.float64))
+        points = coordinates_of_spectra(spectra_of(states.covariances))
         precisions = 1.0 / (self.within**2 + 0.5 / np.maximum(states.sizes, LEAST_SIZE))
-        prior = self.between**-2, self.concentration, self.followers, self.versions
+        prior = self.between**-2, self.concentration, self.followers or 0.0, self.versions or 0.0
         return Shapes(points, precisions, states.visits, states.succession, *prior)
+
+
+def spectra_of(covariances: FloatArray) -> FloatArray:
+    """Return eigenvalues, none of them smaller than rounding leaves them."""
+    spectra = np.asarray(np.linalg.eigvalsh(covariances), dtype=np.float64)
+    return np.maximum(spectra, DEFAULT_FLOOR * spectra[:, -1:])
 
 
 def log_density(labels: IntArray, shapes: Shapes) -> float:
@@ -99,9 +107,9 @@ def log_density(labels: IntArray, shapes: Shapes) -> float:
     from homothety.models.icsc._kernels import log_order, log_versions
 
     sizes = np.unique(labels, return_counts=True)[1]
-    log_prior = len(sizes) * np.log(shapes.concentration) + gammaln(sizes).sum()
-    log_prior += log_order(labels, shapes.succession, shapes.followers)
-    log_prior += log_versions(labels, shapes.visits, shapes.versions)
+    log_prior = gammaln(sizes).sum() + (len(sizes) * np.log(shapes.concentration) if shapes.concentration else 0.0)
+    log_prior += log_order(labels, shapes.succession, shapes.followers) if shapes.followers else 0.0
+    log_prior += log_versions(labels, shapes.visits, shapes.versions) if shapes.versions else 0.0
     return float(log_prior + log_point_density(labels, shapes))
 
 

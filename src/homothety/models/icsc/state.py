@@ -36,7 +36,8 @@ class Model:
         path, which the prior makes rounder the fewer steps there are; or the draw of the sweep (the paper's), which is
         far noisier for short segments.
     include_unused : bool
-        Whether states without any step are clustered too; their covariances are draws from the prior.
+        Whether states without any step are clustered too, by what the prior says of them: a draw, its mean, or nothing
+        but a sphere of which nothing is known.
     coupling : {"paper", "burnin"} or None
         Whether the number of clusters sets the hyper-priors of the segmentation: in every sweep as the paper has it,
         which samples from no stated posterior; or in the first `n_adapt` sweeps only, after which the chain has one.
