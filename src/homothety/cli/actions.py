@@ -99,6 +99,6 @@ def one_recording(model: ICSCHMM) -> str:
     if len(model.paths_) > 1 or model.grouping != "shapes":
         return ""
     return (
-        "There is only one recording, and an action is taken to have one version in each: expect nearly as many "
-        "actions as states. Give several recordings, or try --grouping links, which looks at shapes alone."
+        "There is only one recording, and in each an action is expected in one version: its states are less readily "
+        "one action than those of several recordings would be. --grouping links looks at shapes alone."
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.cli import actions
+from homothety.cli import actions, transforms
 from homothety.cli.figures import MAX_SERIES, draw_paths, figure_of
 from homothety.cli.wording import enumerated
 from homothety.datasets.readers.columns import is_missing
@@ -69,7 +69,7 @@ def pictures_of_actions(result: Segmentation, model: ICSCHMM) -> dict[str, Pictu
     }
     if result.items.n_dims > 1:
         found["trajectories"] = picture_of_trajectories(result, model)
-    if model.preprocessing_.n_dims > 1 and not model.states_.order:
+    if not model.states_.order:
         found["ellipses"] = picture_of_ellipses(result, model)
     if model.n_states_ > 1:
         found |= pictures_of_states(result, model)
@@ -88,7 +88,8 @@ def pictures_of_states(result: Segmentation, model: ICSCHMM) -> dict[str, Pictur
         ),
         "transitions": Picture(
             "What follows what",
-            f"How probable the state of the column is {later} after that of the row. Colours are logarithmic.",
+            f"How probable the state of the column is {later} after that of the row, on a logarithmic "
+            "scale. Equal small values in a row are for what was never seen.",
             partial(_draw, "plot_transitions", model.transition_probs_, groups),
         ),
         "coaction": Picture(
@@ -105,11 +106,11 @@ def pictures_of_states(result: Segmentation, model: ICSCHMM) -> dict[str, Pictur
 def picture_of_transforms(model: ICSCHMM) -> Picture:
     """Return the picture of scale, rotation and translation."""
     n_dims = model.preprocessing_.n_dims
-    lines = f"; translations have a line for each of the {n_dims} dimensions, the first on top" * (n_dims > 1)
+    lines = f"translations have a line for each of the {n_dims} dimensions, the first on top."
     caption = (
         "What takes the state with most steps of an action (the grey ticks) to its other states. Lines are 95 % "
-        f"intervals{lines}. An interval that goes from edge to edge, dotted, has no ends: the state has too few "
-        "observations."
+        f"intervals; {transforms.NO_PLACES if model.states_.order else lines} An interval that goes from edge to edge, "
+        "dotted, has no ends: one of the two states has too few observations."
     )
     return Picture("Scale, rotation and translation", caption, partial(_draw, "plot_transforms", model.transforms_))
 
@@ -120,7 +121,7 @@ def picture_of_trajectories(result: Segmentation, model: ICSCHMM) -> Picture:
     aspect = aspect_of(np.concatenate(items.sequences)[:, :n_dims])
     labels = "state and by action" if items.actions is None else "true action, by state and by action"
     caption = (
-        f"All series in {_dimensions(result.channels, n_dims)}, coloured by {labels}. {_scales_note(aspect)} "
+        f"All series in {_dimensions(result.spoken_channels, n_dims)}, coloured by {labels}. {_scales_note(aspect)} "
         f"{SHADES} A dot marks where a series begins.{truth_note(result)}"
     )
     draw = partial(
@@ -139,7 +140,7 @@ def picture_of_trajectories(result: Segmentation, model: ICSCHMM) -> Picture:
 
 def picture_of_ellipses(result: Segmentation, model: ICSCHMM) -> Picture:
     """Return the picture of where states lie in their first two dimensions."""
-    dims = model.preprocessing_.name_dims(result.channels)
+    dims = model.preprocessing_.name_dims(result.spoken_channels)
     steps = steps_of_states(result)
     aspect = aspect_of(np.concatenate(steps)[:, :2])
     relative = ", relative to the middle of each series" * model.preprocessing_.means_are_relative
@@ -154,7 +155,7 @@ def picture_of_ellipses(result: Segmentation, model: ICSCHMM) -> Picture:
         model.covariances_,
         model.state_actions_,
         sequences=steps,
-        channels=dims if result.items.channels else None,
+        channels=dims,
         aspect=aspect,
     )
     return Picture("Where the states are", caption, draw)

@@ -61,8 +61,13 @@ class Segmentation:
 
     @property
     def channels(self) -> list[str]:
-        """What the dimensions of the recordings are called."""
+        """What the dimensions of the recordings are called in tables."""
         return list(self.items.channels) or [str(dim) for dim in range(self.items.n_dims)]
+
+    @property
+    def spoken_channels(self) -> list[str]:
+        """What the dimensions of the recordings are called in sentences."""
+        return list(self.items.channels) or [f"dimension {dim}" for dim in range(self.items.n_dims)]
 
 
 def fit(items: SequenceSet, model: Segmenter, console: Console, *, source: str) -> Segmentation:
@@ -361,7 +366,7 @@ def page(result: Segmentation, shown: Mapping[str, Picture]) -> str:
         verdict(model),
         f"{stride_note(model)} {weight_note(model)}".strip(),
         where_to_look(model),
-        *(transforms.section(model, result.channels) if isinstance(model, ICSCHMM) else []),
+        *(transforms.section(model, result.spoken_channels) if isinstance(model, ICSCHMM) else []),
         *(_picture_section(name, picture) for name, picture in shown.items()),
     ]
     return "\n\n".join(parts) + "\n"

@@ -23,6 +23,8 @@ SURE = 0.9  # of two states being one action: below, it is said
 MAX_SENTENCES = 20
 MAX_MOVES = 3  # dimensions named in a sentence
 
+NO_PLACES = "autoregressive states have no place, and no translation."
+
 
 class Estimate(NamedTuple):
     """A number and the ends of its 95 % interval."""
@@ -61,8 +63,9 @@ def rows(model: ICSCHMM) -> list[dict[str, Any]]:
 
 
 def _row(one: StateTransform) -> dict[str, Any]:
-    scale = Estimate(one.scale, one.scale_low, one.scale_high)
-    mismatch = Estimate(one.mismatch, one.mismatch_low, one.mismatch_high)
+    scale, mismatch = _scale(one), Estimate(one.mismatch, one.mismatch_low, one.mismatch_high)
+    if np.isinf(one.scale_high):  # too few observations for a covariance: what one has is no size and no shape
+        scale = mismatch = Estimate(np.nan, np.nan, np.nan)
     moves = zip(*map(_numbers, _moves(one)), strict=True)
     return {
         "state": one.state,
@@ -80,6 +83,10 @@ def _row(one: StateTransform) -> dict[str, Any]:
     }
 
 
+def _scale(one: StateTransform) -> Estimate:
+    return Estimate(one.scale, one.scale_low, one.scale_high)
+
+
 def _moves(one: StateTransform) -> list[Estimate]:
     """Return the translation, dimension by dimension."""
     ends = np.stack([one.translation, one.translation_low, one.translation_high], axis=1)
@@ -87,7 +94,7 @@ def _moves(one: StateTransform) -> list[Estimate]:
 
 
 def _numbers(estimate: Estimate) -> list[float | None]:
-    """Return a number and its interval; an infinite one has no ends, though that of a scale begins with zero."""
+    """Return a number and its interval, which has no ends if it is infinite."""
     ends = estimate[1:] if estimate.has_interval else (np.nan, np.nan)
     return [_number(number) for number in (estimate.value, *ends)]
 
@@ -104,19 +111,17 @@ def describe(model: ICSCHMM, channels: Sequence[str]) -> dict[str, Any]:
 
 def flat_rows(model: ICSCHMM, channels: Sequence[str]) -> list[dict[str, Any]]:
     """Return the rows of a table, in which every dimension of the translation has columns of its own."""
-    return [_flat(row, model.preprocessing_.name_dims(channels)) for row in rows(model)]
+    dims = model.preprocessing_.name_dims(channels)
+    columns = dims if len(set(dims)) == len(dims) else [str(dim) for dim in range(len(dims))]
+    return [_flat(row, columns) for row in rows(model)]
 
 
-def _flat(row: dict[str, Any], dims: Sequence[str]) -> dict[str, Any]:
-    cells: dict[str, Any] = {}
-    for name, value in row.items():
-        if name == "translation":
-            for dim, called in enumerate(dims):
-                columns = {f"translation_{called}{end}": row[f"translation{end}"][dim] for end in ("", "_low", "_high")}
-                cells |= columns
-        elif not name.startswith("translation"):
-            cells[name] = value
-    return cells
+def _flat(row: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    ends = {end: row.pop(f"translation{end}") for end in ("", "_low", "_high")}
+    moves = {f"translation_{name}{end}": ends[end][dim] for dim, name in enumerate(columns) for end in ends}
+    names = list(row)
+    place = names.index("orientation") + 1
+    return {name: row[name] for name in names[:place]} | moves | {name: row[name] for name in names[place:]}
 
 
 def units(model: ICSCHMM) -> str:
@@ -130,12 +135,11 @@ def section(model: ICSCHMM, channels: Sequence[str]) -> list[str]:
     turned = [one for one in model.transforms_ if not one.is_reference]
     if not turned:
         return []
-    dims = model.preprocessing_.name_dims(channels)
-    directed = model.emission != "diagonal" and len(dims) > 1
+    dims, directed = model.preprocessing_.name_dims(channels), model.emission != "diagonal"
     said = [sentence(one, dims, directed=directed) for one in turned[:MAX_SENTENCES]]
     n_left = len(turned) - len(said)
     more = [f"{n_left} more are in `{FILE}`."] * (n_left > 0)
-    return [f"## {TITLE}", _introduction(model), bullet_list([*said, *more]), _remarks(model, directed=directed)]
+    return [f"## {TITLE}", _introduction(model), bullet_list([*said, *more]), _remarks(model)]
 
 
 def sentence(one: StateTransform, dims: Sequence[str], *, directed: bool = True) -> str:
@@ -149,23 +153,37 @@ def sentence(one: StateTransform, dims: Sequence[str], *, directed: bool = True)
     directed : bool
         Whether states could have been found to lie in different directions.
     """
-    parts = [part for part in (_turned(one) * directed, _resized(one), _moved(one, dims)) if part]
     doubt = f" That they are one action has probability {one.probability:.2f}." * (one.probability < SURE)
+    if np.isinf(one.scale_high):
+        grouped = f"State {one.state} is grouped with state {one.reference}"
+        return f"{grouped}, but one of the two has too few observations to tell how they differ.{doubt}"
+    parts = [part for part in (_turned(one) * directed, _resized(one), _moved(one, dims)) if part]
     comma = "," * (not parts[0].startswith("turned"))
     same = f"State {one.state} is state {one.reference}{comma} {enumerated(parts)}."
     return f"{same}{_what_is_unknown(one, directed=directed)}{doubt}"
 
 
+def _what_is_unknown(one: StateTransform, *, directed: bool) -> str:
+    undirected = " It has no direction that could be told." * (directed and one.orientation == "none")
+    if np.isfinite(one.scale_high):
+        return undirected
+    return f"{undirected} How sure this is cannot be told: no kept sweep has both states as they are reported."
+
+
 def _turned(one: StateTransform) -> str:
     if one.orientation == "none":
         return ""
-    within = f" (within {one.rotation_within:.0f}°)" * bool(np.isfinite(one.rotation_within))
+    within = f" (within {_degrees(one.rotation_within)}°)" * bool(np.isfinite(one.rotation_within))
     partly = " as far as its directions can be told" * (one.orientation == "partial")
-    return f"turned by {one.angle:.0f}°{within}{partly}"
+    return f"turned by {_degrees(one.angle)}°{within}{partly}"
+
+
+def _degrees(angle: float) -> str:
+    return f"{angle:.0f}" if angle >= 1 else f"{angle:.1g}"
 
 
 def _resized(one: StateTransform) -> str:
-    scale = Estimate(one.scale, one.scale_low, one.scale_high)
+    scale = _scale(one)
     value, *ends = scale.as_texts()
     if not scale.has_interval:
         return f"{value} times as large"
@@ -176,15 +194,14 @@ def _resized(one: StateTransform) -> str:
 
 def _moved(one: StateTransform, dims: Sequence[str]) -> str:
     """Return where the mean has moved for sure, the farthest first; autoregressive states have no mean."""
-    moves = dict(zip(dims, _moves(one), strict=True))
     if np.isnan(one.translation).any():
         return ""
-    sure = {dim: move for dim, move in moves.items() if not (move.has_interval and move.holds(0.0))}
+    moves = sorted(zip(_moves(one), dims, strict=True), key=lambda pair: -abs(pair[0].value))
+    sure = [(move, dim) for move, dim in moves if not (move.has_interval and move.holds(0.0))]
     if not sure:
         return "not moved, as far as can be told"
-    farthest = sorted(sure, key=lambda dim: -abs(sure[dim].value))
-    named = [_along(dim, sure[dim]) for dim in farthest[:MAX_MOVES]]
-    n_left = len(farthest) - len(named)
+    named = [_along(dim, move) for move, dim in sure[:MAX_MOVES]]
+    n_left = len(sure) - len(named)
     if n_left == 0:
         return f"moved by {enumerated(named)}"
     return f"moved by {', '.join(named)} and less along {n_left} more dimension{'s' * (n_left > 1)}"
@@ -193,17 +210,6 @@ def _moved(one: StateTransform, dims: Sequence[str]) -> str:
 def _along(dim: str, move: Estimate) -> str:
     value, *ends = move.as_texts()
     return f"{value} along {dim}" + f" ({' to '.join(ends)})" * move.has_interval
-
-
-def _what_is_unknown(one: StateTransform, *, directed: bool) -> str:
-    """Return why there is no rotation, or no interval, where there is none."""
-    if np.isinf(one.scale_high):
-        direction = "its direction, or " * directed
-        return f" One of the two has too few observations to tell {direction}how sure this is."
-    undirected = " It has no direction that could be told." * (directed and one.orientation == "none")
-    if np.isnan(one.scale_high):
-        return f"{undirected} How sure this is cannot be told: no kept sweep has both states as they are reported."
-    return undirected
 
 
 def _introduction(model: ICSCHMM) -> str:
@@ -220,12 +226,15 @@ def _states(numbers: list[str]) -> str:
     return f"state{'s' * (len(numbers) > 1)} {enumerated(numbers)}"
 
 
-def _remarks(model: ICSCHMM, *, directed: bool) -> str:
+def _remarks(model: ICSCHMM) -> str:
     """Return what holds for all sentences."""
     where = " and relative to the middle of each series" * model.preprocessing_.means_are_relative
-    parts = [f"Translations are in the units of the {units(model)}{where}."]
-    if directed:
-        parts.append("An axis has no front and back, so several rotations fit: the smallest is told.")
+    prepared = ", in which shapes were compared" * (units(model) != "recordings")
+    parts = [f"Translations are in the units of the {units(model)}{prepared}{where}."]
+    if model.states_.order:
+        parts = [NO_PLACES.capitalize()]
     if model.emission == "diagonal":
         parts.append("No rotation is told, because independent dimensions were assumed (--emission diagonal).")
+    else:
+        parts.append("An axis has no front and back, so several rotations fit: the smallest is told.")
     return " ".join([*parts, f"`{FILE}` has all numbers, angles in degrees; what is not known is left empty."])
