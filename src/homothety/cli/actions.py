@@ -1,20 +1,17 @@
-"""What is told of the actions of a segmentation: rows of tables, words and pictures."""
+"""What is told of the actions of a segmentation: rows of tables, and words."""
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.cli.figures import draw_paths
 from homothety.reproduce.markdown import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from homothety.cli.figures import Drawing
     from homothety.estimators.actions import ICSCHMM
     from homothety.summaries.paths import Segment
 
@@ -97,6 +94,11 @@ def doubts(model: ICSCHMM) -> str:
     return f"It is not clear whether these states are one action (in brackets how probable it is): {named}{more}."
 
 
-def drawings(model: ICSCHMM, names: Sequence[str]) -> dict[str, Drawing]:
-    """Return functions that draw actions, by the name of the figure."""
-    return {"actions": partial(draw_paths, model.actions_, names, called="action")}
+def one_recording(model: ICSCHMM) -> str:
+    """Return what a single series means for actions; nothing if there are several, or nothing is taken for granted."""
+    if len(model.paths_) > 1 or model.grouping != "shapes":
+        return ""
+    return (
+        "There is only one recording, and in each an action is expected in one version: its states are less readily "
+        "one action than those of several recordings would be. --grouping links looks at shapes alone."
+    )

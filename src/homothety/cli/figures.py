@@ -33,8 +33,19 @@ CAPTIONS = {
     "label-comparison": "The cluster of every voxel, and its true class.",
 }
 
+OF_SEGMENTATIONS = {
+    "segments",
+    "actions",
+    "trajectories",
+    "ellipses",
+    "features",
+    "transitions",
+    "coaction",
+    "transforms",
+    *(f"series-{i}" for i in range(MAX_SERIES)),
+}
 # What a page called summary.md may show, of a clustering or of a segmentation: either takes the place of the other.
-PAGE_FIGURES = {*CAPTIONS, "segments", "actions", *(f"series-{i}" for i in range(MAX_SERIES))}
+PAGE_FIGURES = {*CAPTIONS, *OF_SEGMENTATIONS}
 
 
 def clustering_figures(model: SPCMMixture, items: MatrixSet) -> dict[str, Drawing]:
@@ -58,7 +69,7 @@ def clustering_figures(model: SPCMMixture, items: MatrixSet) -> dict[str, Drawin
         drawings["label-image"] = partial(viz.plot_label_image, labels, items)
     if items.grid is not None and items.labels is not None:
         drawings["label-comparison"] = partial(viz.plot_label_comparison, labels, items.labels, items)
-    return {name: partial(_figure_of, drawing) for name, drawing in drawings.items()}
+    return {name: partial(_drawn, drawing) for name, drawing in drawings.items()}
 
 
 def some_of_each(labels: IntArray, most: int) -> IntArray:
@@ -70,20 +81,23 @@ def some_of_each(labels: IntArray, most: int) -> IntArray:
     return np.sort(np.argsort(rank, kind="stable")[:most])
 
 
-def draw_paths(paths: Sequence[Any], names: Sequence[str], *, called: str) -> Figure:
+def draw_paths(paths: Sequence[Any], names: Sequence[str], *, called: str, **options: Any) -> Figure:
     """Draw the labels of series as one bar each, under a legend that says what labels are called."""
     from homothety import viz
 
-    ax = viz.plot_paths(paths, names)
+    ax = viz.plot_paths(paths, names, **options)
     legend = ax.get_legend()
     if legend is not None:
         legend.set_title(called)
-    return ax.figure.canvas.figure
+    return figure_of(ax)
 
 
-def _figure_of(draw: Callable[[], Any]) -> Figure:
-    """Draw, and return the figure of whatever Axes come back."""
-    drawn = draw()
+def figure_of(drawn: Any) -> Figure:
+    """Return the figure of whatever Axes came back."""
     axes = drawn[0] if isinstance(drawn, list) else drawn
     figure: Figure = axes.figure
     return figure
+
+
+def _drawn(draw: Callable[[], Any]) -> Figure:
+    return figure_of(draw())

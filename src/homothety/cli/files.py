@@ -101,7 +101,11 @@ def has_matplotlib() -> bool:
 
 def write_figure(path: Path, figure: Figure) -> None:
     """Write a figure and let go of it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure.set_dpi(RESOLUTION)
+    canvas: Any = FigureCanvasAgg(figure)
     with written_aside(path) as aside:
-        figure.savefig(aside, dpi=RESOLUTION)
+        canvas.print_png(aside)  # savefig would draw twice to lay out once
     if "matplotlib.pyplot" in sys.modules:  # only then does anything else hold on to it
         sys.modules["matplotlib.pyplot"].close(figure)

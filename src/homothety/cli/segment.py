@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Cut recordings, such as demonstrations of a task, into segments, and say which segments are the same state, also across
 recordings, and which states are the same action: turned, moved or resized. The numbers of states and actions are
-inferred. Writes segments, changes with their intervals, labels of every step, states and actions, a summary, figures
-and the fitted model.
+inferred. Writes segments, changes with their intervals, labels of every step, states and actions, how the states of an
+action differ, a summary, figures and the fitted model.
 """
 EPILOG = """\
 examples:
@@ -129,6 +129,11 @@ def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
     """Return the model that was asked for, not yet fitted."""
     import homothety
 
+    if args.model == "icsc" and len(series.dimension_names(items, args.velocities)) == 1:
+        raise InputError(
+            f"{series.title(args.files)} has 1 column of measurements, needed 2 or more: an action is a shape, and a "
+            "line has none. Use --model ibp to find states alone, or add --velocities append."
+        )
     estimator = getattr(homothety, CLASSES[args.model])
     preprocessing = series.chosen_preprocessing(args, items)
     model: Segmenter = estimator(random_state=args.seed, preprocessing=preprocessing, **chosen_parameters(args))

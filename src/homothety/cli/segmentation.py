@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import platform
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -13,36 +12,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety._version import __version__
-from homothety.cli import actions
-from homothety.cli.figures import MAX_SERIES, PAGE_FIGURES
+from homothety.cli import actions, transforms
+from homothety.cli.figures import PAGE_FIGURES
 from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_json, write_text, written_aside
+from homothety.cli.pictures import pictures
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.estimators.actions import ICSCHMM
 from homothety.reproduce.markdown import markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from matplotlib.figure import Figure
 
     from homothety.arrays import IntArray
     from homothety.cli.console import Console
+    from homothety.cli.pictures import Picture
     from homothety.datasets import SequenceSet
     from homothety.estimators._segmentation import Segmenter
 
-    Drawing = Callable[[], Figure]
-
 MAX_LISTED = 20  # series in the table on the terminal
 FULL_WEIGHT = 0.995  # of a step: more is all of it, in two digits
-
-CAPTIONS = {
-    "segments": "The states of all series.",
-    "actions": "The actions of all series. " + actions.EXPLANATION,
-    "traces": "What the chains did, sweep by sweep.",
-    "series": "What was measured, each dimension over its own range, and the states. Below, where the posterior has "
-    "changes; the interval of a reported one holds 90 % of where the draws have it.",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +61,13 @@ class Segmentation:
 
     @property
     def channels(self) -> list[str]:
-        """What the dimensions of the recordings are called."""
+        """What the dimensions of the recordings are called in tables."""
         return list(self.items.channels) or [str(dim) for dim in range(self.items.n_dims)]
+
+    @property
+    def spoken_channels(self) -> list[str]:
+        """What the dimensions of the recordings are called in sentences."""
+        return list(self.items.channels) or [f"dimension {dim}" for dim in range(self.items.n_dims)]
 
 
 def fit(items: SequenceSet, model: Segmenter, console: Console, *, source: str) -> Segmentation:
@@ -98,8 +92,9 @@ def write(result: Segmentation, folder: Path, console: Console) -> list[str]:
     tables = write_tables(result, folder)
     write_json(folder / "states.json", describe_states(result))
     write_json(folder / "summary.json", summarise(result))
-    figures = write_figures(folder, drawings(result) if has_matplotlib() else {}, console, PAGE_FIGURES)
-    write_text(folder / "summary.md", page(result, figures))
+    shown = pictures(result) if has_matplotlib() else {}
+    figures = write_figures(folder, {name: one.draw for name, one in shown.items()}, console, PAGE_FIGURES)
+    write_text(folder / "summary.md", page(result, shown))
     return ["summary.md", *tables, "states.json", "summary.json", "model.homothety", *figures]
 
 
@@ -108,16 +103,18 @@ BOUNDARY_COLUMNS = ("series", "step", "low", "high", "share")
 
 
 def write_tables(result: Segmentation, folder: Path) -> list[str]:
-    """Write the tables, and return the names of the files; one of actions that nothing is known of is removed."""
+    """Write the tables, and return the names of the files; those of actions that nothing is known of are removed."""
     write_table(folder / "segments.csv", segment_rows(result))
     write_table(folder / "boundaries.csv", boundary_rows(result), header=BOUNDARY_COLUMNS)
     write_table(folder / "labels.csv", label_rows(result))
     names = ["segments.csv", "boundaries.csv", "labels.csv"]
     if not isinstance(result.model, ICSCHMM):
-        (folder / ACTION_SEGMENTS).unlink(missing_ok=True)
+        for name in (ACTION_SEGMENTS, transforms.FILE):
+            (folder / name).unlink(missing_ok=True)
         return names
     write_table(folder / ACTION_SEGMENTS, actions.segment_rows(result.model, result.items.names))
-    return [*names, ACTION_SEGMENTS]
+    write_table(folder / transforms.FILE, transforms.flat_rows(result.model, result.channels))
+    return [*names, ACTION_SEGMENTS, transforms.FILE]
 
 
 def write_table(path: Path, rows: Iterable[Mapping[str, Any]], header: Iterable[str] | None = None) -> None:
@@ -223,7 +220,7 @@ def summarise(result: Segmentation) -> dict[str, Any]:
         "seed": settings.pop("random_state"),
         "settings": {**settings, "preprocessing": preprocessing},
         "versions": {"homothety": __version__, "numpy": np.__version__, "python": platform.python_version()},
-    }
+    } | ({"transforms": transforms.describe(model, result.channels)} if isinstance(model, ICSCHMM) else {})
 
 
 def tables(result: Segmentation) -> dict[str, Any]:
@@ -348,11 +345,12 @@ def action_notes(result: Segmentation) -> list[str]:
     model = result.model
     if not isinstance(model, ICSCHMM):
         return []
-    return [actions.table(model, result.items.names), f"{actions.EXPLANATION}\n{actions.doubts(model)}"]
+    notes = [actions.EXPLANATION, actions.doubts(model), actions.one_recording(model)]
+    return [actions.table(model, result.items.names), "\n".join(note for note in notes if note)]
 
 
-def page(result: Segmentation, figures: list[str]) -> str:
-    """Return a page about a segmentation, with its figures."""
+def page(result: Segmentation, shown: Mapping[str, Picture]) -> str:
+    """Return a page about a segmentation, with its pictures by the names of their files."""
     model = result.model
     chains = ""
     if isinstance(model, SampledSegmenter):
@@ -368,68 +366,30 @@ def page(result: Segmentation, figures: list[str]) -> str:
         verdict(model),
         f"{stride_note(model)} {weight_note(model)}".strip(),
         where_to_look(model),
-        *(_figure_section(name, result) for name in figures),
+        *(transforms.section(model, result.spoken_channels) if isinstance(model, ICSCHMM) else []),
+        *(_picture_section(name, picture) for name, picture in shown.items()),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def where_to_look(model: Segmenter) -> str:
     """Return what is in which file."""
-    merged = f"`{ACTION_SEGMENTS}` those of one action each, " if isinstance(model, ICSCHMM) else ""
+    merged = turned = ""
+    if isinstance(model, ICSCHMM):
+        merged = f"`{ACTION_SEGMENTS}` those of one action each, "
+        turned = f"`{transforms.FILE}` how the states of an action differ, "
     grouped = " with its action" if isinstance(model, ICSCHMM) else ""
     return (
         f"`segments.csv` has the segments, {merged}`boundaries.csv` the changes with their intervals, `labels.csv` the "
-        f"state of every step{grouped}, `states.json` means and covariances, `summary.json` the settings. "
-        "`homothety.load('model.homothety')` gives the model back, to find the same states in new series."
+        f"state of every step{grouped}, `states.json` means and covariances, {turned}`summary.json` the "
+        "settings. `homothety.load('model.homothety')` gives the model back, to find the same states in new series."
     )
 
 
-def _figure_section(file: str, result: Segmentation) -> str:
-    """Return the part of a page that shows one figure."""
-    kind, _, number = file.removesuffix(".png").partition("-")
-    title = result.items.names[int(number)] if number else kind.capitalize()
-    return f"## {title}\n\n![{title}]({file})\n\n{CAPTIONS[kind]}"
-
-
-def drawings(result: Segmentation) -> dict[str, Drawing]:
-    """Return functions that draw a fitted model, by the name of the figure."""
-    from homothety import viz
-
-    model, names = result.model, result.items.names
-    figures: dict[str, Drawing] = {"segments": lambda: _figure(viz.plot_paths(model.paths_, names))}
-    if isinstance(model, ICSCHMM):
-        figures |= actions.drawings(model, names)
-    for i in range(min(len(names), MAX_SERIES)):
-        figures[f"series-{i}"] = partial(draw_series, result, i)
-    if isinstance(model, SampledSegmenter):
-        figures["traces"] = lambda: _figure(viz.plot_traces(model.trace_, model.n_burn_)[0])
-    return figures
-
-
-def draw_series(result: Segmentation, i: int) -> Figure:
-    """Draw one series with its states and, where it is known, the probability of a change."""
-    from homothety import viz
-
-    model, one, name = result.model, result.items.sequences[i], result.items.names[i]
-    if not isinstance(model, SampledSegmenter):
-        ax = viz.plot_segments(one, model.paths_[i], channels=result.channels)
-        ax.set_title(name)
-        return _figure(ax)
-    boundaries = [boundary for boundary in model.boundaries_ if boundary.series == i]
-    axes = viz.plot_segmentation(
-        one,
-        model.paths_[i],
-        model.change_probability_[i],
-        boundaries=boundaries,
-        channels=result.channels,
-        title=name,
-    )
-    return _figure(axes[0])
-
-
-def _figure(ax: Any) -> Figure:
-    figure: Figure = ax.figure
-    return figure
+def _picture_section(name: str, picture: Picture) -> str:
+    """Return the part of a page that shows a picture."""
+    shown = f"## {picture.title}\n\n![{picture.title}]({name}.png)"
+    return f"{shown}\n\n{picture.caption}" if picture.caption else shown
 
 
 def _rounded(value: float | None) -> float | None:

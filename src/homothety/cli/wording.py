@@ -1,4 +1,4 @@
-"""What the library says of parameters and dimensions, said of options and columns."""
+"""What the library says of parameters and dimensions, said of options and columns; and words in a row."""
 
 from __future__ import annotations
 
@@ -119,3 +119,14 @@ def in_columns(text: str, names: Sequence[str]) -> str:
         return capitals[match["capital"]] + match["many"] + ", ".join(names[dim] for dim in dims)
 
     return re.sub(r"\b(?P<capital>[Dd])imension(?P<many>s: | )(?P<dims>\d+(?:, \d+)*)\b", renamed, text)
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """Return words one after the other, with an "and" before the last.
+
+    Examples
+    --------
+    >>> enumerated(["x", "y", "z"]), enumerated(["x"])
+    ('x, y and z', 'x')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -14,7 +14,7 @@ except ImportError as error:
         name="matplotlib",
     ) from error
 
-from homothety.viz.actions import plot_actions
+from homothety.viz.actions import match_truth, plot_actions
 from homothety.viz.ellipses import plot_ellipses
 from homothety.viz.ellipsoids import plot_ellipsoids
 from homothety.viz.embedding import plot_embedding
@@ -31,6 +31,7 @@ from homothety.viz.transforms import plot_transforms
 
 __all__ = [
     "cluster_colors",
+    "match_truth",
     "plot_actions",
     "plot_change_probability",
     "plot_coaction",

@@ -101,11 +101,14 @@ def new_figure(figsize: tuple[float, float]) -> Figure:
     return Figure(figsize=figsize, layout="compressed")
 
 
-def size_in_points(ax: Axes) -> tuple[float, float]:
-    """Return width and height of the Axes in points, the unit of font sizes, with what has been drawn so far."""
+def size_in_points(ax: Axes, *, settle: bool = True) -> tuple[float, float]:
+    """Return width and height of the Axes in points, the unit of font sizes, with what has been drawn so far.
+
+    A layout takes as long as a drawing: where nothing has been added since the last that takes room, need not `settle`.
+    """
     figure = ax.figure.canvas.figure  # not ax.figure, which is part of the figure if there are subfigures
     engine = figure.get_layout_engine()
-    if engine is not None:
+    if settle and engine is not None:
         engine.execute(figure)
     ax.apply_aspect()
     extent = ax.get_window_extent()
@@ -117,14 +120,14 @@ def font_points(setting: FontSetting) -> float:
     return float(FontProperties(size=mpl.rcParams[setting]).get_size_in_points())
 
 
-def legend_beside(ax: Axes, handles: Sequence[Artist], title: str | None = None) -> None:
+def legend_beside(ax: Axes, handles: Sequence[Artist], title: str | None = None, *, settle: bool = True) -> None:
     """Put a legend to the right of the Axes, off the data, in as many columns as it takes.
 
-    What does not fit into the last column is counted and not listed.
+    What does not fit into the last column is counted and not listed. See `size_in_points` for `settle`.
     """
     if not handles:
         return
-    n_rows = _legend_rows(size_in_points(ax)[1], title)
+    n_rows = _legend_rows(size_in_points(ax, settle=settle)[1], title)
     capacity = MAX_LEGEND_COLUMNS * n_rows
     if len(handles) > capacity:
         rest = Line2D([], [], linestyle="none", label=f"{len(handles) - capacity + 1} more")

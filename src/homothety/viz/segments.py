@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -28,15 +28,18 @@ from homothety.viz._lanes import (
     row_names,
     write_names,
 )
-from homothety.viz._looks import looks_of
+from homothety.viz._looks import actions_of_states, looks_of, shaded_looks
+from homothety.viz.actions import plot_actions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
+    from homothety.arrays import IntArray
     from homothety.summaries.paths import BoundaryInterval
+    from homothety.viz._looks import Looks
 
 ROW_HEIGHT, CHANGE_HEIGHT = 0.3, 1.5  # inches, of a series and of the probabilities
 ROW_SHARE = 0.72
@@ -84,7 +87,7 @@ def plot_segments(
     ax = axes_or_new(ax, (WIDTH, lanes_height(values.shape[1])), n_entries=len(names) * legend)
     draw_lanes(ax, values, channels, [bar], tint=bar)
     if legend:
-        legend_beside(ax, bar_handles([bar]), "state")
+        legend_beside(ax, bar_handles([bar]), "state", settle=False)
     write_names(ax, {BAR[0]: bar}, BAR[1])
     return ax
 
@@ -135,7 +138,7 @@ def plot_change_probability(
     ax.spines[["right", "top"]].set_visible(False)
     label_steps(ax, len(values))
     if legend and marked:
-        legend_beside(ax, _boundary_handles())
+        legend_beside(ax, _boundary_handles(), settle=False)
     return ax
 
 
@@ -145,11 +148,15 @@ def plot_segmentation(
     change_probability: ArrayLike,
     *,
     boundaries: Iterable[BoundaryInterval] = (),
+    actions: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    truth_actions: Mapping[str, int] | None = None,
+    state_actions: ArrayLike | None = None,
     channels: Sequence[str] | None = None,
     title: str = "",
     axes: Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw a segmented series and, below, how probable a change is at each of its steps.
+    """Draw a segmented series and, below, how probable a change of state is at each of its steps.
 
     Parameters
     ----------
@@ -157,6 +164,8 @@ def plot_segmentation(
         See `plot_segments`.
     change_probability, boundaries
         See `plot_change_probability`.
+    actions, truth, truth_actions, state_actions
+        Where actions are given, the series is drawn as by `plot_actions`.
     title : str
         Such as the name of the series.
     axes : sequence of two Axes, optional
@@ -167,9 +176,16 @@ def plot_segmentation(
     axes : list of two Axes
     """
     values = check_series(series)
-    numbers, _ = check_path(path, len(values))
-    above, below = _stacked(values.shape[1], len(np.unique(numbers))) if axes is None else axes
-    plot_segments(values, path, channels=channels, ax=above)
+    if actions is None and truth is not None:
+        raise InputError("truth is given without actions, needed what it is compared with. Give actions= too.")
+    given = {"path": path, "actions": actions, "truth": truth}
+    names = [check_path(one, len(values), name)[1] for name, one in given.items() if one is not None]
+    above, below = _stacked(values.shape[1], names) if axes is None else axes
+    if actions is None:
+        plot_segments(values, path, channels=channels, ax=above)
+    else:
+        known: dict[str, Any] = {"truth": truth, "truth_actions": truth_actions, "state_actions": state_actions}
+        plot_actions(values, path, actions, **known, channels=channels, ax=above)
     plot_change_probability(change_probability, boundaries=boundaries, ax=below)
     above.set(title=title, xlabel="")
     above.tick_params(axis="x", bottom=False, labelbottom=False)
@@ -181,6 +197,7 @@ def plot_paths(
     paths: Sequence[ArrayLike],
     names: Sequence[str] | None = None,
     *,
+    state_actions: ArrayLike | None = None,
     legend: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
@@ -192,6 +209,8 @@ def plot_paths(
         State of every step of each series; or several segmentations of one series. -1 stands for no state.
     names : sequence of str, optional
         What the bars are called; their numbers by default.
+    state_actions : array-like of int, shape (n_states,), optional
+        Action of each state, whose colour the state has a shade of, as in `plot_actions`.
     legend : bool, default=True
         Whether to name the states, beside the Axes.
     ax : Axes, optional
@@ -211,7 +230,7 @@ def plot_paths(
         raise InputError("paths is empty, needed at least one array with the states of a series.")
     lengths = [len(np.asarray(path)) for path in paths]
     numbers, state_names = check_path(np.concatenate([np.asarray(path) for path in paths]), sum(lengths))
-    looks, titles = looks_of(state_names), row_names(names, len(paths), "paths")
+    looks, titles = _looks_of_states(numbers, state_names, state_actions), row_names(names, len(paths), "paths")
     rows = np.split(numbers, np.cumsum(lengths)[:-1])
     bars = [Bar(title, find_runs(row), looks) for title, row in zip(titles, rows, strict=True)]
     height = float(np.clip(ROW_HEIGHT * len(rows) + 0.8, MIN_HEIGHT, MAX_HEIGHT))
@@ -223,15 +242,22 @@ def plot_paths(
     label_steps(ax, max(lengths))
     label_rows(ax, -np.arange(len(rows)), titles)
     if legend:
-        legend_beside(ax, bar_handles(bars), "state")
+        legend_beside(ax, bar_handles(bars), "state", settle=False)
     write_names(ax, by_bottom, ROW_SHARE)
     return ax
 
 
-def _stacked(n_dims: int, n_states: int) -> list[Axes]:
-    """Return two Axes on a new figure, one above the other, with one axis of steps."""
-    height = lanes_height(n_dims)
-    figure = new_figure(with_legend((WIDTH, height + CHANGE_HEIGHT), n_states))
+def _looks_of_states(numbers: IntArray, names: dict[int, str], state_actions: ArrayLike | None) -> Looks:
+    """Return how states look: as clusters do, or as shades of their actions."""
+    if state_actions is None:
+        return looks_of(names)
+    return shaded_looks(names, actions_of_states(state_actions, numbers, numbers))
+
+
+def _stacked(n_dims: int, names: list[dict[int, str]]) -> list[Axes]:
+    """Return two Axes on a new figure, one above the other, with one axis of steps; `names` are those of each bar."""
+    height = lanes_height(n_dims, len(names))
+    figure = new_figure(with_legend((WIDTH, height + CHANGE_HEIGHT), sum(map(len, names))))
     return list(figure.subplots(2, sharex=True, height_ratios=[height, CHANGE_HEIGHT]))
 
 

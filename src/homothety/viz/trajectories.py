@@ -129,7 +129,7 @@ def plot_trajectories(
         _draw_curves(ax, steps, numbers, columns, looks)
         _label_dims(ax, names, aspect)
         ax.set_title(title)
-        legend_beside(ax, _curve_handles(numbers, looks))
+        legend_beside(ax, _curve_handles(numbers, looks), settle=ax is axes[0])
     return axes
 
 

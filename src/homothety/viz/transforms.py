@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.ticker import Locator
 
     from homothety.arrays import FloatArray
     from homothety.summaries.transforms import StateTransform
@@ -25,6 +26,7 @@ ROW_HEIGHT, LINE_HEIGHT, MAX_HEIGHT = 0.32, 0.09, 14.0  # of a state, of one of 
 ROW_SHARE = 0.7  # of the height of a row, taken by the lines of dimensions
 IDENTITY_COLOR, RULE_COLOR = "#999999", "#CCCCCC"
 SHORT_SPAN = 2.5  # ratio of scales up to which round numbers in even steps are ticks
+LONG_SPAN = 50  # ratio of scales beyond which only powers of ten have room
 PADDING = 1.15  # of the widest interval, on both sides
 
 NO_DIRECTION, SOME_DIRECTIONS = "direction unknown", "only some directions known"
@@ -45,8 +47,9 @@ def plot_transforms(transforms: Sequence[StateTransform], *, axes: Sequence[Axes
     axes : list of Axes
         Scale, angle of the rotation, and translation: a line for every dimension, from the first at the top of the row
         to the last. Lines are 95 % intervals; that of an angle reaches as far as the rotation is unsure. An interval
-        that is infinite goes through all of the Axes, dotted. The state that the others of an action are compared with
-        is a grey tick. A hollow mark is the angle of a rotation of which only some axes are known.
+        that is infinite goes through all of the Axes, dotted, and such a scale has no mark. The state that the others
+        of an action are compared with is a grey tick. A hollow mark is the angle of a rotation of which only some axes
+        are known.
 
     Examples
     --------
@@ -89,10 +92,11 @@ def _height(rows: list[StateTransform]) -> float:
 
 def _draw_scales(ax: Axes, rows: list[StateTransform]) -> None:
     intervals = np.array([(row.scale, row.scale_low, row.scale_high) for row in rows])
+    # Of too few observations for a covariance, the product of axis lengths is next to nothing, and says nothing.
+    intervals[np.isinf(intervals[:, 2]), 0] = np.nan
     span = np.append(_finite(intervals), 1.0)
     ax.set(xscale="log", xlabel="scale", xlim=(span.min() / PADDING, span.max() * PADDING))
-    is_wide = span.max() / span.min() > SHORT_SPAN
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6) if is_wide else MaxNLocator(nbins=4))
+    ax.xaxis.set_major_locator(_scale_ticks(span.max() / span.min()))
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
     ax.xaxis.set_minor_locator(NullLocator())
     for place, row in enumerate(rows):
@@ -100,6 +104,13 @@ def _draw_scales(ax: Axes, rows: list[StateTransform]) -> None:
             _draw_identity(ax, place, 1.0)
         else:
             _draw_interval(ax, place, intervals[place], row)
+
+
+def _scale_ticks(ratio: float) -> Locator:
+    """Return where an axis of scales has numbers, given the ratio of its ends."""
+    if ratio <= SHORT_SPAN:
+        return MaxNLocator(nbins=4)
+    return LogLocator(subs=(1, 2, 5) if ratio <= LONG_SPAN else (1,), numticks=6)
 
 
 def _draw_angles(ax: Axes, rows: list[StateTransform]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from homothety import ICSCHMM
-from homothety.cli.actions import columns_of_segment, doubts
+from homothety.cli.actions import columns_of_segment, doubts, one_recording
 from homothety.cli.segmentation import Segmentation, describe_states, report, summarise, write_tables
 from homothety.datasets import make_toy_2d
 from homothety.summaries.paths import Segment
@@ -86,3 +86,11 @@ def test_the_report_lists_actions_and_whose_they_are(fitted):
     n_series = sum(0 in path for path in model.actions_)
     assert cells[1] == ", ".join(map(str, np.flatnonzero(model.state_actions_ == 0)))
     assert cells[2:4] == [str(np.sum(np.concatenate(model.actions_) == 0)), f"{n_series} of 4"]
+
+
+@pytest.mark.parametrize(
+    ("n_series", "grouping", "is_said"), [(1, "shapes", True), (2, "shapes", False), (1, "links", False)]
+)
+def test_one_recording_is_remarked_on_where_it_matters(n_series, grouping, is_said):
+    model = SimpleNamespace(paths_=[np.zeros(3, dtype=int)] * n_series, grouping=grouping)
+    assert bool(one_recording(model)) == is_said

@@ -17,10 +17,12 @@ from homothety.datasets import SequenceSet, make_toy_2d
 from homothety.models.ibphmm import moves
 
 QUICK = ("--chains", "2", "--sweeps", "8")
+PICTURES = ("segments", "actions", "trajectories", "ellipses", "features", "transitions", "coaction", "transforms")
 TABLES = {
     "summary.md",
     "segments.csv",
     "action_segments.csv",
+    "transforms.csv",
     "boundaries.csv",
     "labels.csv",
     "states.json",
@@ -71,7 +73,7 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
     model = homothety.load(folder / "model.homothety")
     assert isinstance(model, ICSCHMM)
     summary, states = (json.loads((folder / f"{name}.json").read_text()) for name in ("summary", "states"))
-    figures = {"segments.png", "actions.png", "traces.png", *(f"series-{i}.png" for i in range(4))}
+    figures = {f"{name}.png" for name in (*PICTURES, "traces", *(f"series-{i}" for i in range(4)))}
     assert {path.name for path in folder.iterdir()} == {*TABLES, *figures, "model.homothety"}
     assert all(f"]({name})" in (folder / "summary.md").read_text() for name in figures)
 
@@ -128,6 +130,14 @@ def test_json_is_all_there_is_on_stdout(run, no_figures, series_file, tmp_path):
     assert all((tmp_path / "results" / name).is_file() for name in data["files"])
 
 
+def test_a_single_recording_says_less_of_actions(run, no_figures, recordings, tmp_path):
+    np.save(tmp_path / "one.npy", np.concatenate(recordings.sequences))
+    answer = run("segment", tmp_path / "one.npy", "-o", tmp_path / "results", *QUICK)
+    said = "There is only one recording, and in each an action is expected in one version"
+    assert said in answer.out
+    assert said in (tmp_path / "results" / "summary.md").read_text()
+
+
 def test_quiet_says_nothing(run, no_figures, series_file, tmp_path):
     answer = run("segment", series_file, "-o", tmp_path / "results", "--quiet", *QUICK)
     # Without figures it says how to get them, but not when it is to be quiet.
@@ -140,13 +150,16 @@ def test_other_models(name, kind, run, series_file, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
     options = ("--max-states", "3") if name == "hmm" else QUICK
     (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "action_segments.csv").touch()  # of an earlier run
+    of_actions = [tmp_path / "results" / f"{name}.csv" for name in ("action_segments", "transforms")]
+    for path in of_actions:
+        path.touch()  # of an earlier run
     answer = run("segment", series_file, "--model", name, "-o", tmp_path / "results", *options)
     assert answer.status == 0
     model = homothety.load(tmp_path / "results" / "model.homothety")
     assert type(model) is kind
     assert "action" not in answer.out
-    assert not (tmp_path / "results" / "action_segments.csv").exists()
+    assert not any(path.exists() for path in of_actions)
+    assert "transforms" not in json.loads((tmp_path / "results" / "summary.json").read_text())
     assert list(read_table(tmp_path / "results" / "segments.csv")[0])[3:] == ["state", "probability"]
     steps = [int(row["step"]) for row in read_table(tmp_path / "results" / "boundaries.csv")]
     assert steps == [one.start for one in model.segments_ if one.start]
@@ -307,6 +320,8 @@ def bad_files(tmp_path, recordings):
         ("demos.npz", ("--subsample", "-1"), "--subsample is -1, needed a whole number of at least 1 or 'auto'."),
         ("demos.npz", ("--subsample", "0"), "--subsample is 0"),
         ("demos.npz", ("--subsample", "500"), "needed at least 2"),
+        ("demos.npz", ("--columns", "left"), "has 1 column of measurements, needed 2 or more"),
+        ("demos.npz", ("--columns", "left"), "Use --model ibp to find states alone, or add --velocities append."),
         ("demos.npz", ("--group", "left"), "--group means nothing for"),
         ("demos.npz", ("--grouping", "size"), "--grouping is 'size', needed 'shapes' or 'links'."),
         ("demos.npz", ("--grouping", "links", "--model", "ibp"), "--grouping means nothing for --model ibp; it is for"),
@@ -360,7 +375,7 @@ def test_progress_is_lines_on_stderr_where_nobody_watches(run, no_figures, serie
 def test_figures_of_an_earlier_run_are_removed(run, recordings, series_file, tmp_path):
     folder = tmp_path / "results"
     folder.mkdir()
-    for name in ("similarity.png", "traces.png", "series-1.png", "series-7.png", "notes.png"):
+    for name in ("similarity.png", "traces.png", "transforms.png", "series-1.png", "series-7.png", "notes.png"):
         (folder / name).touch()
     np.save(tmp_path / "one.npy", recordings.sequences[0])
     assert run("segment", tmp_path / "one.npy", "--model", "hmm", "--max-states", "2", "-o", folder).status == 0

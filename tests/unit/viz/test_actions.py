@@ -7,7 +7,7 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from homothety.errors import InputError
-from homothety.viz import plot_actions
+from homothety.viz import match_truth, plot_actions
 from homothety.viz._lanes import bar_bottoms
 from homothety.viz._looks import actions_of_states, shaded_looks
 from homothety.viz.palette import cluster_style, shade_style
@@ -122,3 +122,24 @@ def test_texts_do_not_overlap(n_dims, n_states, n_actions, rng, assert_legible):
 def test_bad_input_is_named(draw, message, series):
     with pytest.raises(InputError, match=message):
         draw(series)
+
+
+def test_truth_is_matched_over_all_series_where_that_is_wanted(series):
+    # Over both series "cut" is mostly action 1, and "lift" what is left, though in the first it is action 0.
+    truth, actions = [["cut"] * 8, ["cut"] * 9 + ["lift"]], [[0] * 8, [1] * 9 + [0]]
+    matched = match_truth(truth, actions)
+    assert matched == {"cut": 1, "lift": 0}
+    alone, together = (plot_actions(series, PATH, actions[0], truth=truth[0], truth_actions=m) for m in (None, matched))
+    assert_colors(colors_at(alone, TRUTH), [cluster_style(0)] * 8)
+    assert_colors(colors_at(together, TRUTH), [cluster_style(1)] * 8)
+
+
+def test_truth_without_a_match_is_refused(series):
+    with pytest.raises(InputError, match=r"truth_actions has no 'lift', needed an action for each true one"):
+        plot_actions(series, PATH, ACTIONS, truth=["lift"] * 8, truth_actions={"cut": 0})
+
+
+def test_steps_without_truth_stay_without(series):
+    truth = np.array([None, "cut", "cut", "cut", "cut", "cut", "cut", None], dtype=object)
+    ax = plot_actions(series, PATH, ACTIONS, truth=truth, truth_actions={"cut": 1, "lift": 0})
+    assert_colors(colors_at(ax, TRUTH), [cluster_style(-1), *[cluster_style(1)] * 6, cluster_style(-1)])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -13,6 +14,15 @@ from homothety import viz
 from homothety.viz._figure import legend_beside, spaced_out
 
 COVARIANCES = np.stack([np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 1.0, 9.0])])
+
+# Of a state that is compared with itself.
+IDENTITY = SimpleNamespace(
+    **{name: np.zeros(2) for name in ("mean", "translation", "translation_low", "translation_high")},
+    **dict.fromkeys(("scale", "scale_low", "scale_high"), 1.0),
+    **dict.fromkeys(("state", "action", "angle", "rotation_within"), 0),
+    orientation="full",
+    is_reference=True,
+)
 
 # Every public function, with the least it needs.
 DRAW = {
@@ -37,6 +47,7 @@ DRAW = {
     "plot_traces": lambda: viz.plot_traces({"log_joint": np.eye(2)})[0],
     "plot_trajectories": lambda: viz.plot_trajectories(np.eye(2), [0, 1], [0, 0])[0],
     "plot_trajectory": lambda: viz.plot_trajectory(np.eye(3), [0, 1, 1]),
+    "plot_transforms": lambda: viz.plot_transforms([IDENTITY])[0],
     "plot_transitions": lambda: viz.plot_transitions(np.eye(2), [0, 1]),
 }
 

@@ -10,7 +10,7 @@ from homothety.errors import InputError
 from homothety.summaries.paths import BoundaryInterval
 from homothety.viz import plot_change_probability, plot_paths, plot_segmentation, plot_segments
 from homothety.viz._lanes import BAR
-from homothety.viz.palette import cluster_style
+from homothety.viz.palette import cluster_style, shade_style
 
 PATH = np.array([2, 2, 2, 0, 0, 2, 1, 1])
 
@@ -152,3 +152,24 @@ def test_bars_of_many_series_are_legible(n_series, rng, assert_legible):
 def test_bad_input_is_named(draw, message, series):
     with pytest.raises(InputError, match=message):
         draw(series)
+
+
+def test_a_segmentation_shows_actions_and_truth_where_they_are_given(series):
+    actions = np.where(PATH == 2, 1, 0)
+    above, below = plot_segmentation(
+        series, PATH, np.full(len(PATH), 0.5), actions=actions, truth=actions, state_actions=[0, 0, 1]
+    )
+    assert names_beside(above) == ["0", "1", "2", "state", "action", "truth"]
+    assert below.get_ylabel() == "probability\nof a change"
+    with pytest.raises(InputError, match="truth is given without actions"):
+        plot_segmentation(series, PATH, np.zeros(len(PATH)), truth=actions)
+    with pytest.raises(InputError, match=r"actions has shape \(7,\), needed \(8,\)"):
+        plot_segmentation(series, PATH, np.zeros(len(PATH)), actions=actions[1:])
+
+
+def test_states_of_many_series_can_be_shades_of_their_actions():
+    ax = plot_paths([[0, 1, 2], [2, 2]], state_actions=[0, 1, 0])
+    colors = [color for *_, color in boxes(ax, -0.36)]
+    styles = [cluster_style(0), cluster_style(1), shade_style(cluster_style(0), 1)]
+    assert all(same_color(color, style.color) for color, style in zip(colors, styles, strict=True))
+    assert legend_names(ax) == ["0", "2", "1"]

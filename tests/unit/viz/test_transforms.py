@@ -99,10 +99,11 @@ def test_partly_known_directions_are_hollow(rows):
 
 
 def test_intervals_without_ends_go_from_edge_to_edge(rows):
-    rows[2] = rows[2]._replace(scale_low=0.0, scale_high=np.inf)
+    rows[2] = rows[2]._replace(scale=1e-7, scale_low=0.0, scale_high=np.inf)
     ax = plot_transforms(rows)[0]
     np.testing.assert_allclose(intervals_at(ax, 1)[0], ax.get_xlim())
-    assert np.isfinite(ax.get_xlim()).all()
+    assert ax.get_xlim()[0] > 0.5  # a scale of which nothing is known makes no room for itself
+    assert np.isnan(intervals_at(ax, 1)[1]).all()
 
 
 def resized(row, size):
@@ -113,6 +114,12 @@ def resized(row, size):
 @pytest.mark.parametrize(("n_states", "n_dims", "size"), [(1, 2, 1.0), (8, 7, 1e-6), (30, 3, 1e4)])
 def test_texts_do_not_overlap(n_states, n_dims, size, assert_legible):
     rows = [resized(row_of(k, k % 3, k % 3, n_dims=n_dims), size) for k in range(n_states)]
+    assert_legible(plot_transforms(rows)[0].figure)
+
+
+@pytest.mark.parametrize("most", [1.3, 8.0, 40.0, 1e3, 1e7])
+def test_numbers_of_scales_do_not_overlap(most, rows, assert_legible):
+    rows[2] = rows[2]._replace(scale=most / 1.1, scale_low=1 / most, scale_high=most)
     assert_legible(plot_transforms(rows)[0].figure)
 
 
