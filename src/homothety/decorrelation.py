@@ -22,6 +22,7 @@ MIN_KEPT = 25  # steps to leave in the median series, whatever the measurement s
 MIN_KEPT_OF_SHORTEST = 3  # and in the shortest: a demonstration that was broken off must not decide for all
 HARDLY = 0.1  # share of how far apart independent steps are, in mean squares: nearer ones are copies but for noise
 RESTING = 0.1  # of the size of the median series: in smaller ones nothing goes on
+CLEARLY = 2.0  # times the variance that noise alone would give
 TINY = np.finfo(float).tiny
 RELATIVE_RANK = 1e-8  # directions in which a series moves less, relative to the widest, are rounding
 
@@ -122,13 +123,11 @@ def lag_one_correlations(one: FloatArray) -> FloatArray:
 
 
 def drawn_together(values: FloatArray, noise: float) -> FloatArray:
-    """Return values about their mean by as much of their spread as noise of some variance does not explain.
+    """Return the mean of values in the place of each, unless they lie farther apart than noise alone would put them.
 
-    Eigenvalues of a noisy matrix lie farther apart than those of what it measures.
+    Eigenvalues of a noisy matrix lie apart even if those of what it measures are all the same.
     """
-    mean, variance = values.mean(), values.var()
-    kept = np.sqrt(max(0.0, 1.0 - noise / variance)) if variance > 0 else 0.0
-    return np.asarray(mean + kept * (values - mean))
+    return values if values.var() > CLEARLY * noise else np.full_like(values, values.mean())
 
 
 def independent_share(series: Sequence[FloatArray]) -> float:
