@@ -23,7 +23,7 @@ SHORT = {"n_chains": 2, "n_sweeps": 40, "random_state": 0}
 
 @pytest.fixture(scope="module")
 def toy():
-    return make_toy_2d(0, n_steps=100)
+    return make_toy_2d(0, n_steps=200)
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,7 @@ from homothety.summaries.transforms import (
 )
 
 SHORT = {"n_chains": 1, "n_sweeps": 30, "random_state": 0}
+FITTED = {"n_chains": 2, "n_sweeps": 100, "random_state": 0}
 LENGTHS = np.array([0.4, 1.0, 2.5])
 
 
@@ -189,12 +190,12 @@ def test_one_dimension_has_no_rotation():
 
 @pytest.fixture(scope="module")
 def toy():
-    return make_toy_2d(0, n_steps=100)
+    return make_toy_2d(0, n_steps=200)
 
 
 @pytest.fixture(scope="module")
 def model(toy):
-    return ICSCHMM(step_weight=1.0, **SHORT).fit(toy.sequences)
+    return ICSCHMM(**FITTED).fit(toy.sequences)
 
 
 def other_of(model, orientation):
@@ -225,7 +226,7 @@ def test_transformations_are_saved(model, tmp_path):
 @pytest.mark.parametrize("factor", [100.0, -0.01])
 def test_units_are_those_of_the_recordings_if_all_dimensions_were_scaled_alike(model, toy, factor):
     preprocessing = Preprocessing(subsample="auto", scale=(factor, factor))
-    again = ICSCHMM(step_weight=1.0, preprocessing=preprocessing, **SHORT).fit(toy.sequences)
+    again = ICSCHMM(preprocessing=preprocessing, **FITTED).fit(toy.sequences)
     for one, other in zip(again.transforms_, model.transforms_, strict=True):
         np.testing.assert_allclose(one.mean, again.means_[one.state], atol=0.1)
         np.testing.assert_allclose(one.translation, other.translation, atol=1e-6)
