@@ -296,11 +296,13 @@ def test_states_that_the_same_series_visit_are_two_actions():
     covariances = [np.diag([1.0, 16.0])] * 2
     rng, apart = np.random.default_rng(0), icsc.Clusters.apart(np.arange(2))
     numbers = {}
-    for name, visits in {"different series": np.eye(2), "the same series": np.ones((5, 2))}.items():
-        states = states_of(covariances, [0, 1], visits=visits)
+    one_each, both = [[0, 0, 1], [0, 0, 1], [1, 1, 0]], [[0, 5, 0], [0, 0, 5], [5, 0, 0]]
+    cases = {"different series": (np.eye(2), one_each), "the same series": (np.ones((5, 2)), both)}
+    for name, (visits, succession) in cases.items():
+        states = states_of(covariances, [0, 1], visits=visits, succession=succession)
         numbers[name] = np.mean([icsc.ShapeGrouping().draw(rng, states, apart).n_clusters for _ in range(50)])
-    assert numbers["different series"] < 1.5
-    assert numbers["the same series"] > 1.9
+    assert numbers["different series"] < 1.2
+    assert numbers["the same series"] > 1.95
 
 
 def test_stays_are_counted_with_their_begin_and_end():
