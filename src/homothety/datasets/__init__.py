@@ -4,6 +4,7 @@ Everything here comes as a :class:`MatrixSet` or a :class:`SequenceSet`. Whateve
 ``random_state``.
 """
 
+from homothety.datasets.demonstrations import make_demonstrations
 from homothety.datasets.dti import make_dti
 from homothety.datasets.matrix_set import MatrixSet
 from homothety.datasets.readers import read_matrices, read_sequences, write_label_image
@@ -15,6 +16,7 @@ from homothety.datasets.wishart import make_wishart_families
 __all__ = [
     "MatrixSet",
     "SequenceSet",
+    "make_demonstrations",
     "make_dti",
     "make_toy_2d",
     "make_toy_3d",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from homothety.estimators._segmentation import Segmenter
     from homothety.estimators.actions import GroupingName
 
+DRAWS_PER_START = 10
+
 
 class TwoStageHMM(Saveable, BaseEstimator):
     """Segment series by any model, then group its states into actions: the decoupled variant of `ICSCHMM`.
@@ -144,10 +146,9 @@ def states_of(segmenter: Segmenter) -> icsc.States:
 
 
 def most_probable_groups(rng: Generator, grouping: icsc.Grouping, states: icsc.States, n_draws: int) -> IntArray:
-    """Draw partitions of states one after the other and return the most probable one, (n_states,)."""
-    best = clusters = icsc.Clusters.apart(states.ids)
+    """Draw partitions of states, from scratch now and then, and return the most probable one, (n_states,)."""
+    drawn, clusters = [], icsc.Clusters.none()
     for draw in range(n_draws):
-        clusters = grouping.draw(rng, states, clusters)
-        if draw == 0 or clusters.log_density > best.log_density:
-            best = clusters
-    return best.labels
+        clusters = grouping.draw(rng, states, icsc.Clusters.none() if draw % DRAWS_PER_START == 0 else clusters)
+        drawn.append(clusters)
+    return max(drawn, key=lambda one: one.log_density).labels

@@ -145,6 +145,7 @@ def test_coupling_waits_for_its_turn(segmentation):
     rng = np.random.default_rng(0)
     model = icsc.Model(segmentation, coupling="burnin", n_adapt=3)
     state = icsc.init_state(rng, model)
+    state = replace(state, clusters=icsc.Clusters.apart(state.segmentation.ids))
     assert couple_hyperpriors(rng, model, replace(state, step=2))[0].hyperpriors != state.hyperpriors
     assert couple_hyperpriors(rng, model, replace(state, step=3))[0].hyperpriors == state.hyperpriors
 
@@ -226,13 +227,13 @@ def states_of(covariances, ids, sizes=None, visits=None, succession=None):
 
 
 @pytest.mark.parametrize(
-    ("grouping", "module", "name"),
+    ("grouping", "module", "name", "from_scratch"),
     [
-        (icsc.LinkGrouping(n_warm=2, n_reset=7), links_module.ddcrp, "resample_links"),
-        (icsc.ShapeGrouping(n_warm=2, n_reset=7), icsc._kernels, "redraw_groups"),
+        (icsc.LinkGrouping(n_warm=2, n_reset=7), links_module.ddcrp, "resample_links", 7),
+        (icsc.ShapeGrouping(n_warm=2, n_reset=7), icsc._kernels, "redraw_groups", 2 * 7),
     ],
 )
-def test_number_of_sweeps_depends_on_the_start(grouping, module, name, monkeypatch):
+def test_number_of_sweeps_depends_on_the_start(grouping, module, name, from_scratch, monkeypatch):
     counted, original = [], getattr(module, name)
 
     def counting(*args):
@@ -241,7 +242,7 @@ def test_number_of_sweeps_depends_on_the_start(grouping, module, name, monkeypat
 
     monkeypatch.setattr(module, name, counting)
     covariances = [np.diag([1.0, 4.0]), np.diag([4.0, 1.0]), np.eye(2), 2 * np.eye(2)]
-    for ids, expected in (([4, 7, 9, 12], 2), ([12, 9, 7, 4], 2), ([4, 7, 9, 13], 7)):
+    for ids, expected in (([4, 7, 9, 12], 2), ([12, 9, 7, 4], 2), ([4, 7, 9, 13], from_scratch)):
         counted.clear()
         grouping.draw(np.random.default_rng(0), states_of(covariances, ids), BEFORE)
         assert len(counted) == expected
@@ -332,6 +333,37 @@ def test_the_order_tells_which_states_of_two_frames_are_one_action():
     assert shares["any order"] < 0.6
 
 
+def in_frames(rng, n_frames, n_per_frame, n_rounds):
+    """States of reaches, strokes and returns, each frame with its own, in series that go round and round."""
+    n, lengths = 3 * n_frames, np.array([[1.0, 5.0, 6.0], [2.0, 2.2, 6.0], [1.0, 2.5, 6.0]])
+    visits, succession = np.zeros((n_frames * n_per_frame, n)), np.zeros((n + 1, n + 1))
+    for series in range(len(visits)):
+        reach = 3 * (series // n_per_frame)
+        visits[series, reach : reach + 3] = n_rounds
+        succession[[n, reach + 2], [reach, n]] += 1
+        succession[[reach, reach + 1], [reach + 1, reach + 2]] += n_rounds
+        succession[reach + 2, reach] += n_rounds - 1
+    covariances = [turned(rng, lengths[k % 3] * np.exp(0.1 * rng.normal(size=3))) for k in range(n)]
+    return states_of(covariances, range(n), np.full(n, 100.0), visits, succession)
+
+
+@pytest.mark.parametrize("n_per_frame", [2, 20, 200])
+def test_frames_share_their_actions_however_many_recordings_there_are(n_per_frame):
+    rng = np.random.default_rng(0)
+    states = in_frames(rng, n_frames=3, n_per_frame=n_per_frame, n_rounds=3)
+    drawn = [icsc.ShapeGrouping().draw(rng, states, BEFORE).labels for _ in range(10)]
+    assert sum(np.array_equal(labels, np.arange(9) % 3) for labels in drawn) >= 8
+
+
+def test_single_states_that_change_cannot_do_what_a_start_from_both_ends_can():
+    # With 20 series in each frame the return of one cannot follow the stroke of another: all states stay apart.
+    rng = np.random.default_rng(0)
+    states = in_frames(rng, n_frames=3, n_per_frame=20, n_rounds=3)
+    shapes = icsc.ShapeGrouping().shapes_of(states)
+    from_one_end = [shapes_module.redrawn(rng, np.arange(9), shapes, np.ones(10)) for _ in range(10)]
+    assert np.mean([len(np.unique(labels)) for labels in from_one_end]) > 4
+
+
 def test_known_actions_are_the_only_ones_however_long_series_are():
     # Three new states that take turns thousands of times, and only two actions they can be.
     known = icsc.KnownActions.of(states_of([np.diag([1.0, 4.0]), np.diag([1.0, 400.0])], [0, 1]), np.array([4, 7]))
@@ -400,28 +432,35 @@ def naive_log_order(labels, shapes):
     return total
 
 
+LOYALTIES = (0.05, 0.5)
+
+
 def naive_log_versions(labels, shapes):
-    """Probability of the state of every stay among those of its action, one after the other, series by series."""
-    total = 0.0
-    for series in shapes.visits:
-        seen = Counter()
-        for k in (k for k, times in enumerate(series) for _ in range(int(times))):
-            versions = [other for other, z in enumerate(labels) if z == labels[k]]
-            so_far = sum(seen[other] for other in versions)
-            total += np.log((shapes.versions + seen[k]) / (len(versions) * shapes.versions + so_far))
-            seen[k] += 1
-    return total
+    """Probability of the state of every stay but the first, among those of its action, one after the other."""
+    by_degree = []
+    for weight in LOYALTIES:
+        total = 0.0
+        for series in shapes.visits:
+            seen = Counter()
+            for k in (k for k, times in enumerate(series) for _ in range(int(times))):
+                versions = [other for other, z in enumerate(labels) if z == labels[k]]
+                so_far = sum(seen[other] for other in versions)
+                if so_far > 0:
+                    total += np.log((weight + seen[k]) / (len(versions) * weight + so_far))
+                seen[k] += 1
+        by_degree.append(total)
+    return np.logaddexp.reduce(by_degree) - np.log(len(LOYALTIES))
 
 
 @pytest.fixture(scope="module")
 def four_states():
     """Four states, neither clearly alike nor clearly different, two of which share series."""
     rng = np.random.default_rng(3)
-    covariances = [np.diag(np.exp(rng.normal(scale=0.5, size=3))) for _ in range(4)]
+    covariances = [np.diag(np.exp(rng.normal(scale=0.7, size=3))) for _ in range(4)]
     visits = [[2, 1, 0, 0], [1, 0, 1, 0], [0, 1, 1, 1]]
     succession = [[0, 2, 0, 0, 1], [0, 0, 1, 0, 1], [0, 1, 0, 1, 0], [0, 0, 1, 0, 1], [3, 0, 0, 1, 0]]
     states = states_of(covariances, range(4), [4, 9, 6, 12], visits, succession)
-    return icsc.ShapeGrouping(versions=0.5).shapes_of(states)
+    return icsc.ShapeGrouping(versions=LOYALTIES).shapes_of(states)
 
 
 @pytest.mark.parametrize("labels", [(0, 0, 0, 0), (0, 1, 2, 3), (0, 1, 0, 2), (0, 0, 1, 1)])
@@ -456,7 +495,8 @@ def test_partitions_follow_their_posterior_exactly(four_states):
     "fault",
     [
         {"visits": np.zeros((3, 4))},
-        {"versions": 5.0},
+        {"versions": shapes_module.log_rising_factorials(np.array([0.02]), 4, 4)},
+        {"stays_count": 0.5},
         {"concentration": 2.0},
         {"centre_precision": 3.0},
         {"precisions": np.full(4, 20.0)},

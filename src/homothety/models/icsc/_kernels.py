@@ -25,7 +25,10 @@ class Shapes(NamedTuple):
     centre_precision: float  # of the shapes of actions about a sphere
     concentration: float  # zero if there are no actions but those that have members
     followers: float  # prior weight of each action, or the end, that may follow one; zero if order says nothing
-    versions: float  # prior weight of each version of an action that a series may show; zero if that says nothing
+    # Log rising factorials of prior weights of a version, of several at once, by numbers of stays: one table for every
+    # degree of loyalty of series to a version, (n_degrees, n_states + 1, n_stays + 1). Empty if versions say nothing.
+    versions: FloatArray
+    stays_count: float = 1.0  # power to which the probability of the stays is raised: less while a start is sought
 
 
 class Groups(NamedTuple):
@@ -81,9 +84,9 @@ def add_log_stays(k: int, labels: IntArray, shapes: Shapes, log_weights: FloatAr
         if log_weights[group] > -np.inf:
             labels[k] = group
             if shapes.followers > 0.0:
-                log_weights[group] += log_order(labels, shapes.succession, shapes.followers)
-            if shapes.versions > 0.0:
-                log_weights[group] += log_versions(labels, shapes.visits, shapes.versions)
+                log_weights[group] += shapes.stays_count * log_order(labels, shapes.succession, shapes.followers)
+            if shapes.versions.shape[0] > 0:
+                log_weights[group] += shapes.stays_count * log_versions(labels, shapes.visits, shapes.versions)
     labels[k] = present
 
 
@@ -104,23 +107,32 @@ def log_order(labels: IntArray, succession: FloatArray, followers: float) -> flo
 
 
 @jit
-def log_versions(labels: IntArray, visits: FloatArray, versions: float) -> float:
-    """Log probability of the versions in which series show actions, drawn by unknown probabilities of each series."""
+def log_versions(labels: IntArray, visits: FloatArray, versions: FloatArray) -> float:
+    """Log probability of the versions in which series show actions, but for the first of each.
+
+    Versions are drawn by unknown probabilities of each series. In which version a series shows an action first is where
+    it was recorded, and nothing to be predicted. How loyal series are to a version is unknown too, and summed over.
+    """
     n_series, n = visits.shape
-    log_probability, sizes, stays = 0.0, np.zeros(n), np.empty(n)
+    n_degrees = versions.shape[0]
+    by_degree, sizes, stays = np.zeros(n_degrees), np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    log_first = 0.0
     for k in range(n):
-        sizes[labels[k]] += 1.0
+        sizes[labels[k]] += 1
     for series in range(n_series):
-        stays[:] = 0.0
+        stays[:] = 0
         for k in range(n):
-            if visits[series, k] > 0.0:
-                stays[labels[k]] += visits[series, k]
-                log_probability += lgamma(versions + visits[series, k]) - lgamma(versions)
+            seen = int(visits[series, k])
+            stays[labels[k]] += seen
+            for degree in range(n_degrees):
+                by_degree[degree] += versions[degree, 1, seen]
         for group in range(n):
-            if stays[group] > 0.0:
-                prior = versions * sizes[group]
-                log_probability += lgamma(prior) - lgamma(prior + stays[group])
-    return log_probability
+            if stays[group] > 0:
+                log_first += log(sizes[group])
+                for degree in range(n_degrees):
+                    by_degree[degree] -= versions[degree, sizes[group], stays[group]]
+    largest = by_degree.max()
+    return log_first + largest + log(np.exp(by_degree - largest).mean())
 
 
 @jit

@@ -60,6 +60,11 @@ class Clusters:
         self.links.setflags(write=False)
 
     @classmethod
+    def none(cls) -> Clusters:
+        """Return clusters of no states at all, which nothing can begin from."""
+        return cls.apart(np.empty(0, dtype=np.int64))
+
+    @classmethod
     def apart(cls, ids: IntArray) -> Clusters:
         """Return clusters of one state each."""
         return cls(np.array(ids), np.array(ids))

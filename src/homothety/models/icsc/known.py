@@ -11,14 +11,13 @@ from scipy.linalg import block_diag
 from homothety.models.emissions.statistics import residual_scatters, statistics_of
 from homothety.models.icsc.clusters import States, count_stays
 from homothety.models.icsc.moves import sample_covariances
-from homothety.models.icsc.shapes import log_density
+from homothety.models.icsc.shapes import log_density, redrawn
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.emissions import Emission
-    from homothety.models.icsc._kernels import Shapes
     from homothety.models.icsc.shapes import ShapeGrouping
 
 N_STARTS, N_SWEEPS = 10, 10  # single states change one at a time, so that a wrong order may hold itself in place
@@ -51,7 +50,7 @@ class KnownActions:
         names, known = np.unique(self.actions, return_inverse=True)
         shapes = grouping.shapes_of(self._with(new))._replace(concentration=0.0)  # no action but the known ones
         starts = [np.concatenate([known, rng.integers(len(names), size=len(new.ids))]) for _ in range(N_STARTS)]
-        found = [redrawn(rng, labels, shapes, len(known)) for labels in starts]
+        found = [redrawn(rng, labels, shapes, np.ones(N_SWEEPS), n_fixed=len(known)) for labels in starts]
         return np.asarray(names[max(found, key=lambda labels: log_density(labels, shapes))[len(known) :]])
 
     def _with(self, new: States) -> States:
@@ -67,16 +66,6 @@ class KnownActions:
             block_diag(self.visits, new.visits),
             succession,
         )
-
-
-def redrawn(rng: Generator, labels: IntArray, shapes: Shapes, n_known: int) -> IntArray:
-    """Return labels after some sweeps over all states but the first, known ones."""
-    from homothety.models.icsc._kernels import redraw_groups
-
-    labels, scratch = labels.copy(), np.empty(len(labels))
-    for _ in range(N_SWEEPS):
-        redraw_groups(rng, rng.permutation(np.arange(n_known, len(labels))), labels, shapes, scratch)
-    return labels
 
 
 def states_of_path(emission: Emission, z: FloatArray, starts: IntArray, path: IntArray) -> States:

@@ -11,17 +11,23 @@ observations, whose logarithmic axis lengths have variance :math:`1 / 2 n_k`:
     Z \sim \mathrm{CRP}(\alpha).
 
 Shape alone cannot tell a reach from a return. Two things can. A task has an order: which action follows action
-:math:`z`, or that the recording ends, has unknown, fixed probabilities. And a recording is made in one frame: which
-state stands for action :math:`z` in series :math:`i` has probabilities that nearly always favour one. Both are
-Dirichlet distributed, and integrated out. With :math:`c_z` the counts of what follows action :math:`z`, or the
+:math:`z`, or that the recording ends, has unknown, fixed probabilities. And a recording is made in one frame: which of
+the :math:`s_z` states of action :math:`z` stands for it in series :math:`i` has probabilities that may favour one. Both
+are Dirichlet distributed, and integrated out. With :math:`c_z` the counts of what follows action :math:`z`, or the
 beginning, and :math:`v_{iz}` those of how often series :math:`i` stays in each of the states of action :math:`z`,
 
 .. math::
 
-    p(\text{stays} \mid Z) = \prod_z \mathrm{DirMult}(c_z; \beta) \prod_{i, z} \mathrm{DirMult}(v_{iz}; \eta) .
+    p(\text{stays} \mid Z) = \prod_z \mathrm{DirMult}(c_z; \beta)
+    \cdot \frac{1}{|H|} \sum_{\eta \in H} \prod_{i, z} s_z \, \mathrm{DirMult}(v_{iz}; \eta) .
+
+The factor :math:`s_z` leaves the first version of an action in a series out of account: it is where the recording was
+made, which nobody has to predict. How loyal series are to a version afterwards, :math:`\eta`, is the same for all and
+unknown. Were it fixed, every further series would add to the cost of a second frame, and with many of them no two
+frames would ever share an action.
 
 A reach in one frame grouped with a return in another would leave nobody able to say what comes next; a reach grouped
-with a return of the same recording would be one action in two versions, which is rare if :math:`\eta` is small.
+with a return of the same recording would be one action in two versions, in every series.
 """
 
 from __future__ import annotations
@@ -30,19 +36,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import expit, gammaln
 
 from homothety.covariance.shape import coordinates_of_spectra
 from homothety.covariance.spectra import DEFAULT_FLOOR
 from homothety.models.icsc.clusters import Clusters
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.icsc._kernels import Shapes
     from homothety.models.icsc.clusters import States
 
+TINY = np.finfo(float).tiny
+DEGREES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # from loyal to a version to fickle
 LEAST_SIZE = 1e-2  # of a state, in observations: one without any has a shape that nothing is known of
 
 
@@ -60,31 +70,42 @@ class ShapeGrouping:
         :math:`\alpha`: the larger, the more actions.
     followers : float or None
         :math:`\beta`: the smaller, the more regular the order of actions is expected to be. None leaves the order out.
-    versions : float or None
-        :math:`\eta`: the smaller, the rarer an action is shown in two versions by one series. None leaves it out which
-        series shows which states.
+    versions : sequence of float, float or None
+        :math:`H`, what :math:`\eta` may be: the smaller, the rarer an action is shown in two versions by one series.
+        None leaves it out which series shows which states.
     n_warm, n_reset : int
-        Sweeps if the states are those of the sweep before, and if they are not.
+        Sweeps if the states are those of the sweep before, and, from either end, if they are not.
     """
 
     within: float = 0.2
     between: float = 1.0
     concentration: float = 1.0
     followers: float | None = 0.5
-    versions: float | None = 0.5
+    versions: Sequence[float] | float | None = DEGREES
     n_warm: int = 2
     n_reset: int = 10
 
     def draw(self, rng: Generator, states: States, before: Clusters) -> Clusters:
         """Draw actions of states, beginning from those of the sweep before if the states are the same."""
-        from homothety.models.icsc._kernels import redraw_groups
-
-        n, warm = len(states.ids), before.is_of(states.ids)
-        labels = before.label_of(states.ids).copy() if warm else np.arange(n)
-        shapes, log_weights = self.shapes_of(states), np.empty(n)
-        for _ in range(self.n_warm if warm else self.n_reset):
-            redraw_groups(rng, rng.permutation(n), labels, shapes, log_weights)
+        shapes = self.shapes_of(states)
+        if before.is_of(states.ids):
+            labels = redrawn(rng, before.label_of(states.ids), shapes, np.ones(self.n_warm))
+        else:
+            labels = self.draw_anew(rng, shapes)
         return Clusters.from_labels(states.ids, labels, log_density(labels, shapes))
+
+    def draw_anew(self, rng: Generator, shapes: Shapes) -> IntArray:
+        """Draw actions from both ends, and one of the two outcomes by its density.
+
+        Order holds actions together: a stroke in two frames cannot become one while the return that follows it is
+        still two. So states are also grouped by shape first, and order and recordings come in little by little.
+        """
+        apart = np.arange(len(shapes.points))
+        # Cubes: with hundreds of series, even a tenth of what their stays say would outweigh all shapes.
+        ends = np.ones(self.n_reset), np.linspace(0.0, 1.0, self.n_reset) ** 3
+        one, other = (redrawn(rng, apart, shapes, powers) for powers in ends)
+        advantage = log_density(other, shapes) - log_density(one, shapes)
+        return other if rng.random() < expit(advantage) else one
 
     def shapes_of(self, states: States) -> Shapes:
         """Return states as points with noise."""
@@ -92,8 +113,36 @@ class ShapeGrouping:
 
         points = coordinates_of_spectra(spectra_of(states.covariances))
         precisions = 1.0 / (self.within**2 + 0.5 / np.maximum(states.sizes, LEAST_SIZE))
-        prior = self.between**-2, self.concentration, self.followers or 0.0, self.versions or 0.0
-        return Shapes(points, precisions, states.visits, states.succession, *prior)
+        prior = self.between**-2, self.concentration, self.followers or 0.0
+        degrees = np.atleast_1d(np.array([] if self.versions is None else self.versions, dtype=np.float64))
+        versions = log_rising_factorials(degrees, len(points), int(states.visits.sum(axis=1).max(initial=0.0)))
+        return Shapes(points, precisions, states.visits, states.succession, *prior, versions)
+
+
+def log_rising_factorials(weights: FloatArray, most_at_once: int, most_steps: int) -> FloatArray:
+    """Return ``log(x (x + 1) ... (x + n - 1))`` for multiples x of weights, (n_weights, most_at_once + 1, n + 1).
+
+    Examples
+    --------
+    >>> np.exp(log_rising_factorials(np.array([0.5]), 2, 3))[0, 1].round(3)
+    array([1.   , 0.5  , 0.75 , 1.875])
+    """
+    multiples = np.maximum(weights[:, None] * np.arange(most_at_once + 1), TINY)[:, :, None]
+    steps = np.arange(most_steps + 1)
+    return np.asarray(gammaln(multiples + steps) - gammaln(multiples))
+
+
+def redrawn(rng: Generator, labels: IntArray, shapes: Shapes, powers: Iterable[float], n_fixed: int = 0) -> IntArray:
+    """Return actions after a sweep over states for each power to which the probability of stays is raised.
+
+    The first `n_fixed` states keep their actions.
+    """
+    from homothety.models.icsc._kernels import redraw_groups
+
+    labels, scratch, free = labels.copy(), np.empty(len(labels)), np.arange(n_fixed, len(labels))
+    for power in powers:
+        redraw_groups(rng, rng.permutation(free), labels, shapes._replace(stays_count=float(power)), scratch)
+    return labels
 
 
 def spectra_of(covariances: FloatArray) -> FloatArray:
@@ -109,7 +158,7 @@ def log_density(labels: IntArray, shapes: Shapes) -> float:
     sizes = np.unique(labels, return_counts=True)[1]
     log_prior = gammaln(sizes).sum() + (len(sizes) * np.log(shapes.concentration) if shapes.concentration else 0.0)
     log_prior += log_order(labels, shapes.succession, shapes.followers) if shapes.followers else 0.0
-    log_prior += log_versions(labels, shapes.visits, shapes.versions) if shapes.versions else 0.0
+    log_prior += log_versions(labels, shapes.visits, shapes.versions) if len(shapes.versions) else 0.0
     return float(log_prior + log_point_density(labels, shapes))
 
 

@@ -86,7 +86,7 @@ class ChainState:
 def init_state(
     rng: Generator, model: Model, start: Callable[..., ibphmm.ChainState] = ibphmm.init_from_clusters
 ) -> ChainState:
-    """Return a first state: that of the segmentation, every state a cluster of its own.
+    """Return a first state: that of the segmentation, no state in a cluster yet.
 
     Parameters
     ----------
@@ -96,6 +96,5 @@ def init_state(
         From ``(rng, model.segmentation)`` to the first state of the segmentation.
     """
     segmentation = start(rng, model.segmentation)
-    clusters = Clusters.apart(segmentation.ids)
     generator = rng.spawn(1)[0].bit_generator.state
-    return ChainState(segmentation, clusters, model.segmentation.hyperpriors, dict(generator))
+    return ChainState(segmentation, Clusters.none(), model.segmentation.hyperpriors, dict(generator))

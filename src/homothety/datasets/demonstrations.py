@@ -1,0 +1,152 @@
+"""Demonstrations of a task, made up: a hand reaches out, strokes and returns, here in one frame, there in another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from homothety.arrays import check_count
+from homothety.datasets._draws import check_spread, haar_orthogonal
+from homothety.datasets.sequence_set import SequenceSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.datasets._draws import RandomState
+
+HOME = np.array([0.0, 0.0, 0.0])
+WORK = np.array([0.60, 0.0, 0.0])  # metres: the far end of a stroke is beside it
+ARCH = np.array([0.0, 0.0, 0.45])  # how high a reach goes on its way
+SWEEP = np.array([0.0, -0.14, 0.0])  # how far to the side a return goes
+STROKE = np.array([0.0, 0.16, 0.0])  # from the middle of a stroke to its end
+PRESS = np.array([0.0, 0.0, 0.03])  # how far the hand is lifted on its way back
+SWAY = np.array([0.05, 0.0, 0.0])  # how far it wanders sideways, from one stroke to another
+
+STEPS_OF = {"reach": (70, 100), "stroke": (220, 320), "return": (60, 90)}  # at 50 steps a second
+STROKE_STEPS = (36, 48)  # there and back
+SIZES = (0.6, 1.6)
+DISTANCE = 0.8  # metres between frames, about
+ACTIONS = tuple(STEPS_OF)
+
+
+class Frame(NamedTuple):
+    """Where a task is performed: turned, resized and moved from where it was thought up."""
+
+    rotation: FloatArray
+    size: float
+    origin: FloatArray
+
+    def place(self, points: FloatArray) -> FloatArray:
+        """Return points of the task where they are in this frame."""
+        return np.asarray(self.origin + self.size * points @ self.rotation.T)
+
+
+def make_demonstrations(
+    random_state: RandomState = None, *, n_frames: int = 3, n_per_frame: int = 2, noise: float = 0.002
+) -> SequenceSet:
+    """Make demonstrations of one task in several frames: reach, stroke, return, and again.
+
+    Parameters
+    ----------
+    random_state : int, Generator or None, default None
+        Seed, or generator to draw on.
+    n_frames : int, default 3
+        Places where the task is performed, each turned, resized and moved at random.
+    n_per_frame : int, default 2
+        Demonstrations in each frame.
+    noise : float, default 0.002
+        Standard deviation of the noise of a recorded position, in metres.
+
+    Returns
+    -------
+    demonstrations : SequenceSet
+        Positions of a hand, 50 a second. True `actions` are 0 (reach), 1 (stroke) and 2 (return); true `states` are
+        actions in a frame, ``3 * frame + action``.
+
+    Notes
+    -----
+    A reach goes over an arch and slows down at both ends; a stroke goes to and fro along a line, pressed one way,
+    lifted the other, and wanders; a return goes home in a flat bow to the side. All three are performed two or three
+    times in a demonstration, at a pace that varies.
+
+    Examples
+    --------
+    >>> make_demonstrations(0)
+    <SequenceSet demonstrations: 6 series, ... steps of 3 dimensions, 9 states, 3 actions>
+    """
+    rng = np.random.default_rng(random_state)
+    n_frames = check_count(n_frames, "n_frames")
+    n_per_frame = check_count(n_per_frame, "n_per_frame")
+    check_spread(noise, "noise")
+    frames = _draw_frames(rng, n_frames)
+    order = [(i, n) for i in range(n_frames) for n in range(n_per_frame)]
+    drawn = [_perform(rng) for _ in order]
+    return SequenceSet(
+        [_recorded(rng, frames[i].place(points), noise) for (i, _), (points, _) in zip(order, drawn, strict=True)],
+        [len(ACTIONS) * i + actions for (i, _), (_, actions) in zip(order, drawn, strict=True)],
+        [actions for _, actions in drawn],
+        tuple(f"frame {i + 1}, demonstration {n + 1}" for i, n in order),
+        ("x", "y", "z"),
+        "demonstrations",
+    )
+
+
+def _draw_frames(rng: Generator, n_frames: int) -> list[Frame]:
+    """Draw proper rotations, sizes log-uniform, and places."""
+    turns = haar_orthogonal(rng, n_frames, 3)
+    turns[:, :, 0] *= np.linalg.det(turns)[:, None]
+    smallest, largest = np.log(SIZES).tolist()
+    sizes = np.exp(rng.uniform(smallest, largest, size=n_frames))
+    origins = DISTANCE * rng.standard_normal((n_frames, 3))
+    return [Frame(*each) for each in zip(turns, sizes.tolist(), origins, strict=True)]
+
+
+def _perform(rng: Generator) -> tuple[FloatArray, IntArray]:
+    """Return the positions and the actions of one demonstration, in the frame of the task."""
+    pieces, actions = [HOME[None]], []
+    for _ in range(rng.integers(2, 4)):
+        for number, (name, bounds) in enumerate(STEPS_OF.items()):
+            n_steps = int(rng.integers(*bounds))
+            pieces.append(MOVES[name](rng, n_steps, pieces[-1][-1]))
+            actions.append(np.full(n_steps, number))
+    return np.concatenate(pieces[1:]), np.concatenate(actions)
+
+
+def _reach(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:
+    """Go to the work over an arch."""
+    on_the_way = _ease(n_steps)[:, None]
+    height = np.sin(np.pi * on_the_way) * rng.uniform(0.8, 1.2)
+    return start + on_the_way * (WORK + STROKE - start) + height * ARCH
+
+
+def _stroke(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:  # noqa: ARG001
+    """Go to and fro: pressed one way, lifted the other, wandering sideways."""
+    period = np.interp(np.arange(n_steps), np.linspace(0, n_steps, 5), rng.uniform(*STROKE_STEPS, size=5))
+    phase = 2 * np.pi * np.cumsum(1 / period)[:, None]
+    drift = np.interp(np.arange(n_steps), np.linspace(0, n_steps, 6), [0, *rng.uniform(-1, 1, size=4), 0])[:, None]
+    return WORK + np.cos(phase) * STROKE + np.sin(phase) * PRESS + drift * SWAY
+
+
+def _return(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:
+    """Go home in a flat bow to the side."""
+    on_the_way = _ease(n_steps)[:, None]
+    bow = np.sin(np.pi * on_the_way) * rng.uniform(0.8, 1.2)
+    return start + on_the_way * (HOME - start) + bow * SWEEP
+
+
+def _ease(n_steps: int) -> FloatArray:
+    """Return the way from 0 to 1, slower at both ends, as hands go."""
+    t = np.linspace(0, 1, n_steps)
+    return t - np.sin(2 * np.pi * t) / (4 * np.pi)
+
+
+def _recorded(rng: Generator, points: FloatArray, noise: float) -> FloatArray:
+    return points + noise * rng.standard_normal(points.shape)
+
+
+Move: TypeAlias = "Callable[[Generator, int, FloatArray], FloatArray]"
+MOVES: dict[str, Move] = {"reach": _reach, "stroke": _stroke, "return": _return}
