@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 HOME = np.array([0.0, 0.0, 0.0])
 WORK = np.array([0.60, 0.0, 0.0])  # metres: the far end of a stroke is beside it
-ARCH = np.array([0.0, 0.0, 0.45])  # how high a reach goes on its way
-SWEEP = np.array([0.0, -0.14, 0.0])  # how far to the side a return goes
+ARCH = np.array([0.0, 0.0, 0.25])  # how high a reach goes on its way
+SWEEP = np.array([0.0, -0.12, 0.0])  # how far to the side a return goes
 STROKE = np.array([0.0, 0.16, 0.0])  # from the middle of a stroke to its end
 PRESS = np.array([0.0, 0.0, 0.03])  # how far the hand is lifted on its way back
 SWAY = np.array([0.05, 0.0, 0.0])  # how far it wanders sideways, from one stroke to another
@@ -71,7 +71,8 @@ def make_demonstrations(
     -----
     A reach goes over an arch and slows down at both ends; a stroke goes to and fro along a line, pressed one way,
     lifted the other, and wanders; a return goes home in a flat bow to the side. All three are performed two or three
-    times in a demonstration, at a pace that varies.
+    times in a demonstration, at a pace that varies. A stroke has a shape of its own; a reach and a return are both drawn
+    out, and much alike: only their order tells them apart.
 
     Examples
     --------
