@@ -20,7 +20,7 @@ $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install $(PIP_FLAGS) --editable ".[$*]"
 	@touch $@
 
-demo: $(VENV)/.installed-all  ## cluster an embedded set of covariance matrices and draw the result
+demo: $(VENV)/.installed-all  ## find actions and cluster tensors, on data it makes itself, and draw the results
 	$(BIN)/homothety demo -o demo-output
 
 test: lint types $(VENV)/.installed-dev  ## lint, types and the tests CI runs

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
     from homothety.cli.clustering import Clustering
     from homothety.cli.console import Console
-    from homothety.datasets import MatrixSet
+    from homothety.cli.segmentation import Segmentation
 
 DESCRIPTION = """\
-Cluster two made-up sets whose answer is known: 60 matrices of three shapes, each turned and scaled at random, and a
-field of 400 diffusion tensors with five regions. Takes some seconds, and writes tables and figures to look at.
+Two made-up sets whose answer is known. A hand reaches out, strokes and returns, recorded in three frames of different
+place, direction and size: the recordings are segmented, and the actions found that the frames have in common. And a
+field of 400 diffusion tensors is clustered by shape. Takes about a minute, and writes tables and figures to look at.
 """
 EPILOG = """\
 examples:
@@ -25,6 +26,7 @@ examples:
   homothety demo --seed 1         other data, another run
 """
 OUTPUT = "homothety-demo"
+PER_FRAME, SWEEPS = 3, 200
 FIELD = (20, 20)
 
 
@@ -37,49 +39,74 @@ def add_parser(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> bool:
-    """Cluster both sets; return whether it came to its end."""
+    """Segment the demonstrations and cluster the field; return whether it came to its end."""
+    from homothety.cli import clustering, segmentation
+
+    folder = check_folder(args.output or Path(OUTPUT))
+    demonstrations = segment_demonstrations(args.seed, console)
+    segmentation.write(demonstrations, folder / "demonstrations", console)
+    told, data = [tell_actions(demonstrations)], {"demonstrations": segmentation.summarise(demonstrations)}
+    if not demonstrations.interrupted:
+        field = cluster_field(args.seed, console)
+        clustering.write(field, folder / "tensor-field", console)
+        told, data = [*told, tell_clusters(field)], data | {"tensor-field": clustering.summarise(field)}
+    console.show("\n\n".join([*told, where_to_look([folder / name for name in data])]), data)
+    return not any(one["interrupted"] for one in data.values())
+
+
+def segment_demonstrations(seed: int, console: Console) -> Segmentation:
+    """Find the actions of demonstrations in several frames."""
+    from homothety.cli import segmentation
+    from homothety.datasets import make_demonstrations
+    from homothety.estimators.actions import ICSCHMM
+
+    items = make_demonstrations(seed, n_per_frame=PER_FRAME)
+    model = ICSCHMM(n_sweeps=SWEEPS, random_state=seed)
+    return segmentation.fit(items, model, console, source="made-up demonstrations of a task in three frames")
+
+
+def cluster_field(seed: int, console: Console) -> Clustering:
+    """Cluster a field of tensors."""
     from homothety.cli import clustering
+    from homothety.datasets import make_dti
     from homothety.estimators.spcm import SPCMMixture
 
-    folder, results = check_folder(args.output or Path(OUTPUT)), {}
-    for name, (items, source) in demo_sets(args.seed).items():
-        # Sizes are random here and should not matter, which only this reading of SPCM promises.
-        model = SPCMMixture(variant="log", random_state=args.seed)
-        results[name] = clustering.fit(items, model, console, source=source)
-        clustering.write(results[name], folder / name, console)
-        if model.interrupted_:
-            break
-    text = [*(tell(result) for result in results.values()), where_to_look([folder / name for name in results])]
-    console.show("\n\n".join(text), {name: clustering.summarise(result) for name, result in results.items()})
-    return not any(result.model.interrupted_ for result in results.values())
+    # Sizes are random here and should not matter, which only this reading of SPCM promises.
+    model = SPCMMixture(variant="log", random_state=seed)
+    return clustering.fit(make_dti(FIELD, random_state=seed), model, console, source="a made-up field of tensors")
 
 
-def demo_sets(seed: int) -> dict[str, tuple[MatrixSet, str]]:
-    """Return the sets by the name of their folder, each with a phrase that says what it is."""
-    from homothety.datasets import make_dti, make_toy_6d
+def tell_actions(result: Segmentation) -> str:
+    """Return the story of the demonstrations in plain words, their actions, and how the states of these differ."""
+    from homothety.cli import actions, transforms
+    from homothety.estimators.actions import ICSCHMM
+    from homothety.metrics import hamming
 
-    return {
-        "shapes": (
-            make_toy_6d(seed, scale="matrix"),
-            "three shapes in six dimensions, each matrix turned and scaled at random",
-        ),
-        "tensor-field": (
-            make_dti(FIELD, random_state=seed),
-            "a field of diffusion tensors whose regions differ by shape, not by direction or size",
-        ),
-    }
+    model = result.model
+    assert isinstance(model, ICSCHMM)
+    right = 1 - hamming(result.items.actions, model.actions_)
+    story = (
+        f"A hand reaches out, strokes and returns: {len(result.items)} demonstrations in three places, directions and "
+        f"sizes.\nNot told that these are 3 actions in 3 frames, homothety found {model.n_states_} states, and "
+        f"{model.n_actions_} actions among them, in {result.seconds:.0f} s.\n{right:.0%} of the {result.items.n_steps} "
+        "steps have the right action."
+    )
+    dims = result.spoken_channels
+    differing = [transforms.sentence(one, dims) for one in model.transforms_ if one.state != one.reference]
+    table = actions.table(model, result.items.names)
+    return "\n\n".join([story, table, "\n".join(differing)])
 
 
-def tell(result: Clustering) -> str:
-    """Return the story of one set in plain words, and its clusters."""
+def tell_clusters(result: Clustering) -> str:
+    """Return the story of the field in plain words, and its clusters."""
     from homothety.cli.clustering import cluster_table
 
     n_true = len(set(result.items.labels.tolist())) if result.items.labels is not None else 0
     metrics = result.metrics or {}
     story = (
-        f"{result.source[0].upper()}{result.source[1:]}.\n"
-        f"Not told that there are {n_true}, homothety found {result.model.n_clusters_} clusters "
-        f"in {result.seconds:.1f} s; {metrics['purity']:.1%} of the {len(result.items)} matrices are with their kind."
+        f"A field of {len(result.items)} diffusion tensors whose {n_true} regions differ by shape, not by direction or "
+        f"size.\nNot told their number, homothety found {result.model.n_clusters_} clusters in {result.seconds:.0f} s; "
+        f"{metrics['purity']:.1%} of the tensors are with their kind."
     )
     return f"{story}\n\n{cluster_table(result)}"
 
@@ -87,4 +114,7 @@ def tell(result: Clustering) -> str:
 def where_to_look(folders: list[Path]) -> str:
     """Return where the results are."""
     pages = " and ".join(str(folder / "summary.md") for folder in folders)
-    return f"Look at {pages},\nand at the figures beside them. Your own matrices: homothety cluster FILE (see --help)."
+    return (
+        f"Look at {pages},\nand at the figures beside them. Your own recordings: homothety segment FILES; "
+        "your own matrices: homothety cluster FILE (see --help)."
+    )

@@ -71,8 +71,8 @@ def make_demonstrations(
     -----
     A reach goes over an arch and slows down at both ends; a stroke goes to and fro along a line, pressed one way,
     lifted the other, and wanders; a return goes home in a flat bow to the side. All three are performed two or three
-    times in a demonstration, at a pace that varies. A stroke has a shape of its own; a reach and a return are both drawn
-    out, and much alike: only their order tells them apart.
+    times in a demonstration, at a pace that varies. A stroke has a shape of its own; a reach and a return are both
+    drawn out, and much alike: only their order tells them apart.
 
     Examples
     --------
