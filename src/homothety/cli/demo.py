@@ -84,6 +84,7 @@ def tell_actions(result: Segmentation) -> str:
 
     model = result.model
     assert isinstance(model, ICSCHMM)
+    assert result.items.actions is not None
     right = 1 - hamming(result.items.actions, model.actions_)
     story = (
         f"A hand reaches out, strokes and returns: {len(result.items)} demonstrations in three places, directions and "
