@@ -28,7 +28,6 @@ class Shapes(NamedTuple):
     # Log rising factorials of prior weights of a version, of several at once, by numbers of stays: one table for every
     # degree of loyalty of series to a version, (n_degrees, n_states + 1, n_stays + 1). Empty if versions say nothing.
     versions: FloatArray
-    stays_count: float = 1.0  # power to which the probability of the stays is raised: less while a start is sought
 
 
 class Groups(NamedTuple):
@@ -73,21 +72,112 @@ def write_log_weights(k: int, labels: IntArray, shapes: Shapes, groups: Groups, 
             empty(group, groups)
             log_weights[group] = log(shapes.concentration) + log_fit(k, group, shapes, groups)
             opened = True
-    add_log_stays(k, labels, shapes, log_weights)
 
 
 @jit
-def add_log_stays(k: int, labels: IntArray, shapes: Shapes, log_weights: FloatArray) -> None:
-    """Add how probable the stays of all series are with a state in every group that is open to it."""
-    present = labels[k]
-    for group in range(labels.shape[0]):
+def add_log_order(k: int, labels: IntArray, power: float, shapes: Shapes, log_weights: FloatArray) -> None:
+    """Add, to a power, how probable the order of actions is with a state in every group that is open to it.
+
+    What does not depend on the group is left out.
+    """
+    n, followers = labels.shape[0], shapes.followers
+    counts, present = count_succession(labels, shapes.succession, k)
+    after, before = np.zeros(n + 1), np.zeros(n + 1)  # how often groups follow the state, and the state follows them
+    for j in range(n + 1):
+        if j != k:
+            other = labels[j] if j < n else n
+            after[other] += shapes.succession[k, j]
+            before[other] += shapes.succession[j, k]
+    totals, n_present = counts.sum(axis=1) + before, present.sum()
+    own = after.sum() + shapes.succession[k, k]
+    for group in range(n):
         if log_weights[group] > -np.inf:
-            labels[k] = group
-            if shapes.followers > 0.0:
-                log_weights[group] += shapes.stays_count * log_order(labels, shapes.succession, shapes.followers)
-            if shapes.versions.shape[0] > 0:
-                log_weights[group] += shapes.stays_count * log_versions(labels, shapes.visits, shapes.versions)
+            prior = followers * (n_present + 1.0 + (present[group] < 0.5))
+            gain = counted(counts[group, group], after[group] + before[group] + shapes.succession[k, k], followers)
+            for other in range(n + 1):
+                if other != group:
+                    gain += counted(counts[group, other], after[other], followers)
+                    gain += counted(counts[other, group], before[other], followers)
+                total = totals[other] + (own if other == group else 0.0)
+                if total > 0.0:
+                    gain += lgamma(prior) - lgamma(prior + total)
+            log_weights[group] += power * gain
+
+
+@inlined
+def counted(before: float, more: float, weight: float) -> float:
+    """Log probability of seeing something so many times more, up to what all of them together are divided by."""
+    return lgamma(weight + before + more) - lgamma(weight + before) if more > 0.0 else 0.0
+
+
+@jit
+def add_log_versions(k: int, labels: IntArray, power: float, shapes: Shapes, log_weights: FloatArray) -> None:
+    """Add, to a power, how probable the versions are that series show, with a state in every group open to it."""
+    (n_series, n), n_degrees = shapes.visits.shape, shapes.versions.shape[0]
+    present = labels[k]
+    labels[k] = -1
+    sizes, stays, without, log_first = count_versions(labels, shapes.visits, shapes.versions)
+    by_degree = np.empty(n_degrees)
+    for group in range(n):
+        if log_weights[group] > -np.inf:
+            by_degree[:] = without
+            first = log_first
+            for series in range(n_series):
+                before, more = stays[series, group], int(shapes.visits[series, k])
+                if before + more > 0:
+                    first += log(sizes[group] + 1.0) - (log(float(sizes[group])) if before > 0 else 0.0)
+                    for degree in range(n_degrees):
+                        by_degree[degree] += shapes.versions[degree, sizes[group], before]
+                        by_degree[degree] -= shapes.versions[degree, sizes[group] + 1, before + more]
+            log_weights[group] += power * (first + log_mean(by_degree))
     labels[k] = present
+
+
+@jit
+def count_versions(
+    labels: IntArray, visits: FloatArray, versions: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray, float]:
+    """Count members of groups and stays of series in them; states of group -1 are in none.
+
+    Returns
+    -------
+    sizes : ndarray of int, shape (n_states,)
+    stays : ndarray of int, shape (n_series, n_states)
+    by_degree : ndarray of shape (n_degrees,)
+        Log probability of the versions shown, but for the first of each.
+    log_first : float
+        What makes up for those.
+    """
+    (n_series, n), n_degrees = visits.shape, versions.shape[0]
+    sizes, stays = np.zeros(n, dtype=np.int64), np.zeros((n_series, n), dtype=np.int64)
+    by_degree, log_first = np.zeros(n_degrees), 0.0
+    for k in range(n):
+        if labels[k] >= 0:
+            sizes[labels[k]] += 1
+    for series in range(n_series):
+        for k in range(n):
+            seen = int(visits[series, k])
+            if labels[k] >= 0:
+                stays[series, labels[k]] += seen
+            for degree in range(n_degrees):
+                by_degree[degree] += versions[degree, 1, seen]
+        for group in range(n):
+            if stays[series, group] > 0:
+                log_first += log(float(sizes[group]))
+                for degree in range(n_degrees):
+                    by_degree[degree] -= versions[degree, sizes[group], stays[series, group]]
+    return sizes, stays, by_degree, log_first
+
+
+@inlined
+def log_mean(logs: FloatArray) -> float:
+    """Logarithm of the mean of numbers whose logarithms are given."""
+    largest, total = logs[0], 0.0
+    for value in logs:
+        largest = max(largest, value)
+    for value in logs:
+        total += np.exp(value - largest)
+    return largest + log(total / logs.shape[0])
 
 
 @jit
@@ -113,38 +203,21 @@ def log_versions(labels: IntArray, visits: FloatArray, versions: FloatArray) -> 
     Versions are drawn by unknown probabilities of each series. In which version a series shows an action first is where
     it was recorded, and nothing to be predicted. How loyal series are to a version is unknown too, and summed over.
     """
-    n_series, n = visits.shape
-    n_degrees = versions.shape[0]
-    by_degree, sizes, stays = np.zeros(n_degrees), np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    log_first = 0.0
-    for k in range(n):
-        sizes[labels[k]] += 1
-    for series in range(n_series):
-        stays[:] = 0
-        for k in range(n):
-            seen = int(visits[series, k])
-            stays[labels[k]] += seen
-            for degree in range(n_degrees):
-                by_degree[degree] += versions[degree, 1, seen]
-        for group in range(n):
-            if stays[group] > 0:
-                log_first += log(sizes[group])
-                for degree in range(n_degrees):
-                    by_degree[degree] -= versions[degree, sizes[group], stays[group]]
-    largest = by_degree.max()
-    return log_first + largest + log(np.exp(by_degree - largest).mean())
+    _, _, by_degree, log_first = count_versions(labels, visits, versions)
+    return log_first + log_mean(by_degree)
 
 
 @jit
-def count_succession(labels: IntArray, succession: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Count how often actions follow each other, and mark which of them there are."""
+def count_succession(labels: IntArray, succession: FloatArray, left_out: int = -1) -> tuple[FloatArray, FloatArray]:
+    """Count how often actions follow each other, and mark which of them there are; one state may be left out."""
     n = labels.shape[0]
     counts, present = np.zeros((n + 1, n + 1)), np.zeros(n)
     for k in range(n):
-        present[labels[k]] = 1.0
+        if k != left_out:
+            present[labels[k]] = 1.0
     for before in range(n + 1):
         for after in range(n + 1):
-            if succession[before, after] > 0.0:
+            if succession[before, after] > 0.0 and before != left_out and after != left_out:
                 row = labels[before] if before < n else n
                 column = labels[after] if after < n else n
                 counts[row, column] += succession[before, after]
@@ -176,27 +249,41 @@ def draw_by_log_weight(rng: Generator, log_weights: FloatArray) -> int:
 
 
 @jit
-def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Shapes, log_weights: FloatArray) -> None:
-    """Redraw the groups of states given all others, in the given order.
+def shuffle(rng: Generator, items: IntArray) -> None:
+    """Put items into a random order, in place."""
+    for i in range(items.shape[0] - 1, 0, -1):
+        j = int(rng.random() * (i + 1))
+        items[i], items[j] = items[j], items[i]
+
+
+@jit
+def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Shapes, powers: FloatArray) -> None:
+    """Redraw the groups of states given all others, one by one, sweep by sweep.
 
     Parameters
     ----------
     rng : Generator
     order : ndarray of int, shape (n_redrawn,)
-        States to redraw; the others stay where they are.
+        States to redraw; the others stay where they are. Put into another order in every sweep.
     labels : ndarray of int, shape (n_states,)
         Groups, numbers below the number of states. Changed in place.
     shapes : Shapes
-    log_weights : ndarray of shape (n_states,)
-        Scratch space.
+    powers : ndarray of shape (n_sweeps,)
+        Power to which the probability of the stays is raised in each sweep.
     """
     n, n_coordinates = shapes.points.shape
     groups = Groups(np.zeros(n), np.zeros(n), np.zeros((n, n_coordinates)))
+    log_weights = np.empty(n)
     for k in range(n):
         add_member(k, labels[k], 1.0, shapes, groups)
-    for place in range(order.shape[0]):
-        k = order[place]
-        add_member(k, labels[k], -1.0, shapes, groups)
-        write_log_weights(k, labels, shapes, groups, log_weights)
-        labels[k] = draw_by_log_weight(rng, log_weights)
-        add_member(k, labels[k], 1.0, shapes, groups)
+    for power in powers:
+        shuffle(rng, order)
+        for k in order:
+            add_member(k, labels[k], -1.0, shapes, groups)
+            write_log_weights(k, labels, shapes, groups, log_weights)
+            if power > 0.0 and shapes.followers > 0.0:
+                add_log_order(k, labels, power, shapes, log_weights)
+            if power > 0.0 and shapes.versions.shape[0] > 0:
+                add_log_versions(k, labels, power, shapes, log_weights)
+            labels[k] = draw_by_log_weight(rng, log_weights)
+            add_member(k, labels[k], 1.0, shapes, groups)

@@ -43,7 +43,7 @@ from homothety.covariance.spectra import DEFAULT_FLOOR
 from homothety.models.icsc.clusters import Clusters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.random import Generator
 
@@ -132,16 +132,15 @@ def log_rising_factorials(weights: FloatArray, most_at_once: int, most_steps: in
     return np.asarray(gammaln(multiples + steps) - gammaln(multiples))
 
 
-def redrawn(rng: Generator, labels: IntArray, shapes: Shapes, powers: Iterable[float], n_fixed: int = 0) -> IntArray:
+def redrawn(rng: Generator, labels: IntArray, shapes: Shapes, powers: FloatArray, n_fixed: int = 0) -> IntArray:
     """Return actions after a sweep over states for each power to which the probability of stays is raised.
 
     The first `n_fixed` states keep their actions.
     """
     from homothety.models.icsc._kernels import redraw_groups
 
-    labels, scratch, free = labels.copy(), np.empty(len(labels)), np.arange(n_fixed, len(labels))
-    for power in powers:
-        redraw_groups(rng, rng.permutation(free), labels, shapes._replace(stays_count=float(power)), scratch)
+    labels = labels.copy()
+    redraw_groups(rng, np.arange(n_fixed, len(labels)), labels, shapes, powers)
     return labels
 
 
