@@ -60,9 +60,9 @@ def read_matrices(
         - ``.npz``: such an array called ``matrices``, or the only 3-D one; ``labels``, ``grid``, ``positions`` and
           ``affine`` too if they are there. A grid without positions is taken voxel by voxel in row-major order;
         - ``.h5``, ``.hdf5``: the same, arrays inside groups by their paths. Needs ``homothety[hdf5]``;
-        - ``.mat`` (version 7.3 needs ``homothety[hdf5]``): an N x N x M or M x N x N array, a cell array of matrices, or a cell or
-          struct array with a field of them, taken row by row; the variable called ``matrices``, or the only such one;
-          ``labels`` too if there are any;
+        - ``.mat`` (version 7.3 needs ``homothety[hdf5]``): an N x N x M or M x N x N array, a cell array of matrices,
+          or a cell or struct array with a field of them, taken row by row; the variable called ``matrices``, or the
+          only such one; ``labels`` too if there are any;
         - ``.csv``: one matrix per row, all N*N entries or the N*(N+1)/2 distinct ones, with or without a header, and a
           column of labels if the header calls it ``label``; cells are parted by commas, semicolons or tabs;
         - ``.nii``, ``.nii.gz``: diffusion tensors of shape (x, y, z, 6) or (x, y, z, 1, 6). Needs ``homothety[dti]``;

@@ -42,7 +42,7 @@ def messages(store, poses):
 
 
 def write_bag(path, poses, storage=None):
-    store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE if storage else Stores.ROS1_NOETIC)
+    store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE if storage else typesys.Stores.ROS1_NOETIC)
     plugin = storage and {"storage_plugin": rosbag2.StoragePlugin[storage]}
     writer = rosbag2.Writer(path, version=9, **plugin) if storage else rosbag1.Writer(path)
     with writer as bag:
