@@ -22,8 +22,8 @@ def add_files(parser: ArgumentParser) -> None:
         metavar="FILE",
         nargs="+",
         type=Path,
-        help="table (.csv, .parquet), arrays (.npz, .npy, .h5, .mat), ROS recording (.bag, .mcap), motion capture (.bvh, "
-        ".c3d), epochs (.fif), LeRobot data set; or a folder of files of one kind",
+        help="table (.csv, .parquet), arrays (.npz, .npy, .h5, .mat), ROS recording (.bag, .mcap), motion capture "
+        "(.bvh, .c3d), epochs (.fif), LeRobot data set; or a folder of files of one kind",
     )
 
 
