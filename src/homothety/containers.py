@@ -61,8 +61,8 @@ def _unpack_labelled(array: Any) -> tuple[list[str], list[Any]]:
     """Return names and series of an xarray of three dimensions."""
     if TIME not in array.dims:
         raise InputError(
-            f"X is an array with dimensions {', '.join(map(str, array.dims))}, needed one called {TIME!r}, which is that "
-            "of steps. Rename it with X.rename."
+            f"X is an array with dimensions {', '.join(map(str, array.dims))}, needed one called {TIME!r}, that of the "
+            "steps. Rename it with X.rename."
         )
     dim = next(name for name in array.dims if name != TIME)
     names = array[dim].values.tolist() if dim in array.coords else range(array.sizes[dim])
