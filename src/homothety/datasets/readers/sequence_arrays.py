@@ -140,7 +140,7 @@ def _one_per_array(
     if len(widths) > 1:
         raise InputError(
             f"{path} holds {listed(series)}: arrays of different numbers of dimensions are no series of one kind. "
-            "Say which array to read with variable=; one with a * in it, such as 'data/*/actions', reads several."
+            "Say which array to read with variable=. A name with a star, such as 'data/*/actions', reads several."
         )
     taken = [
         take_columns(as_numbers(array, f"{path}, array {name!r}"), columns, channels, path)
