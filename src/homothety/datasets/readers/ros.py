@@ -66,23 +66,30 @@ def _numbers(bag: Any, topic: str, path: Path) -> tuple[FloatArray, tuple[str, .
     """Return the numbers in all messages of a topic, shape (n_messages, n_channels), and what they are called."""
     connections = [one for one in bag.connections if one.topic == topic]
     decode = _decoder(connections, is_ros1=path.suffix.lower() == ".bag")
-    messages = sorted(bag.messages(connections=connections), key=lambda message: message[1])
-    rows = [dict(_flattened(decode(raw, connection.msgtype))) for connection, _, raw in messages]
-    if not rows:
+    first = next(bag.messages(connections=connections), None)
+    if first is None:
         raise InputError(f"{path}, topic {topic} has no messages, needed at least one.")
-    channels = tuple(rows[0])
-    if not 1 <= len(channels) <= MAX_CHANNELS:
+    n_channels = len(dict(_flattened(decode(first[2], first[0].msgtype))))
+    if not 1 <= n_channels <= MAX_CHANNELS:  # before all the others are read, which may be images
         raise InputError(
-            f"{path}, topic {topic} has {len(channels)} numbers in a message, needed 1 to {MAX_CHANNELS}. "
+            f"{path}, topic {topic} has {n_channels} numbers in a message, needed 1 to {MAX_CHANNELS}. "
             "Choose a topic of measurements with topic=."
         )
+    messages = sorted(bag.messages(connections=connections), key=lambda message: message[1])
+    rows = [dict(_flattened(decode(raw, connection.msgtype))) for connection, _, raw in messages]
+    _check_same_channels(rows, f"{path}, topic {topic}")
+    return np.array([list(row.values()) for row in rows], dtype=np.float64), tuple(rows[0])
+
+
+def _check_same_channels(rows: list[dict[str, float]], item: str) -> None:
+    """Raise naming a message that does not have the numbers that the first one has."""
+    channels = tuple(rows[0])
     for number, row in enumerate(rows):
         if tuple(row) != channels:
             raise InputError(
-                f"{path}, topic {topic}: message {number}, counted from 0, has the numbers {', '.join(row) or 'none'}, "
+                f"{item}: message {number}, counted from 0, has the numbers {', '.join(row) or 'none'}, "
                 f"but the first has {', '.join(channels)}. Needed the same in all; choose another topic."
             )
-    return np.array([list(row.values()) for row in rows], dtype=np.float64), channels
 
 
 def _decoder(connections: list[Any], *, is_ros1: bool) -> Callable[[bytes, str], Any]:
