@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from homothety.arrays import frozen
+from homothety.containers import time_first, unpack_series
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -104,7 +104,10 @@ def check_sequences(
     ----------
     X : list of array_like of shape (n_steps_i, n_dims), mapping from names to such, array_like or Sequences
         The series: whatever NumPy makes a 2-D array of, data frames included. A single 2-D array is one series, or
-        several one after the other with `lengths`.
+        several one after the other with `lengths`. Also a `SequenceSet`; a data frame grouped by a column
+        (``frame.groupby("episode")``) or with an index whose first level tells series apart; and arrays of xarray,
+        whose dimension ``time`` is that of steps, wherever it stands, and of three dimensions the first other one
+        counts series.
     lengths : array_like of shape (n_series,), optional
         Number of time steps of each series when `X` is a single array.
     names : sequence of str, optional
@@ -138,8 +141,8 @@ def check_sequences(
     """
     if isinstance(X, Sequences) and lengths is None:
         names, X = X.names if names is None else names, list(X)
-    if isinstance(X, Mapping):
-        names, X = [str(name) for name in X] if names is None else names, list(X.values())
+    found, X = unpack_series(X)
+    names = found if names is None else names
     series = _numeric_series(X, lengths)
     checked_names = _check_names(names, len(series))
     # A number alone does not tell which of many files is meant.
@@ -187,6 +190,7 @@ def _cut(array: FloatArray, lengths: ArrayLike | None) -> list[FloatArray]:
 
 def _as_floats(one: Any, item: str) -> FloatArray:
     """Return anything numeric as a float array; masked entries become NaN, to be found as missing later."""
+    one = time_first(one)
     try:
         array = one if isinstance(one, np.ma.MaskedArray) else np.asarray(one)
     except ValueError as error:

@@ -13,19 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from homothety.estimators.actions import ICSCHMM
-    from homothety.summaries.paths import Segment
 
 EXPLANATION = "An action is what states have in common that are the same but for their place, direction and size."
 SURE = 0.9  # of the kept sweeps saying the same of two states
 MAX_DOUBTS = 5  # pairs of states named in a sentence
-
-
-def columns_of_segment(model: ICSCHMM, segment: Segment) -> dict[str, Any]:
-    """Return the action that most steps of a segment have, and how sure it is over these."""
-    steps = slice(segment.start, segment.end)
-    actions, sure = model.actions_[segment.series][steps], model.action_probability_[segment.series][steps]
-    action = int(np.bincount(actions).argmax())
-    return {"action": action, "action_probability": round(float(sure[actions == action].mean()), 4)}
 
 
 def columns_of_steps(model: ICSCHMM, i: int) -> dict[str, list[Any]]:
@@ -35,20 +26,6 @@ def columns_of_steps(model: ICSCHMM, i: int) -> dict[str, list[Any]]:
         "action_probability": np.round(model.action_probability_[i], 4).tolist(),
         "action_change_probability": np.round(model.action_change_probability_[i], 4).tolist(),
     }
-
-
-def segment_rows(model: ICSCHMM, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return segments of one action each: series by name, start, end (not included), action and probability."""
-    return [
-        {
-            "series": names[one.series],
-            "start": one.start,
-            "end": one.end,
-            "action": one.state,
-            "probability": None if one.probability is None else round(one.probability, 4),
-        }
-        for one in model.action_segments_
-    ]
 
 
 def describe(model: ICSCHMM, names: Sequence[str]) -> list[dict[str, Any]]:

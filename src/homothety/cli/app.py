@@ -7,7 +7,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING
 
 from homothety._version import __version__
-from homothety.cli import cluster, compare, demo, reproduce, segment
+from homothety.cli import cluster, compare, demo, import_authors, reproduce, segment
 from homothety.cli.console import Console
 from homothety.cli.wording import in_options
 from homothety.errors import HomothetyWarning, InputError
@@ -40,7 +40,7 @@ def build_parser() -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"homothety {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, cluster, segment, compare, reproduce):
+    for command in (demo, cluster, segment, compare, reproduce, import_authors):
         command.add_parser(commands)
     return parser
 

@@ -59,7 +59,7 @@ def add_parser(commands: Any) -> None:
         description=DESCRIPTION,
         epilog=EPILOG,
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help=".npy, .npz, .mat, .csv, .nii or .nii.gz")
+    parser.add_argument("file", metavar="FILE", type=Path, help=".npy, .npz, .h5, .mat, .csv, .nii, .nii.gz or .fif")
     add_shared_options(parser, output=OUTPUT)
     reading = parser.add_argument_group("reading")
     reading.add_argument("--variable", metavar="NAME", help="array in a .npz or .mat file that holds the matrices")

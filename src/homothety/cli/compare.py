@@ -55,6 +55,7 @@ SERIES_OPTIONS = (
     "max_states",
     "group",
     "columns",
+    "topic",
     "quaternions",
     "smooth",
     "velocities",
@@ -115,13 +116,7 @@ def of_series(args: argparse.Namespace, console: Console) -> Comparison:
 
     console.say(f"Reading {series.title(args.files)}")
     usual = args.truth in (None, *LABELS, *STATES) or is_file(args.truth)
-    items = read_sequences(
-        args.files,
-        group=args.group,
-        columns=args.columns,
-        variable=args.variable,
-        labels=None if usual else args.truth,
-    )
+    items = read_sequences(args.files, **series.reading_options(args), labels=None if usual else args.truth)
     with columns_called(series.dimension_names(items, args.velocities)):
         preprocessing = series.chosen_preprocessing(args, items)
     methods = comparing.segmentation_methods(items, preprocessing, **effort(args), max_states=args.max_states)

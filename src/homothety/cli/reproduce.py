@@ -36,7 +36,8 @@ Compute one of the paper's tables or figures again and set it beside what the pa
   segmentation-convergence  log joint, states, actions, F and time of every sweep of 20 chains
   sensitivity               F and log posterior over a grid of tolerance and concentration
 
-Toy data are generated where their files are missing; other sets are then left out.
+Toy data are generated where their files are missing; other sets are then left out. 'homothety import-authors' makes
+most of them from clones of the authors' repositories.
 """
 EPILOG = """\
 examples:
@@ -87,7 +88,10 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     for note in notes:
         console.say(note)
     if not sets:
-        raise InputError(f"None of the data sets is in {folder}. Say where they are with --data.")
+        raise InputError(
+            f"None of the data sets is in {folder}. Say where they are with --data, or make them with "
+            "'homothety import-authors'."
+        )
     plan = module.plan(sets, chosen_effort(args, module))
     output = check_folder(args.output or Path(OUTPUT.format(name=plan.name)))
     outcomes, finished = run_tasks(plan.tasks, console)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from homothety.cli import series
+from homothety.cli import exports, series
 from homothety.cli.files import check_folder
 from homothety.cli.options import add_command, add_shared_options, at_least, number_or_auto
 from homothety.cli.wording import columns_called
@@ -32,6 +32,8 @@ examples:
   homothety segment arm.csv --columns x,y,z,qw,qx,qy,qz --quaternions qw,qx,qy,qz
   homothety segment demos.npz --velocities append --subsample 5
   homothety segment demos.npz --checkpoint run --sweeps 2000   can be stopped; the same command goes on
+  homothety segment arm.bag --topic /joint_states --columns position
+  homothety segment lerobot/pusht --export ruptures,elan --rate 10   annotations to look at in ELAN
   homothety segment demos.npz --json | jq '.segments[0]'
 
 Models: icsc, every series has its own selection of common states, which are grouped into actions; ibp, the same without
@@ -96,6 +98,7 @@ def add_parser(commands: Any) -> None:
     add_shared_options(parser, output=OUTPUT)
     series.add_reading_options(parser)
     series.add_preparation_options(parser)
+    exports.add_export_options(parser)
     model = parser.add_argument_group("model")
     model.add_argument("--model", choices=tuple(CLASSES), default="icsc", help="(default: icsc)")
     for option in MODEL_OPTIONS:
@@ -110,6 +113,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     """Segment files; return whether it came to its end."""
     from homothety.cli import segmentation
 
+    kinds = exports.check_exports(args)
     folder = check_folder(args.output or Path(OUTPUT))
     items = series.read(args, console)
     try:
@@ -118,7 +122,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
             result = segmentation.fit(items, model, console, source=series.title(args.files))
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"{interrupt or 'Interrupted.'} {how_to_go_on(args)}") from None
-    files = segmentation.write(result, folder, console)
+    files = segmentation.write(result, folder, console, args.format) + exports.write(result, folder, kinds, args.rate)
     written = f"Written to {folder}: {', '.join(files)}."
     data = segmentation.summarise(result) | segmentation.tables(result) | {"output": str(folder), "files": files}
     console.show(f"{segmentation.report(result)}\n\n{written}", data)

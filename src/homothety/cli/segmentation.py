@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import platform
 from dataclasses import dataclass
-from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from homothety.cli.files import has_matplotlib, make_folder, write_figures, writ
 from homothety.cli.pictures import pictures
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.estimators.actions import ICSCHMM
+from homothety.export.tables import KINDS, action_segments_table, segments_table, write_rows
 from homothety.reproduce.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -85,58 +84,54 @@ def fit(items: SequenceSet, model: Segmenter, console: Console, *, source: str) 
     return Segmentation(items, model, source, perf_counter() - started)
 
 
-def write(result: Segmentation, folder: Path, console: Console) -> list[str]:
-    """Write tables, states, summary, model and figures into a folder, and return the names of the files."""
+def write(result: Segmentation, folder: Path, console: Console, kind: str = "csv") -> list[str]:
+    """Write tables, states, summary, model and figures into a folder, and return the names of the files.
+
+    `kind` is that of the tables: "csv", "json" or "parquet".
+    """
     make_folder(folder)
     result.model.save(folder / "model.homothety")
-    tables = write_tables(result, folder)
+    tables = write_tables(result, folder, kind)
     write_json(folder / "states.json", describe_states(result))
     write_json(folder / "summary.json", summarise(result))
     shown = pictures(result) if has_matplotlib() else {}
     figures = write_figures(folder, {name: one.draw for name, one in shown.items()}, console, PAGE_FIGURES)
-    write_text(folder / "summary.md", page(result, shown))
+    write_text(folder / "summary.md", page(result, shown, kind))
     return ["summary.md", *tables, "states.json", "summary.json", "model.homothety", *figures]
 
 
 ACTION_SEGMENTS = "action_segments.csv"
+TABLES = ("segments.csv", "boundaries.csv", "labels.csv", ACTION_SEGMENTS, transforms.FILE)
 BOUNDARY_COLUMNS = ("series", "step", "low", "high", "share")
 
 
-def write_tables(result: Segmentation, folder: Path) -> list[str]:
-    """Write the tables, and return the names of the files; those of actions that nothing is known of are removed."""
-    write_table(folder / "segments.csv", segment_rows(result))
-    write_table(folder / "boundaries.csv", boundary_rows(result), header=BOUNDARY_COLUMNS)
-    write_table(folder / "labels.csv", label_rows(result))
-    names = ["segments.csv", "boundaries.csv", "labels.csv"]
-    if not isinstance(result.model, ICSCHMM):
-        for name in (ACTION_SEGMENTS, transforms.FILE):
-            (folder / name).unlink(missing_ok=True)
-        return names
-    write_table(folder / ACTION_SEGMENTS, actions.segment_rows(result.model, result.items.names))
-    write_table(folder / transforms.FILE, transforms.flat_rows(result.model, result.channels))
-    return [*names, ACTION_SEGMENTS, transforms.FILE]
+def write_tables(result: Segmentation, folder: Path, kind: str = "csv") -> list[str]:
+    """Write the tables, and return the names of the files; those of an earlier run that are not written are removed."""
+    tables: dict[str, Iterable[Mapping[str, Any]]] = {
+        "segments.csv": segment_rows(result),
+        "boundaries.csv": boundary_rows(result),
+        "labels.csv": label_rows(result),
+    }
+    if isinstance(result.model, ICSCHMM):
+        tables[ACTION_SEGMENTS] = action_segments_table(result.model, result.items.names)
+        tables[transforms.FILE] = transforms.flat_rows(result.model, result.channels)
+    for name, rows in tables.items():
+        with written_aside(folder / called(name, kind)) as aside:
+            write_rows(aside, rows, BOUNDARY_COLUMNS if name == "boundaries.csv" else None)
+    written = [called(name, kind) for name in tables]
+    for stale in {called(name, other) for name in TABLES for other in KINDS}.difference(written):
+        (folder / stale).unlink(missing_ok=True)
+    return written
 
 
-def write_table(path: Path, rows: Iterable[Mapping[str, Any]], header: Iterable[str] | None = None) -> None:
-    """Write rows as CSV; the header is that of the first row unless it is given. None is an empty cell."""
-    rows = iter(rows)
-    first = list(islice(rows, 1))
-    names = list(first[0]) if first else list(header or ())
-    with written_aside(path) as aside, aside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        writer.writerows(first)
-        writer.writerows(rows)
+def called(name: str, kind: str) -> str:
+    """Return the name of a table in files of another kind."""
+    return f"{name.removesuffix('.csv')}.{kind}"
 
 
 def segment_rows(result: Segmentation) -> list[dict[str, Any]]:
     """Return the segments: series by name, start, end (not included), state and probability, and their actions."""
-    names, model = result.items.names, result.model
-    return [
-        {**one._asdict(), "series": names[one.series], "probability": _rounded(one.probability)}
-        | (actions.columns_of_segment(model, one) if isinstance(model, ICSCHMM) else {})
-        for one in model.segments_
-    ]
+    return segments_table(result.model, result.items.names)
 
 
 def boundary_rows(result: Segmentation) -> list[dict[str, Any]]:
@@ -227,7 +222,7 @@ def tables(result: Segmentation) -> dict[str, Any]:
     """Return what the JSON on stdout has besides the summary."""
     found: dict[str, Any] = {"segments": segment_rows(result), "boundaries": boundary_rows(result)}
     if isinstance(result.model, ICSCHMM):
-        found["action_segments"] = actions.segment_rows(result.model, result.items.names)
+        found["action_segments"] = action_segments_table(result.model, result.items.names)
     return found
 
 
@@ -349,8 +344,8 @@ def action_notes(result: Segmentation) -> list[str]:
     return [actions.table(model, result.items.names), "\n".join(note for note in notes if note)]
 
 
-def page(result: Segmentation, shown: Mapping[str, Picture]) -> str:
-    """Return a page about a segmentation, with its pictures by the names of their files."""
+def page(result: Segmentation, shown: Mapping[str, Picture], kind: str = "csv") -> str:
+    """Return a page about a segmentation, with its pictures by the names of their files and tables of a kind."""
     model = result.model
     chains = ""
     if isinstance(model, SampledSegmenter):
@@ -365,24 +360,25 @@ def page(result: Segmentation, shown: Mapping[str, Picture]) -> str:
         *action_notes(result),
         verdict(model),
         f"{stride_note(model)} {weight_note(model)}".strip(),
-        where_to_look(model),
+        where_to_look(model, kind),
         *(transforms.section(model, result.spoken_channels) if isinstance(model, ICSCHMM) else []),
         *(_picture_section(name, picture) for name, picture in shown.items()),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def where_to_look(model: Segmenter) -> str:
+def where_to_look(model: Segmenter, kind: str = "csv") -> str:
     """Return what is in which file."""
     merged = turned = ""
     if isinstance(model, ICSCHMM):
-        merged = f"`{ACTION_SEGMENTS}` those of one action each, "
-        turned = f"`{transforms.FILE}` how the states of an action differ, "
+        merged = f"`{called(ACTION_SEGMENTS, kind)}` those of one action each, "
+        turned = f"`{called(transforms.FILE, kind)}` how the states of an action differ, "
     grouped = " with its action" if isinstance(model, ICSCHMM) else ""
     return (
-        f"`segments.csv` has the segments, {merged}`boundaries.csv` the changes with their intervals, `labels.csv` the "
-        f"state of every step{grouped}, `states.json` means and covariances, {turned}`summary.json` the "
-        "settings. `homothety.load('model.homothety')` gives the model back, to find the same states in new series."
+        f"`segments.{kind}` has the segments, {merged}`boundaries.{kind}` the changes with their intervals, "
+        f"`labels.{kind}` the state of every step{grouped}, `states.json` means and covariances, {turned}"
+        "`summary.json` the settings. `homothety.load('model.homothety')` gives the model back, to find the same "
+        "states in new series."
     )
 
 

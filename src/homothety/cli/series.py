@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from homothety.cli.options import column, columns, number_or_name
 
@@ -22,7 +22,8 @@ def add_files(parser: ArgumentParser) -> None:
         metavar="FILE",
         nargs="+",
         type=Path,
-        help=".csv, .tsv, .txt, .parquet, .npz, .npy or .mat; or a folder of files of one kind",
+        help="table (.csv, .parquet), arrays (.npz, .npy, .h5, .mat), ROS recording (.bag, .mcap), motion capture "
+        "(.bvh, .c3d), epochs (.fif), LeRobot data set; or a folder of files of one kind",
     )
 
 
@@ -35,7 +36,8 @@ def add_reading_options(parser: ArgumentParser) -> None:
     reading.add_argument(
         "--columns", metavar="A,B,...", type=columns, help="columns to use, by name or by number from 0; else all"
     )
-    reading.add_argument("--variable", metavar="NAME", help="array in a .npz or .mat file that holds the series")
+    reading.add_argument("--variable", metavar="NAME", help="array in a .npz, .h5 or .mat file that holds the series")
+    reading.add_argument("--topic", metavar="NAME", help="messages of a ROS recording to read; else those are listed")
 
 
 def add_preparation_options(parser: ArgumentParser) -> None:
@@ -71,7 +73,12 @@ def read(args: Namespace, console: Console) -> SequenceSet:
     from homothety.datasets import read_sequences
 
     console.say(f"Reading {title(args.files)}")
-    return read_sequences(args.files, group=args.group, columns=args.columns, variable=args.variable)
+    return read_sequences(args.files, **reading_options(args))
+
+
+def reading_options(args: Namespace) -> dict[str, Any]:
+    """Return what to read of the files, as `read_sequences` takes it."""
+    return {name: getattr(args, name) for name in ("group", "columns", "variable", "topic")}
 
 
 def title(files: list[Path]) -> str:

@@ -39,6 +39,7 @@ OPTIONS = {
     "step_weight": "--step-weight",
     "subsample": "--subsample",
     "tolerance": "--tolerance",
+    "topic": "--topic",
     "variable": "--variable",
     "variant": "--variant",
     "velocities": "--velocities",

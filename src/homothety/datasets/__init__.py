@@ -7,7 +7,13 @@ Everything here comes as a :class:`MatrixSet` or a :class:`SequenceSet`. Whateve
 from homothety.datasets.demonstrations import make_demonstrations
 from homothety.datasets.dti import make_dti
 from homothety.datasets.matrix_set import MatrixSet
-from homothety.datasets.readers import read_matrices, read_sequences, write_label_image
+from homothety.datasets.readers import (
+    epochs_covariances,
+    read_matrices,
+    read_sequences,
+    sequences_from_frame,
+    write_label_image,
+)
 from homothety.datasets.sequence_set import SequenceSet
 from homothety.datasets.toy import make_toy_3d, make_toy_6d
 from homothety.datasets.toy_sequences import make_toy_2d
@@ -16,6 +22,7 @@ from homothety.datasets.wishart import make_wishart_families
 __all__ = [
     "MatrixSet",
     "SequenceSet",
+    "epochs_covariances",
     "make_demonstrations",
     "make_dti",
     "make_toy_2d",
@@ -24,5 +31,6 @@ __all__ = [
     "make_wishart_families",
     "read_matrices",
     "read_sequences",
+    "sequences_from_frame",
     "write_label_image",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 from homothety.datasets import SequenceSet, make_toy_2d, read_sequences
 from homothety.errors import InputError
 from homothety.preprocessing import Preprocessing
-from homothety.reproduce.sets import TOY_SEED, LabelledSet, made_anew
+from homothety.reproduce.sets import TOY_SEED, LabelledSet, made_anew, skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -162,7 +162,7 @@ def load_sequence_sets(keys: Iterable[str], folder: Path) -> tuple[list[SeriesSe
             sets.append(_labelled(key, recipe, load_sequence_set(key, folder)))
             notes += [] if path.is_file() else [made_anew(recipe.title, path)]
         else:
-            notes.append(f"{recipe.title}: skipped, {path} is not there.")
+            notes.append(skipped(recipe.title, path))
     return sets, notes
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from homothety.covariance import sample_covariances
 from homothety.datasets import MatrixSet, make_toy_3d, make_toy_6d
 from homothety.errors import InputError
+from homothety.reproduce.authors import how_to_get
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -155,13 +156,18 @@ def load_sets(keys: Iterable[str], folder: Path) -> tuple[list[PaperSet], list[s
             if recipe.file:
                 notes.append(made_anew(recipe.title, path))
         else:
-            notes.append(f"{recipe.title}: skipped, {path} is not there.")
+            notes.append(skipped(recipe.title, path))
     return sets, notes
 
 
 def made_anew(title: str, path: Path) -> str:
     """Return the line about a set that was made because its file is missing."""
     return f"{title}: {path} is not there, so it was generated anew with seed {TOY_SEED}."
+
+
+def skipped(title: str, path: Path) -> str:
+    """Return the line about a set whose file is missing and that nothing generates, and how to get it."""
+    return f"{title}: skipped, {path} is not there. {how_to_get(path.name)}"
 
 
 def choose_sets(wanted: str | None, available: Sequence[str]) -> list[str]:

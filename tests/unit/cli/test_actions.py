@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from homothety import ICSCHMM
-from homothety.cli.actions import columns_of_segment, doubts, one_recording
+from homothety.cli.actions import doubts, one_recording
 from homothety.cli.segmentation import Segmentation, describe_states, report, summarise, write_tables
 from homothety.datasets import make_toy_2d
-from homothety.summaries.paths import Segment
 
 
 def read_table(path):
@@ -50,14 +49,6 @@ def test_actions_are_told_of_steps_segments_and_states(fitted, tmp_path):
     assert sorted(k for one in states["actions"] for k in one["states"]) == list(range(model.n_states_))
     assert sum(one["steps"] for one in states["actions"]) == fitted.items.n_steps
     assert summarise(fitted)["actions"] == model.n_actions_
-
-
-def test_a_segment_has_the_action_of_most_of_its_steps():
-    model = SimpleNamespace(
-        actions_=[np.array([0, 2, 2, 2, 1])], action_probability_=[np.array([0.1, 0.5, 0.6, 0.7, 0.2])]
-    )
-    row = columns_of_segment(model, Segment(0, 0, 5, 0, 1.0))
-    assert row == {"action": 2, "action_probability": 0.6}
 
 
 @pytest.mark.parametrize(

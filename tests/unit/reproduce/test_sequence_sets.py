@@ -63,7 +63,8 @@ def test_the_toy_is_made_where_its_file_is_missing(tmp_path):
     assert [one.key for one in sets] == ["toy-2d"]
     assert notes == [
         f"Toy 2D: {tmp_path / 'toy_2d_seed0.npz'} is not there, so it was generated anew with seed 0.",
-        f"Grating, 6 x 3-D: skipped, {tmp_path / 'grating_7d.npz'} is not there.",
+        f"Grating, 6 x 3-D: skipped, {tmp_path / 'grating_7d.npz'} is not there. 'homothety import-authors' makes it "
+        "from a clone of the authors' repository ICSC-HMM.",
     ]
 
 

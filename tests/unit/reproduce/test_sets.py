@@ -50,7 +50,10 @@ def test_the_scaled_toy_has_a_scale_for_each_matrix(tmp_path):
 
 
 def test_other_sets_are_skipped_with_a_line(tmp_path):
-    assert load_sets(["rat"], tmp_path) == ([], [f"Rat DTI: skipped, {tmp_path / RECIPES['rat'].file} is not there."])
+    path = tmp_path / RECIPES["rat"].file
+    made = "'homothety import-authors' makes it from a clone of the authors' repository SPCM-CRP."
+    assert load_sets(["rat"], tmp_path) == ([], [f"Rat DTI: skipped, {path} is not there. {made}"])
+    assert load_sets(["dti"], tmp_path)[1][0].endswith("It cannot be made from the authors' files.")
 
 
 def test_a_file_without_labels_is_named(tmp_path):

@@ -26,7 +26,7 @@ def blame_file(path: Path, remedy: str) -> Iterator[None]:
     """Turn whatever a library raises over a bad file into one error that names the file and says what to do."""
     try:
         yield
-    except (InputError, MemoryError):
+    except (InputError, ImportError, MemoryError):
         raise
     except Exception as error:  # a broken file can make these libraries raise nearly anything
         # What is wrong is in the first sentence; others advise programmers.

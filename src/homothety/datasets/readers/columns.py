@@ -39,17 +39,38 @@ def find_columns(
 ) -> list[int]:
     """Return the numbers of columns, or raise; a single one need not be in a list.
 
+    A name that only begins those of columns, as "position" does "position.x" and "position[0]", stands for all of them.
     `option` says in errors who named the columns.
     """
     wanted = [columns] if isinstance(columns, str | int) else list(columns)
     if not wanted:
         raise InputError(f"{option} is empty, needed at least one name or number. Leave it out to read all.")
-    found = [find_column(column, names, n_columns, path) for column in wanted]
+    found = [at for column in wanted for at in _find_all(column, names, n_columns, path)]
     for place, at in enumerate(found):
         if at in found[:place]:
             called = names[at] if names else at
             raise InputError(f"{option} names column {called!r} twice, needed each once at most. Leave one out.")
     return found
+
+
+def _find_all(column: Column, names: Sequence[str], n_columns: int, path: Path) -> list[int]:
+    """Return the number of a column, or the numbers of the columns of which it names the whole."""
+    parts = [at for at, name in enumerate(names) if str(name).startswith((f"{column}.", f"{column}["))]
+    if isinstance(column, str) and column not in names and parts:
+        return parts
+    return [find_column(column, names, n_columns, path)]
+
+
+def take_columns(
+    steps: FloatArray, columns: Column | Sequence[Column] | None, channels: tuple[str, ...], path: Path
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return the chosen dimensions and their names."""
+    n_dims = steps.shape[1]
+    channels = channels if len(channels) == n_dims else ()
+    if columns is None:
+        return steps, channels
+    chosen = find_columns(columns, channels, n_dims, path)
+    return steps[:, chosen], tuple(channels[at] for at in chosen) if channels else ()
 
 
 def cut_by_lengths(n_steps: int, lengths: ArrayLike, path: Path) -> list[IntArray]:

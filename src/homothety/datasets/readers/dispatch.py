@@ -9,7 +9,9 @@ import numpy as np
 
 from homothety.datasets.readers.components import check_order
 from homothety.datasets.readers.csv_files import read_csv
+from homothety.datasets.readers.hdf5 import read_hdf5
 from homothety.datasets.readers.matlab import read_mat
+from homothety.datasets.readers.mne_files import read_epochs
 from homothety.datasets.readers.nifti import read_nifti
 from homothety.datasets.readers.numpy_files import read_npy, read_npz
 from homothety.errors import InputError
@@ -26,9 +28,13 @@ OPTIONS = {
     ".npy": frozenset[str](),
     ".npz": frozenset({"variable"}),
     ".mat": frozenset({"variable"}),
+    ".h5": frozenset({"variable"}),
+    ".hdf5": frozenset({"variable"}),
     ".csv": frozenset({"order"}),
     ".nii": frozenset({"order", "mask"}),
     ".nii.gz": frozenset({"order", "mask"}),
+    ".fif": frozenset({"variable"}),
+    ".fif.gz": frozenset({"variable"}),
 }
 
 # Matrices whose smallest eigenvalue is a smaller fraction of the largest do not count as positive definite.
@@ -53,14 +59,18 @@ def read_matrices(
         - ``.npy``: an array of shape (n_matrices, n_dims, n_dims);
         - ``.npz``: such an array called ``matrices``, or the only 3-D one; ``labels``, ``grid``, ``positions`` and
           ``affine`` too if they are there. A grid without positions is taken voxel by voxel in row-major order;
-        - ``.mat``, up to MATLAB's version 7: an N x N x M or M x N x N array, a cell array of matrices, or a cell or
-          struct array with a field of them, taken row by row; the variable called ``matrices``, or the only such one;
-          ``labels`` too if there are any;
+        - ``.h5``, ``.hdf5``: the same, arrays inside groups by their paths. Needs ``homothety[hdf5]``;
+        - ``.mat`` (version 7.3 needs ``homothety[hdf5]``): an N x N x M or M x N x N array, a cell array of matrices,
+          or a cell or struct array with a field of them, taken row by row; the variable called ``matrices``, or the
+          only such one; ``labels`` too if there are any;
         - ``.csv``: one matrix per row, all N*N entries or the N*(N+1)/2 distinct ones, with or without a header, and a
           column of labels if the header calls it ``label``; cells are parted by commas, semicolons or tabs;
-        - ``.nii``, ``.nii.gz``: diffusion tensors of shape (x, y, z, 6) or (x, y, z, 1, 6).
+        - ``.nii``, ``.nii.gz``: diffusion tensors of shape (x, y, z, 6) or (x, y, z, 1, 6). Needs ``homothety[dti]``;
+        - ``.fif``, ``.fif.gz``: epochs of MNE, as the covariances of the channels in each, shrunk a little so that they
+          are positive definite, and labelled by event. Needs ``homothety[mne]``.
     variable : str, optional
-        Name of the array in an ``.npz`` or ``.mat`` file; ``"name.field"`` for a field of MATLAB structs.
+        Name of the array in an ``.npz``, ``.h5`` or ``.mat`` file; ``"name.field"`` for a field of MATLAB structs; the
+        kind of channel in a ``.fif`` file, such as ``"eeg"``, where there are several.
     order : {"upper", "lower", "diagonal", "fsl", "nifti", "dipy", "mrtrix"}, optional
         In which order the distinct entries are listed: by rows of the upper triangle ("upper", "fsl"), by rows of the
         lower triangle ("lower", "nifti", "dipy"), or diagonal first, then the upper triangle ("diagonal", "mrtrix").
@@ -82,7 +92,7 @@ def read_matrices(
     InputError
         When the file is missing, broken, of another kind or shape, or holds NaN or asymmetric matrices.
     ImportError
-        When a NIfTI image is read without nibabel, which ``homothety[dti]`` brings.
+        When the library for a format is not installed; the message says which extra of homothety brings it.
     """
     path = Path(path)
     suffix = _suffix(path)
@@ -102,8 +112,12 @@ def read_matrices(
             matrices = read_npz(path, variable)
         case ".mat":
             matrices = read_mat(path, variable)
+        case ".h5" | ".hdf5":
+            matrices = read_hdf5(path, variable)
         case ".csv":
             matrices = read_csv(path, order)
+        case ".fif" | ".fif.gz":
+            matrices = read_epochs(path, variable)
         case _:
             matrices = read_nifti(path, order, mask)
     return _keep_spd(matrices, path) if only_spd else matrices

@@ -9,6 +9,8 @@ from scipy.io import loadmat
 
 from homothety.datasets.matrix_set import MatrixSet
 from homothety.datasets.readers.checks import blame_file, check_labels, check_stack
+from homothety.datasets.readers.hdf5 import load_mat73
+from homothety.datasets.readers.numpy_files import listed
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,17 +39,14 @@ def load_variables(path: Path) -> dict[str, NDArray[Any]]:
     with blame_file(path, "Save it again in MATLAB with save(file, 'name', '-v7')."):
         try:
             contents = loadmat(path, appendmat=False)
-        except NotImplementedError as error:
-            raise InputError(
-                f"{path} is in MATLAB's version 7.3 format (HDF5), needed version 7 or older. "
-                "Save it again with save(file, 'name', '-v7')."
-            ) from error
+        except NotImplementedError:  # version 7.3, which is HDF5 inside
+            return load_mat73(path)
     return {name: value for name, value in contents.items() if not name.startswith("__")}
 
 
 def _choose_variable(variables: dict[str, NDArray[Any]], variable: str | None, path: Path) -> tuple[str, NDArray[Any]]:
     """Return the name and the matrices of the variable told, of `matrices`, or of the only one that holds any."""
-    found = ", ".join(f"{name} {value.shape}" for name, value in variables.items()) or "nothing"
+    found = listed(variables)
     if variable is None and "matrices" not in variables:
         stacks = {name: stack for name, value in variables.items() if (stack := _as_stack(value)) is not None}
         if len(stacks) != 1:

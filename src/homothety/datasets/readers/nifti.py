@@ -10,11 +10,10 @@ import numpy as np
 from homothety.datasets.matrix_set import MatrixSet
 from homothety.datasets.readers.checks import blame_file, check_stack
 from homothety.datasets.readers.components import check_order, unpack_symmetric
+from homothety.datasets.readers.options import require
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from numpy.typing import ArrayLike, NDArray
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
@@ -57,7 +56,7 @@ def write_label_image(path: str | Path, labels: ArrayLike, source: MatrixSet) ->
     path = Path(path)
     if not path.name.lower().endswith(NIFTI_SUFFIXES):
         raise InputError(f"{path} does not end in .nii or .nii.gz, needed the name of a NIfTI image.")
-    nibabel = _import_nibabel()
+    nibabel = require("nibabel", "dti", "A NIfTI image")
     numbers = np.unique(np.asarray(labels), return_inverse=True)[1] + 1
     image = source.to_image(numbers.astype(np.int32))
     volume = image.reshape(image.shape + (1,) * (3 - image.ndim))
@@ -70,7 +69,7 @@ def write_label_image(path: str | Path, labels: ArrayLike, source: MatrixSet) ->
 
 def _load_components(path: Path) -> tuple[NDArray[Any], FloatArray, str | None]:
     """Return components of shape (x, y, z, 6), the affine, and their order if the image itself fixes it."""
-    nibabel = _import_nibabel()
+    nibabel = require("nibabel", "dti", "A NIfTI image")
     with blame_file(path, "Check that it is a complete NIfTI image."):
         image = nibabel.load(path)
         # Before the values: an image of another kind can be very large.
@@ -135,7 +134,7 @@ def _load_mask(mask: str | Path | ArrayLike, grid: tuple[int, ...], affine: Floa
 
 def _read_mask_file(path: Path, affine: FloatArray) -> NDArray[Any]:
     """Return the values of a mask image on the same voxels as the tensors."""
-    nibabel = _import_nibabel()
+    nibabel = require("nibabel", "dti", "A NIfTI image")
     with blame_file(path, "A mask is a NIfTI image on the voxels of the tensor image."):
         image = nibabel.load(path)
         values, mask_affine = np.asarray(image.dataobj), np.asarray(image.affine)
@@ -151,15 +150,3 @@ def _read_mask_file(path: Path, affine: FloatArray) -> NDArray[Any]:
 def _stem(path: Path) -> str:
     """Return the file's name without .nii or .nii.gz."""
     return path.name.removesuffix(".gz").removesuffix(".nii")
-
-
-def _import_nibabel() -> ModuleType:
-    """Return nibabel, or raise saying how to get it."""
-    try:
-        import nibabel
-    except ImportError as error:
-        raise ImportError(
-            "NIfTI images need the package nibabel, which is not installed. pip install 'homothety[dti]' brings it."
-        ) from error
-    module: ModuleType = nibabel
-    return module

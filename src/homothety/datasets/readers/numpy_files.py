@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import IntArray
 
+MAX_LISTED = 20  # arrays named in an error
 REMEDY = "Write plain arrays of numbers with np.save or np.savez; Python objects are never loaded, for safety."
 
 
@@ -26,8 +27,12 @@ def read_npy(path: Path) -> MatrixSet:
 
 
 def read_npz(path: Path, variable: str | None) -> MatrixSet:
-    """Read matrices and, if they are there, `labels`, `grid`, `positions` and `affine`."""
-    arrays = load_archive(path)
+    """Read matrices from an archive."""
+    return read_archive_matrices(load_archive(path), path, variable)
+
+
+def read_archive_matrices(arrays: dict[str, NDArray[Any]], path: Path, variable: str | None) -> MatrixSet:
+    """Return matrices among named arrays and, if they are there, `labels`, `grid`, `positions` and `affine`."""
     name = _choose_variable(arrays, variable, path)
     matrices = check_stack(arrays[name], f"{path}, array {name!r}")
     labels, grid = arrays.get("labels"), _grid(arrays)
@@ -60,9 +65,16 @@ def load_archive(path: Path) -> dict[str, NDArray[Any]]:
         return dict(archive)
 
 
+def listed(arrays: dict[str, NDArray[Any]]) -> str:
+    """Return the names and shapes of arrays in words, of many only the first."""
+    named = [f"{name} {array.shape}" for name, array in arrays.items()]
+    more = f" and {len(named) - MAX_LISTED} more" * (len(named) > MAX_LISTED)
+    return ", ".join(named[:MAX_LISTED]) + more or "nothing"
+
+
 def _choose_variable(arrays: dict[str, NDArray[Any]], variable: str | None, path: Path) -> str:
     """Return the name of the array that holds the matrices: as told, `matrices`, or the only 3-D one."""
-    found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
+    found = listed(arrays)
     if variable is not None and variable not in arrays:
         raise InputError(f"{path} has no array {variable!r}. It holds {found}.")
     name = variable or "matrices"

@@ -1,7 +1,8 @@
-"""Series from files of arrays: NumPy's .npy and .npz, MATLAB's .mat."""
+"""Series from files of arrays: NumPy's .npy and .npz, HDF5, MATLAB's .mat."""
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,14 @@ from homothety.datasets.readers.columns import (
     as_numbers,
     check_lengths,
     cut_by_lengths,
-    find_columns,
+    take_columns,
     take_rows,
     whole_labels,
 )
+from homothety.datasets.readers.hdf5 import load_hdf5
 from homothety.datasets.readers.matlab import load_variables
-from homothety.datasets.readers.numpy_files import load_archive, load_array
+from homothety.datasets.readers.numpy_files import listed, load_archive, load_array
+from homothety.datasets.readers.options import natural_order
 from homothety.datasets.sequence_set import SequenceSet
 from homothety.errors import InputError
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray
     from homothety.datasets.readers.columns import Column
+    from homothety.datasets.readers.options import ReadingOptions
 
     Columns = Column | Sequence[Column] | None
 
@@ -34,26 +38,34 @@ LABELS, STATES, LENGTHS, CHANNELS = "labels", "states", "lengths", "channels"
 MAT_NEEDED = "a cell array of n_steps x n_dims matrices, or one such matrix"
 
 
-def read_npy_series(path: Path, variable: str | None, columns: Columns, lengths: ArrayLike | None) -> SequenceSet:
+def read_npy_series(path: Path, options: ReadingOptions) -> SequenceSet:
     """Read one array, cut up if lengths are given."""
-    if variable is not None:
-        raise InputError(f"variable means nothing for {path}, which holds a single array. Leave it out.")
-    return _cut(as_numbers(load_array(path), str(path)), path, columns, lengths)
+    return _cut(as_numbers(load_array(path), str(path)), path, options.columns, options.lengths)
 
 
-def read_npz_series(
-    path: Path, variable: str | None, columns: Columns, lengths: ArrayLike | None, labels: Column | None = None
-) -> SequenceSet:
-    """Read one array that `lengths` cut up, with `labels`, `states` and `channels`; or one array per series."""
-    arrays = load_archive(path)
+def read_npz_series(path: Path, options: ReadingOptions) -> SequenceSet:
+    """Read an archive of NumPy."""
+    return _from_archive(load_archive(path), path, options)
+
+
+def read_hdf5_series(path: Path, options: ReadingOptions) -> SequenceSet:
+    """Read an HDF5 file, arrays inside groups by their paths."""
+    return _from_archive(load_hdf5(path), path, options)
+
+
+def _from_archive(arrays: dict[str, NDArray[Any]], path: Path, options: ReadingOptions) -> SequenceSet:
+    """Return one array that `lengths` cut up, with `labels`, `states` and `channels`; or one array per series."""
+    variable, columns, labels = options.variable, options.columns, options.labels
     if labels is not None and labels not in arrays:
-        raise InputError(f"{path} has no array {labels!r}. It holds {_listed(arrays)}.")
+        raise InputError(f"{path} has no array {labels!r}. It holds {listed(arrays)}.")
     channels = tuple(map(str, np.ravel(arrays.get(CHANNELS, ()))))
-    lengths = arrays.get(LENGTHS) if lengths is None else lengths
+    lengths = arrays.get(LENGTHS) if options.lengths is None else options.lengths
+    if variable is not None and "*" in variable:
+        return _one_per_array(_matching(arrays, variable, path), path, columns, channels)
     if variable is None and lengths is None:
         series = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "biuf"}
         if not series:
-            raise InputError(f"{path} holds {_listed(arrays)}; needed an array of shape (n_steps, n_dims) per series.")
+            raise InputError(f"{path} holds {listed(arrays)}; needed an array of shape (n_steps, n_dims) per series.")
         if len(series) > 1:
             return _one_per_array(series, path, columns, channels)
         variable = next(iter(series))
@@ -64,10 +76,10 @@ def read_npz_series(
     return _cut(steps, path, columns, lengths, channels, arrays.get(STATES), arrays.get(str(labels or LABELS)))
 
 
-def read_mat_series(path: Path, variable: str | None, columns: Columns, lengths: ArrayLike | None) -> SequenceSet:
+def read_mat_series(path: Path, options: ReadingOptions) -> SequenceSet:
     """Read a cell array of series and of their labels, or a single array."""
-    variables = load_variables(path)
-    name = _choose_mat_variable(variables, variable, path)
+    variables, columns, lengths = load_variables(path), options.columns, options.lengths
+    name = _choose_mat_variable(variables, options.variable, path)
     if variables[name].dtype != object:
         steps = _time_first([variables[name]], f"{path}, variable {name!r}")[0]
         return _cut(steps, path, columns, lengths, labels=variables.get(LABELS) if name != LABELS else None)
@@ -76,7 +88,7 @@ def read_mat_series(path: Path, variable: str | None, columns: Columns, lengths:
     series = _time_first(list(variables[name].ravel()), f"{path}, variable {name!r}")
     actions = _mat_labels(variables, name, [len(one) for one in series])
     names = tuple(f"{path.stem} {i}" for i in range(len(series)))
-    return SequenceSet([_take(one, columns, (), path)[0] for one in series], None, actions, names, (), path.stem)
+    return SequenceSet([take_columns(one, columns, (), path)[0] for one in series], None, actions, names, (), path.stem)
 
 
 def _cut(
@@ -89,7 +101,7 @@ def _cut(
     labels: NDArray[Any] | None = None,
 ) -> SequenceSet:
     """Cut one array of all steps into series, and what is known of its steps with it."""
-    kept, channels = _take(steps, columns, channels, path)
+    kept, channels = take_columns(steps, columns, channels, path)
     rows = [np.arange(len(steps))] if lengths is None else cut_by_lengths(len(steps), lengths, path)
     names = (path.stem,) if lengths is None else tuple(f"{path.stem} {i}" for i in range(len(rows)))
     return SequenceSet(
@@ -112,16 +124,12 @@ def _one_per_step(values: NDArray[Any] | None, kind: str, n_steps: int, path: Pa
     return row
 
 
-def _take(
-    steps: FloatArray, columns: Columns, channels: tuple[str, ...], path: Path
-) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the chosen dimensions and their names."""
-    n_dims = steps.shape[1]
-    channels = channels if len(channels) == n_dims else ()
-    if columns is None:
-        return steps, channels
-    chosen = find_columns(columns, channels, n_dims, path)
-    return steps[:, chosen], tuple(channels[at] for at in chosen) if channels else ()
+def _matching(arrays: dict[str, NDArray[Any]], pattern: str, path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays whose names are like a pattern with stars, or raise if there are none."""
+    names = sorted((name for name in arrays if fnmatchcase(name, pattern)), key=natural_order)
+    if not names:
+        raise InputError(f"{path} has no array like {pattern!r}. It holds {listed(arrays)}.")
+    return {name: arrays[name] for name in names}
 
 
 def _one_per_array(
@@ -131,11 +139,12 @@ def _one_per_array(
     widths = {array.shape[1] for array in series.values()}
     if len(widths) > 1:
         raise InputError(
-            f"{path} holds {_listed(series)}: arrays of different numbers of dimensions are no series of one kind. "
-            "Say which array to read with variable=."
+            f"{path} holds {listed(series)}: arrays of different numbers of dimensions are no series of one kind. "
+            "Say which array to read with variable=. A name with a star, such as 'data/*/actions', reads several."
         )
     taken = [
-        _take(as_numbers(array, f"{path}, array {name!r}"), columns, channels, path) for name, array in series.items()
+        take_columns(as_numbers(array, f"{path}, array {name!r}"), columns, channels, path)
+        for name, array in series.items()
     ]
     return SequenceSet([steps for steps, _ in taken], None, None, tuple(series), taken[0][1], path.stem)
 
@@ -144,19 +153,19 @@ def _choose_array(arrays: dict[str, NDArray[Any]], variable: str | None, lengths
     """Return the name of the array told, or of the only one with as many rows as the lengths add up to."""
     if variable is not None:
         if variable not in arrays:
-            raise InputError(f"{path} has no array {variable!r}. It holds {_listed(arrays)}.")
+            raise InputError(f"{path} has no array {variable!r}. It holds {listed(arrays)}.")
         return variable
     n_steps = check_lengths(() if lengths is None else lengths, path).sum()
     fitting = [name for name, array in arrays.items() if array.ndim == 2 and len(array) == n_steps]
     fitting = [name for name in fitting if name.lower() == "x"] or fitting
     if not fitting:
         raise InputError(
-            f"{path}: lengths add up to {n_steps}, needed the number of steps of an array; it holds {_listed(arrays)}. "
+            f"{path}: lengths add up to {n_steps}, needed the number of steps of an array; it holds {listed(arrays)}. "
             "Correct lengths."
         )
     if len(fitting) > 1:
         raise InputError(
-            f"{path} holds {_listed(arrays)}; needed exactly one array of {n_steps} steps, as lengths add up to. "
+            f"{path} holds {listed(arrays)}; needed exactly one array of {n_steps} steps, as lengths add up to. "
             "Say which it is with variable=."
         )
     return fitting[0]
@@ -166,7 +175,7 @@ def _choose_mat_variable(variables: dict[str, NDArray[Any]], variable: str | Non
     """Return the variable told, the only cell array of matrices, or the only matrix."""
     if variable is not None:
         if variable not in variables:
-            raise InputError(f"{path} has no variable {variable!r}. It holds {_listed(variables)}.")
+            raise InputError(f"{path} has no variable {variable!r}. It holds {listed(variables)}.")
         return variable
     cells = {name: list(value.ravel()) for name, value in variables.items() if _is_cells(value)}
     matrices = [name for name, items in cells.items() if not all(_is_vector(item) for item in items)]
@@ -177,7 +186,7 @@ def _choose_mat_variable(variables: dict[str, NDArray[Any]], variable: str | Non
             return candidates[0]
         if candidates:
             break
-    raise InputError(f"{path} holds {_listed(variables)}; needed {MAT_NEEDED}. Say which it is with variable=.")
+    raise InputError(f"{path} holds {listed(variables)}; needed {MAT_NEEDED}. Say which it is with variable=.")
 
 
 def _is_cells(value: NDArray[Any]) -> bool:
@@ -215,7 +224,3 @@ def _mat_labels(variables: dict[str, NDArray[Any]], chosen: str, lengths: list[i
     ]
     whole = [labels for labels in candidates if all(one.dtype.kind in "iu" for one in labels)]
     return whole[0] if len(whole) == 1 else None
-
-
-def _listed(arrays: dict[str, NDArray[Any]]) -> str:
-    return ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"

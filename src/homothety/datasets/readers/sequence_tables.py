@@ -15,6 +15,7 @@ from homothety.datasets.readers.columns import (
     take_rows,
     whole_labels,
 )
+from homothety.datasets.readers.options import require
 from homothety.datasets.readers.text_tables import (
     Table,
     counts_columns,
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.datasets.readers.columns import Column
+    from homothety.datasets.readers.options import ReadingOptions
 
 LABEL_COLUMN, STATE_COLUMN = "label", "state"
 NOT_MEASURED = ("", "time", "timestamp", LABEL_COLUMN, STATE_COLUMN)
@@ -56,37 +58,19 @@ class Frame(Protocol):
         """Return where in the file a row is, in words."""
 
 
-def read_csv_series(
-    path: Path,
-    group: Column | None,
-    columns: Column | Sequence[Column] | None,
-    lengths: ArrayLike | None,
-    labels: Column | None = None,
-) -> SequenceSet:
+def read_csv_series(path: Path, options: ReadingOptions) -> SequenceSet:
     """Read a text table."""
-    return _cut(TextFrame(path), path, group, columns, lengths, labels)
+    return cut_table(TextFrame(path), path, options)
 
 
-def read_parquet_series(
-    path: Path,
-    group: Column | None,
-    columns: Column | Sequence[Column] | None,
-    lengths: ArrayLike | None,
-    labels: Column | None = None,
-) -> SequenceSet:
+def read_parquet_series(path: Path, options: ReadingOptions) -> SequenceSet:
     """Read a Parquet table."""
-    return _cut(ParquetFrame(path), path, group, columns, lengths, labels)
+    return cut_table(ParquetFrame(path, load_parquet(path)), path, options)
 
 
-def _cut(
-    frame: Frame,
-    path: Path,
-    group: Column | None,
-    columns: Column | Sequence[Column] | None,
-    lengths: ArrayLike | None,
-    labels: Column | None,
-) -> SequenceSet:
+def cut_table(frame: Frame, path: Path, options: ReadingOptions) -> SequenceSet:
     """Return the measurements in a table, cut into series by a column, by lengths or not at all."""
+    group, columns, lengths, labels = options.group, options.columns, options.lengths, options.labels
     if group is not None and lengths is not None:
         raise InputError("group and lengths both say how to cut the series apart, needed one of them.")
     group_at = None if group is None else find_column(group, frame.names, frame.n_columns, path)
@@ -191,19 +175,18 @@ def _has_header(rows: list[list[str]]) -> bool:
     return counts_columns(rows[0]) and any(not cell.lstrip("-").isdigit() for row in rows[1:] for cell in row)
 
 
-class ParquetFrame:
-    """A Parquet file read by pyarrow."""
+def load_parquet(path: Path, columns: list[str] | None = None) -> Any:
+    """Load a Parquet file, or only some of its columns, as a table of pyarrow."""
+    parquet = require("pyarrow.parquet", "parquet", f"Reading {path}")
+    with blame_file(path, "Write it again as a Parquet file with one row per time step."):
+        return parquet.read_table(path, columns=columns, partitioning=None)
 
-    def __init__(self, path: Path) -> None:
-        try:
-            from pyarrow import parquet
-        except ImportError as error:
-            raise ImportError(
-                f"Reading {path} needs pyarrow, which pip install 'homothety[parquet]' brings."
-            ) from error
-        self.path = path
-        with blame_file(path, "Write it again as a Parquet file with one row per time step."):
-            self.table = parquet.read_table(path, partitioning=None)
+
+class ParquetFrame:
+    """A table of pyarrow, as Parquet files hold them."""
+
+    def __init__(self, path: Path, table: Any) -> None:
+        self.path, self.table = path, table
         self.names = [str(name) for name in self.table.column_names]
         self.n_columns, self.n_rows = self.table.num_columns, self.table.num_rows
         if self.n_rows == 0:

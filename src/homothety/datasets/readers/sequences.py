@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from homothety.datasets.readers.sequence_arrays import read_mat_series, read_npy_series, read_npz_series
+from homothety.datasets.readers.bvh import read_bvh_series
+from homothety.datasets.readers.c3d_files import read_c3d_series
+from homothety.datasets.readers.lerobot import is_lerobot_folder, read_lerobot_series
+from homothety.datasets.readers.mne_files import read_epochs_series
+from homothety.datasets.readers.options import ReadingOptions, natural_order
+from homothety.datasets.readers.ros import is_ros2_folder, read_bag_series
+from homothety.datasets.readers.sequence_arrays import (
+    read_hdf5_series,
+    read_mat_series,
+    read_npy_series,
+    read_npz_series,
+)
 from homothety.datasets.readers.sequence_tables import read_csv_series, read_parquet_series
 from homothety.datasets.sequence_set import SequenceSet, join_sets
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -22,9 +32,44 @@ if TYPE_CHECKING:
 
     PathName = str | PathLike[str]
 
-TABLES = {".csv": read_csv_series, ".tsv": read_csv_series, ".txt": read_csv_series, ".parquet": read_parquet_series}
-ARRAYS = {".npy": read_npy_series, ".mat": read_mat_series}
-SUFFIXES = (*TABLES, ".npz", *ARRAYS)
+
+class Kind(NamedTuple):
+    """A kind of file: how it is read, and which options mean something for it besides the columns."""
+
+    read: Callable[[Path, ReadingOptions], SequenceSet]
+    options: tuple[str, ...] = ()
+
+
+_TEXT = Kind(read_csv_series, ("group", "lengths", "labels"))
+_HDF5 = Kind(read_hdf5_series, ("lengths", "variable", "labels"))
+_BAG = Kind(read_bag_series, ("topic",))
+_FIF = Kind(read_epochs_series, ("variable",))
+
+KINDS = {
+    ".csv": _TEXT,
+    ".tsv": _TEXT,
+    ".txt": _TEXT,
+    ".parquet": Kind(read_parquet_series, _TEXT.options),
+    ".npz": Kind(read_npz_series, _HDF5.options),
+    ".h5": _HDF5,
+    ".hdf5": _HDF5,
+    ".npy": Kind(read_npy_series, ("lengths",)),
+    ".mat": Kind(read_mat_series, ("lengths", "variable")),
+    ".bag": _BAG,
+    ".db3": _BAG,
+    ".mcap": _BAG,
+    ".bvh": Kind(read_bvh_series, ("variable",)),
+    ".c3d": Kind(read_c3d_series),
+    ".fif": _FIF,
+    ".fif.gz": _FIF,
+}
+"""By what the names of files end in."""
+
+FOLDERS = {
+    "ROS 2 recordings": (is_ros2_folder, _BAG),
+    "LeRobot data sets": (is_lerobot_folder, Kind(read_lerobot_series, ("labels",))),
+}
+"""Folders that are read as one, and how to tell them."""
 
 
 def read_sequences(
@@ -35,6 +80,7 @@ def read_sequences(
     lengths: ArrayLike | None = None,
     variable: str | None = None,
     labels: Column | None = None,
+    topic: str | None = None,
 ) -> SequenceSet:
     """Read series of measurements, such as demonstrations, from files.
 
@@ -45,26 +91,40 @@ def read_sequences(
         "demo_10"). What a name ends in decides how a file is read:
 
         - ``.csv``, ``.tsv``, ``.txt``: one row per time step, with or without a header; cells parted by tabs,
-          semicolons, commas or blanks; decimal commas are fine where tabs or semicolons part the cells;
+          semicolons, bars, commas or blanks; decimal commas are fine unless commas part the cells;
         - ``.parquet``: one row per time step; a column of lists of numbers counts as several. Needs
           ``homothety[parquet]``;
         - ``.npy``: an array of shape (n_steps, n_dims);
         - ``.npz``: such an array and the ``lengths`` of the series in it; or one array per series;
-        - ``.mat``, up to MATLAB's version 7: a cell array of n_steps x n_dims or n_dims x n_steps matrices, or one
-          matrix. The axis along which the matrices differ is that of time; if none does, the longer one.
+        - ``.h5``, ``.hdf5``: the same, arrays inside groups by their paths. Needs ``homothety[hdf5]``;
+        - ``.mat`` (version 7.3 needs ``homothety[hdf5]``): a cell array of n_steps x n_dims or n_dims x n_steps
+          matrices, or one matrix. The axis along which the matrices differ is that of time; if none does, the longer
+          one;
+        - ``.bag``, ``.db3``, ``.mcap``, and folders recorded by ROS 2: the numbers in the messages of one topic in
+          order of time, headers left out. Needs ``homothety[ros]``;
+        - a folder with a LeRobot data set: the column ``observation.state``, one series per episode. Needs
+          ``homothety[parquet]``;
+        - ``.bvh``: the channels of the joints, angles in degrees;
+        - ``.c3d``: positions of the markers, NaN where one was not seen. Needs ``homothety[mocap]``;
+        - ``.fif``, ``.fif.gz``: epochs of MNE, one series each. Needs ``homothety[mne]``.
     group : str or int, optional
         Column of a table whose values tell the series apart, such as ``"episode_index"``. By default a file is one
         series.
     columns : str, int or sequence of them, optional
-        Dimensions to keep, by name or by number from 0. By default all of them; of a table all columns except the
-        group, a nameless first column, and those called ``time``, ``timestamp``, ``label`` or ``state``.
+        Dimensions to keep, by name or by number from 0; ``"position"`` stands for ``"position.x"``, ``"position.y"``
+        and so on where there is no dimension of just that name. By default all of them; of a table all columns except
+        the group, a nameless first column, and those called ``time``, ``timestamp``, ``label`` or ``state``.
     lengths : array_like of int, optional
         Numbers of steps of the series a single file holds one after the other.
     variable : str, optional
-        Name of the array in ``.npz`` and ``.mat`` files, where the above leaves a choice.
+        Name of the array in ``.npz``, ``.h5`` and ``.mat`` files, where the above leaves a choice; with stars, as in
+        ``"data/*/actions"``, every array so named in ``.npz`` and ``.h5`` is a series. ``"positions"`` for where the
+        joints of a ``.bvh`` file are. The kind of channel in a ``.fif`` file, such as ``"eeg"``, if there are several.
     labels : str or int, optional
         Column of a table, or array of a ``.npz`` file, that holds the true actions under a name of its own. It is then
         no measurement.
+    topic : str, optional
+        Which messages of a recording of ROS to read; needed unless there is only one topic.
 
     Returns
     -------
@@ -79,43 +139,51 @@ def read_sequences(
         When a file is missing, broken, or holds something else. NaN is read as it is: whether it can be dealt with is
         for the model to say.
     ImportError
-        When a ``.parquet`` file is read without pyarrow.
+        When the library for a format is not installed; the message says which extra of homothety brings it.
     """
     files = _expand(paths)
     if lengths is not None and len(files) > 1:
         raise InputError(f"lengths cut up a single file, but there are {len(files)}. Leave lengths out.")
-    sets = [_read_file(path, group, columns, lengths, variable, labels) for path in files]
+    options = ReadingOptions(group, columns, lengths, variable, labels, topic)
+    sets = [_read_file(path, options) for path in files]
     _check_same_dims(sets, files)
     return _with_distinct_names(sets, files)
 
 
-def _read_file(
-    path: Path,
-    group: Column | None,
-    columns: Column | Sequence[Column] | None,
-    lengths: ArrayLike | None,
-    variable: str | None,
-    labels: Column | None,
-) -> SequenceSet:
-    """Read one file by the reader of its kind."""
-    suffix = path.suffix.lower()
-    if not path.is_file():
-        raise InputError(f"{path} is not there or not a file. Check the name and the folder.")
-    if path.stat().st_size == 0:
+def _read_file(path: Path, options: ReadingOptions) -> SequenceSet:
+    """Read one file, or a folder that counts as one, by the reader of its kind."""
+    if not path.exists():
+        raise InputError(f"{path} is not there. Check the name and the folder.")
+    kind = _kind_of(path)
+    if path.is_file() and path.stat().st_size == 0:
         raise InputError(f"{path} is empty, needed a series of measurements.")
-    if suffix in TABLES:
-        if variable is not None:
-            raise InputError(f"variable means nothing for {path}: it applies to .npz and .mat. Leave it out.")
-        return TABLES[suffix](path, group, columns, lengths, labels)
-    if suffix not in SUFFIXES:
-        raise InputError(f"{path} ends in {path.suffix or 'nothing'!r}, needed one of {', '.join(SUFFIXES)}.")
-    if group is not None:
-        raise InputError(f"group means nothing for {path}: it applies to {', '.join(TABLES)}. Leave it out.")
-    if suffix == ".npz":
-        return read_npz_series(path, variable, columns, lengths, labels)
-    if labels is not None:
-        raise InputError(f"labels means nothing for {path}: it applies to {', '.join(TABLES)} and .npz. Leave it out.")
-    return ARRAYS[suffix](path, variable, columns, lengths)
+    _check_options(path, kind, options)
+    return kind.read(path, options)
+
+
+def _kind_of(path: Path) -> Kind:
+    """Return what kind of file or folder this is, or raise listing those there are."""
+    for is_such, kind in FOLDERS.values():
+        if is_such(path):
+            return kind
+    suffix = _suffix(path)
+    if suffix is None:
+        raise InputError(f"{path} ends in {path.suffix or 'nothing'!r}, needed one of {', '.join(KINDS)}.")
+    return KINDS[suffix]
+
+
+def _suffix(path: Path) -> str | None:
+    """Return which of the known endings a name has, if any."""
+    return next((suffix for suffix in KINDS if path.name.lower().endswith(suffix)), None)
+
+
+def _check_options(path: Path, kind: Kind, options: ReadingOptions) -> None:
+    """Raise for an option that would be ignored."""
+    for option, value in options._asdict().items():
+        if value is not None and option != "columns" and option not in kind.options:
+            kinds = [suffix for suffix, one in KINDS.items() if option in one.options]
+            kinds += [name for name, (_, one) in FOLDERS.items() if option in one.options]
+            raise InputError(f"{option} means nothing for {path}: it applies to {', '.join(kinds)}. Leave it out.")
 
 
 def _expand(paths: PathName | Sequence[PathName]) -> list[Path]:
@@ -129,18 +197,24 @@ def _expand(paths: PathName | Sequence[PathName]) -> list[Path]:
 
 def _files_in(folder: Path) -> list[Path]:
     """Return the files of a folder that can be read, or raise if they are of several kinds or there are none."""
-    files = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and not path.name.startswith(".")]
-    kinds = sorted({path.suffix.lower() for path in files})
+    if _counts_as_file(folder):
+        return [folder]
+    found = [path for path in folder.iterdir() if _can_be_read(path)]
+    kinds = sorted({_suffix(path) or "folders" for path in found})
     if len(kinds) != 1:
-        found = f"files of several kinds ({', '.join(kinds)})" if kinds else f"no file ending in {', '.join(SUFFIXES)}"
-        raise InputError(f"The folder {folder} holds {found}. Name the files to read.")
-    return sorted(files, key=_natural_order)
+        held = f"files of several kinds ({', '.join(kinds)})" if kinds else f"no file ending in {', '.join(KINDS)}"
+        raise InputError(f"The folder {folder} holds {held}. Name the files to read.")
+    return sorted(found, key=lambda path: natural_order(path.name))
 
 
-def _natural_order(path: Path) -> list[tuple[int, str]]:
-    """Sort key by which numbers inside names are compared as numbers."""
-    parts = re.split(r"(\d+)", path.name.lower())
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+def _can_be_read(path: Path) -> bool:
+    """Tell whether something in a folder is a recording: a file by its name, or a folder that counts as one."""
+    is_shown = not path.name.startswith(".")
+    return is_shown and ((_suffix(path) is not None and path.is_file()) or _counts_as_file(path))
+
+
+def _counts_as_file(folder: Path) -> bool:
+    return any(is_such(folder) for is_such, _ in FOLDERS.values())
 
 
 def _check_same_dims(sets: list[SequenceSet], files: list[Path]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray
 
-DELIMITERS = "\t;,"
+DELIMITERS = "\t;|,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +118,7 @@ def _number(cell: str, decimal_comma: bool) -> float:
 
 def _delimiter(line: str) -> str:
     """Return what parts the cells of a line. A comma does so only if nothing else does: it may be a decimal comma."""
+    words = line.split()
+    if len(words) > 1 and all(is_number(word, decimal_comma=True) and not word.endswith(",") for word in words):
+        return "\t" if "\t" in line else " "
     return next((delimiter for delimiter in DELIMITERS if delimiter in line), " ")

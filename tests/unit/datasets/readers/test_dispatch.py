@@ -44,14 +44,20 @@ def test_folder_instead_of_file(tmp_path):
 
 @pytest.mark.parametrize(("name", "ending"), [("x.parquet", "'.parquet'"), ("x", "'nothing'"), ("x.nii.zip", "'.zip'")])
 def test_unknown_kind_of_file(tmp_path, name, ending):
-    with pytest.raises(InputError, match=rf"ends in {ending}, needed one of .npy, .npz, .mat, .csv, .nii, .nii.gz"):
+    with pytest.raises(
+        InputError, match=rf"ends in {ending}, needed one of .npy, .npz, .mat, .h5, .hdf5, .csv, .nii, "
+    ):
         read_matrices(tmp_path / name)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("x.npy", {"variable": "a"}, r"variable means nothing for .*x.npy: it applies to .npz, .mat. Leave it out"),
+        (
+            "x.npy",
+            {"variable": "a"},
+            r"variable means nothing for .*x.npy: it applies to .npz, .mat, .h5, .hdf5, .fif, ",
+        ),
         ("x.mat", {"order": "fsl"}, "order means nothing for .*x.mat: it applies to .csv, .nii, .nii.gz"),
         ("x.csv", {"mask": np.ones((2, 2, 2))}, "mask means nothing for .*x.csv: it applies to .nii, .nii.gz"),
         ("x.csv", {"order": "itk"}, "order is 'itk', needed one of"),

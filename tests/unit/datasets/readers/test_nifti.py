@@ -135,7 +135,7 @@ def test_label_image_that_cannot_be_written(tmp_path):
 def test_missing_nibabel_names_the_extra(tmp_path, write_tensors, monkeypatch):
     path = write_tensors(components("fsl"))
     monkeypatch.setitem(sys.modules, "nibabel", None)
-    with pytest.raises(ImportError, match=r"need the package nibabel, .* pip install 'homothety\[dti\]' brings it"):
+    with pytest.raises(ImportError, match=r"needs the package nibabel, .* pip install 'homothety\[dti\]' brings it"):
         read_matrices(path, order="fsl")
     with pytest.raises(ImportError, match=r"homothety\[dti\]"):
         write_label_image(tmp_path / "labels.nii", np.zeros(4), make_dti((2, 2), 2, random_state=0))

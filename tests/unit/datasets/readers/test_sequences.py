@@ -43,7 +43,7 @@ def assert_series(read, expected):
 
 
 @pytest.mark.parametrize("header", [None, ["x", "y", "z"], ["# x", "y", "z"]])
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", " "])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
 def test_one_text_file_per_series(write, series, header, delimiter):
     if header == ["# x", "y", "z"] and delimiter == " ":
         header = ["#x", "y", "z"]
@@ -56,7 +56,7 @@ def test_one_text_file_per_series(write, series, header, delimiter):
 
 
 @pytest.mark.parametrize("header", [None, ["x", "y", "z"]])
-@pytest.mark.parametrize("delimiter", [";", "\t"])
+@pytest.mark.parametrize("delimiter", [";", "\t", "|", " "])
 def test_decimal_commas(write, series, header, delimiter):
     text = table(series[0].tolist(), header, delimiter).replace(".", ",")
     assert_series(read_sequences(write(text)), series[:1])

@@ -1,0 +1,153 @@
+"""Series from recordings of ROS 1 and ROS 2: the numbers in the messages of one topic, in order of time."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from homothety.datasets.readers.checks import blame_file
+from homothety.datasets.readers.columns import take_columns
+from homothety.datasets.readers.options import require
+from homothety.datasets.sequence_set import SequenceSet
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from homothety.arrays import FloatArray
+    from homothety.datasets.readers.options import ReadingOptions
+
+METADATA = "metadata.yaml"  # what makes a folder a recording of ROS 2
+MAX_CHANNELS = 1000  # more numbers in a message are an image or a cloud of points
+NOT_MEASURED = ("std_msgs/msg/Header", "builtin_interfaces/msg/Time", "builtin_interfaces/msg/Duration")
+PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:/[A-Za-z][A-Za-z0-9_]*)*")
+REMEDY = "Check that the recording was closed: 'rosbag reindex' and 'ros2 bag reindex' mend one that was not."
+
+
+def is_ros2_folder(folder: Path) -> bool:
+    """Tell whether a folder is one recording of ROS 2."""
+    return (folder / METADATA).is_file()
+
+
+def read_bag_series(path: Path, options: ReadingOptions) -> SequenceSet:
+    """Read the numbers in the messages of a topic as one series."""
+    require("rosbags", "ros", f"Reading {path}")
+    with blame_file(path, REMEDY), _opened(path) as bag:
+        topic = _choose_topic(bag, options.topic, path)
+        steps, channels = _numbers(bag, topic, path)
+    kept, channels = take_columns(steps, options.columns, channels, path)
+    return SequenceSet([kept], None, None, (path.stem,), channels, path.stem)
+
+
+def _opened(path: Path) -> Any:
+    """Return a reader of the version of ROS the file is of, to be entered."""
+    version = "rosbag1" if path.suffix.lower() == ".bag" else "rosbag2"
+    return require(f"rosbags.{version}", "ros", f"Reading {path}").Reader(path)
+
+
+def _choose_topic(bag: Any, topic: str | None, path: Path) -> str:
+    """Return the topic told, or the only one, or raise listing those there are."""
+    topics = bag.topics
+    if topic is None and len(topics) == 1:
+        return next(iter(topics))
+    name = topic if topic in topics or topic is None else f"/{topic}"
+    if name in topics:
+        return str(name)
+    there = "; ".join(f"{one} ({info.msgtype}, {info.msgcount} messages)" for one, info in sorted(topics.items()))
+    missing = "has several topics" if topic is None else f"has no topic {topic!r}"
+    raise InputError(f"{path} {missing}; it has {there or 'none'}. Say which to read with topic=.")
+
+
+def _numbers(bag: Any, topic: str, path: Path) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return the numbers in all messages of a topic, shape (n_messages, n_channels), and what they are called."""
+    connections = [one for one in bag.connections if one.topic == topic]
+    decode = _decoder(connections, is_ros1=path.suffix.lower() == ".bag")
+    first = next(bag.messages(connections=connections), None)
+    if first is None:
+        raise InputError(f"{path}, topic {topic} has no messages, needed at least one.")
+    n_channels = len(dict(_flattened(decode(first[2], first[0].msgtype))))
+    if not 1 <= n_channels <= MAX_CHANNELS:  # before all the others are read, which may be images
+        raise InputError(
+            f"{path}, topic {topic} has {n_channels} numbers in a message, needed 1 to {MAX_CHANNELS}. "
+            "Choose a topic of measurements with topic=."
+        )
+    messages = sorted(bag.messages(connections=connections), key=lambda message: message[1])
+    rows = [dict(_flattened(decode(raw, connection.msgtype))) for connection, _, raw in messages]
+    _check_same_channels(rows, f"{path}, topic {topic}")
+    return np.array([list(row.values()) for row in rows], dtype=np.float64), tuple(rows[0])
+
+
+def _check_same_channels(rows: list[dict[str, float]], item: str) -> None:
+    """Raise naming a message that does not have the numbers that the first one has."""
+    channels = tuple(rows[0])
+    for number, row in enumerate(rows):
+        if tuple(row) != channels:
+            raise InputError(
+                f"{item}: message {number}, counted from 0, has the numbers {', '.join(row) or 'none'}, "
+                f"but the first has {', '.join(channels)}. Needed the same in all; choose another topic."
+            )
+
+
+def _decoder(connections: list[Any], *, is_ros1: bool) -> Callable[[bytes, str], Any]:
+    """Return what makes messages of bytes, by the definitions the recording holds, or else by those of ROS itself."""
+    from rosbags.interfaces import MessageDefinitionFormat as Format
+    from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+
+    types: dict[str, Any] = {}
+    for one in connections:
+        _check_plain(one.msgtype)
+        if one.msgdef.format == Format.MSG:
+            types |= get_types_from_msg(one.msgdef.data, one.msgtype)
+        elif one.msgdef.format == Format.IDL:
+            types |= get_types_from_idl(one.msgdef.data)
+    store = get_typestore(Stores.EMPTY if types else Stores.LATEST)
+    if types:
+        fields = {name: fields for name, (_, fields) in types.items()}
+        _check_plain(fields)
+        store.register({name: ([], one) for name, one in fields.items()})
+    return store.deserialize_ros1 if is_ros1 else store.deserialize_cdr
+
+
+def _check_plain(definition: Any) -> None:
+    """Raise unless all text in the definition of a message is plain names: the library makes code of it."""
+    if isinstance(definition, str) and not PLAIN_NAME.fullmatch(definition):
+        raise InputError(f"A message is defined by {definition!r}, needed a name. The recording is not to be trusted.")
+    if isinstance(definition, dict):
+        definition = definition.items()
+    if not isinstance(definition, str) and hasattr(definition, "__iter__"):
+        for part in definition:
+            _check_plain(part)
+
+
+def _flattened(message: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the numbers in a message by their names, such as "pose.position.x"; headers and times are left out."""
+    names = _joint_names(message)
+    for field in dataclasses.fields(message):
+        if field.name == "__msgtype__":
+            continue
+        value, name = getattr(message, field.name), f"{prefix}{field.name}"
+        if isinstance(value, np.ndarray) and len(names) == len(value):
+            yield from ((f"{name}.{joint}", float(one)) for joint, one in zip(names, value, strict=True))
+        else:
+            yield from _flattened_value(value, name)
+
+
+def _flattened_value(value: Any, name: str) -> Iterator[tuple[str, float]]:
+    """Yield the numbers in one field."""
+    if isinstance(value, bool | int | float | np.number):
+        yield name, float(value)
+    elif isinstance(value, list | tuple | np.ndarray):
+        for place, one in enumerate(value[: MAX_CHANNELS + 1]):
+            yield from _flattened_value(one, f"{name}[{place}]")
+    elif dataclasses.is_dataclass(value) and getattr(value, "__msgtype__", "") not in NOT_MEASURED:
+        yield from _flattened(value, f"{name}.")
+
+
+def _joint_names(message: Any) -> list[str]:
+    """Return the names of joints, where a message gives them beside arrays of numbers."""
+    names = getattr(message, "name", None)
+    return names if isinstance(names, list) and all(isinstance(one, str) for one in names) else []
