@@ -18,6 +18,8 @@ from homothety.sampling.driver import Recording, Sweep, run_chains
 from homothety.summaries.partitions import coclustering, minimise_expected_vi, relabel_by_size
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from homothety.arrays import FloatArray, IntArray
     from homothety.sampling.trace import Trace
 
@@ -29,7 +31,7 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
     """Base of the estimators whose answer is a posterior over partitions.
 
     Subclasses store, as constructor parameters, `n_chains`, `n_sweeps`, `n_burn`, `point_estimate`, `random_state`,
-    `n_jobs` and `progress`.
+    `n_jobs`, `progress` and `checkpoint`.
     """
 
     n_chains: int
@@ -39,6 +41,7 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
     random_state: RandomState
     n_jobs: int | None
     progress: bool
+    checkpoint: str | Path | None
 
     draws_: IntArray
     labels_: IntArray
@@ -54,9 +57,10 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
             state,
             sweep,
             recording,
-            seed=seed_sequence(self.random_state),
+            seed=None if self.random_state is None else seed_sequence(self.random_state),
             n_jobs=self.n_jobs,
             progress=self.progress,
+            checkpoint=self.checkpoint,
         )
         self._summarise([trace for trace in traces if trace.kept or trace.n_sweeps], n_burn)
 

@@ -18,6 +18,8 @@ from homothety.persistence import Saveable
 from homothety.summaries.partitions import relabel_by_size
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
@@ -40,7 +42,7 @@ class CRPMixture(SampledPartition):
         leave one large cluster for a cluster of their own, so that chains from one cluster may stay there.
     mean_strength, dof, scale, prior_share, diagonal
         Prior of a cluster, as in `SimilarityMixture`.
-    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress
+    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         How to sample and what to report, as in `SimilarityMixture`.
 
     Attributes
@@ -77,6 +79,7 @@ class CRPMixture(SampledPartition):
         random_state: RandomState = None,
         n_jobs: int | None = None,
         progress: bool = False,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.concentration = concentration
         self.sample_concentration = sample_concentration
@@ -93,6 +96,7 @@ class CRPMixture(SampledPartition):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.checkpoint = checkpoint
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Cluster points `X` of shape (n_items, n_dims)."""

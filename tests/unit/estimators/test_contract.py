@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import homothety
 from homothety import CRPMixture, GMMSelection, SimilarityMixture, SPCMMixture, SpectralEmbedding
 from homothety.datasets import make_toy_6d
-from homothety.errors import InputError
+from homothety.errors import CheckpointError, InputError
 
 SHORT = {"n_sweeps": 20, "n_chains": 2, "random_state": 0}
 ON_POINTS = [SimilarityMixture(**SHORT), CRPMixture(**SHORT), GMMSelection(n_init=1, max_components=4, random_state=0)]
@@ -76,6 +76,20 @@ def test_equal_seeds_give_equal_results_whatever_the_number_of_jobs(estimator, t
     two = clone(estimator).set_params(n_jobs=2).fit(data)
     np.testing.assert_array_equal(one.draws_, two.draws_)
     np.testing.assert_array_equal(one.trace_["log_joint"], two.trace_["log_joint"])
+
+
+@pytest.mark.parametrize("seed", [0, None])
+@pytest.mark.parametrize("estimator", SAMPLED, ids=names)
+def test_a_run_goes_on_from_its_checkpoint_and_is_the_one_that_was_not_stopped(estimator, seed, toy, points, tmp_path):
+    data = data_for(estimator, toy, points)
+    model = clone(estimator).set_params(n_burn=4, random_state=seed, checkpoint=tmp_path / "run")
+    first = clone(model).set_params(n_sweeps=8).fit(data)
+    resumed = clone(model).fit(data)
+    np.testing.assert_array_equal(resumed.trace_["log_joint"][:, :8], first.trace_["log_joint"])
+    if seed is not None:
+        np.testing.assert_array_equal(resumed.draws_, clone(model).set_params(checkpoint=None).fit(data).draws_)
+    with pytest.raises(CheckpointError, match=r"is the checkpoint of another run: .*points was"):
+        clone(model).fit(data[:-1])
 
 
 @pytest.mark.parametrize("estimator", SAMPLED, ids=names)
