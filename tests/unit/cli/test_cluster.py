@@ -239,7 +239,7 @@ def test_without_matplotlib_everything_but_figures_is_written(run, no_figures, t
     answer = run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
     assert answer.status == 0
     names = {path.name for path in (tmp_path / "results").iterdir()}
-    assert names == {"labels.csv", "summary.json", "summary.md", "model.homothety"}
+    assert names == {"labels.csv", "summary.json", "summary.md", "model.homothety", "run.json", "checkpoint"}
     assert len([line for line in answer.err.splitlines() if "homothety[plot]" in line]) == 1
 
 
@@ -269,5 +269,5 @@ def test_an_interrupt_before_anything_was_kept_exits_with_130(run, toy_file, tmp
     interrupt_after(2)
     answer = run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
     assert answer.status == 130
-    assert "nothing to report" in answer.error
-    assert not (tmp_path / "results").exists()
+    assert f"nothing to report. To go on from there: homothety resume {tmp_path / 'results'}" in answer.error
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {"run.json", "checkpoint"}
