@@ -66,7 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         Arguments; those of the process by default. Wrong ones end it with status 2, as argparse does.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    args = build_parser().parse_args(words)
+    args, unknown = build_parser().parse_known_args(words)
+    if unknown:
+        args.parser.error(f"unknown arguments: {' '.join(unknown)}")
     args.words = words
     console = Console(quiet=args.quiet, as_json=args.json)
     with warnings.catch_warnings():

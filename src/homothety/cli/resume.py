@@ -52,8 +52,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     """Go on with a run; return whether it came to its end."""
     from homothety.cli import runs
 
-    folder = args.folder.absolute()
-    record = lengthened(runs.read(folder), args.sweeps, args.folder)
+    record, folder = lengthened(runs.read(args.folder), args.sweeps, args.folder), args.folder.absolute()
     if record.finished:
         text = f"{args.folder} is finished: all {record.n_sweeps} sweeps of each chain. For more, add --sweeps."
         console.show(text, {"output": str(folder), "finished": True, "sweeps": record.n_sweeps})

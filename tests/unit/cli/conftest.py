@@ -35,7 +35,10 @@ def run(capsys):
     """Return a function that runs the program with the given arguments."""
 
     def answer(*args) -> Answer:
-        status = main([str(arg) for arg in args])
+        try:
+            status = main([str(arg) for arg in args])
+        except SystemExit as stopped:  # as argparse ends a program
+            status = stopped.code
         return Answer(status, *capsys.readouterr())
 
     return answer

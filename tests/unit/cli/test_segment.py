@@ -240,38 +240,24 @@ def test_options_reach_the_model(run, no_figures, series_file, tmp_path):
 def bad_files(tmp_path, recordings):
     one = recordings.sequences[0].copy()
     np.save(tmp_path / "flat.npy", one[:, 0])
-    np.save(tmp_path / "short.npy", one[:1])
     np.save(tmp_path / "constant.npy", one * [1, 0] + [0, 2])
     np.savetxt(tmp_path / "constant.csv", one * [1, 0] + [0, 2], delimiter=",", header="x,y", comments="")
     np.savez(tmp_path / "two.npz", a=one, b=one[:, :1])
     np.savez(tmp_path / "cut.npz", X=one, lengths=[len(one) + 1])
-    (tmp_path / "ragged.csv").write_text("x,y\n1,2\n3\n")
     (tmp_path / "words.csv").write_text("x,word\n1,a\n2,\n")
-    one[3, 1] = np.nan
-    np.savetxt(tmp_path / "nan.csv", one, delimiter=",", header="x,y", comments="")
-    (tmp_path / "notes.pdf").write_text("hello")
-    (tmp_path / "empty.csv").write_text("")
     return tmp_path
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("missing.csv", (), "missing.csv is not there"),
-        ("notes.pdf", (), "ends in '.pdf', needed one of .csv"),
-        ("empty.csv", (), "empty.csv is empty"),
-        ("nan.csv", (), "Series 0 (nan) holds nan at step 3, column y"),
-        ("ragged.csv", (), "Give every row as many cells"),
         ("words.csv", (), "Choose the columns of measurements with --columns."),
         ("words.csv", ("--group", "word", "--columns", "x"), "line 3 has nothing in the column of --group"),
         ("two.npz", (), "Say which array to read with --variable."),
         ("cut.npz", (), "Correct lengths."),
         ("flat.npy", (), "needed (n_steps, n_dims)"),
-        ("short.npy", (), "has 1 steps, needed at least 2"),
         ("constant.npy", (), "Column 1 is 2 at every step"),
-        ("constant.csv", (), "Column y is 2 at every step of all series (constant columns: y)"),
         ("constant.csv", (), "leave it out by naming the others with --columns."),
-        ("demos.npz", ("--columns", "left,up"), "has no column 'up'; it has columns left, right"),
         ("demos.npz", ("--quaternions", "0,1"), "needed four dimensions each"),
         ("demos.npz", ("--columns", "left,right,left"), "--columns names column 'left' twice"),
         ("demos.npz", ("--quaternions", "left,left,right,right"), "--quaternions names column 'left' twice"),
@@ -349,22 +335,14 @@ def test_figures_of_an_earlier_run_are_removed(run, recordings, series_file, tmp
     assert {path.name for path in folder.glob("*.png")} == {"segments.png", "series-0.png", "notes.png"}
 
 
-@pytest.mark.parametrize("command", ["segment", "compare"])
-def test_a_file_is_no_folder_for_results(command, run, series_file):
-    answer = run(command, series_file, "-o", series_file)
-    assert answer.status == 2
-    assert "needed a folder for the results" in answer.error
-
-
 @pytest.mark.parametrize(
     "words",
     [("--chains", "0"), ("--columns", "a,,b"), ("--model", "lda"), ("--centre", "left"), ("--step-weight", "half")],
 )
-def test_wrong_arguments_exit_with_2(words, run, series_file, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        run("segment", series_file, *words)
-    assert exit_.value.code == 2
-    assert words[0] in capsys.readouterr().err
+def test_wrong_arguments_exit_with_2(words, run, series_file):
+    answer = run("segment", series_file, *words)
+    assert answer.status == 2
+    assert words[0] in answer.error
 
 
 def test_an_interrupt_saves_what_was_sampled_and_exits_with_130(

@@ -102,13 +102,15 @@ def _read_file(
     if not path.is_file():
         raise InputError(f"{path} is not there or not a file. Check the name and the folder.")
     if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty, needed a series of measurements.")
+        raise InputError(f"{path} is empty, needed a series of measurements. Export it again.")
     if suffix in TABLES:
         if variable is not None:
             raise InputError(f"variable means nothing for {path}: it applies to .npz and .mat. Leave it out.")
         return TABLES[suffix](path, group, columns, lengths, labels)
     if suffix not in SUFFIXES:
-        raise InputError(f"{path} ends in {path.suffix or 'nothing'!r}, needed one of {', '.join(SUFFIXES)}.")
+        raise InputError(
+            f"{path} ends in {path.suffix or 'nothing'!r}, needed one of {', '.join(SUFFIXES)}. Convert it first."
+        )
     if group is not None:
         raise InputError(f"group means nothing for {path}: it applies to {', '.join(TABLES)}. Leave it out.")
     if suffix == ".npz":
