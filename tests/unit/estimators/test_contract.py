@@ -14,7 +14,7 @@ from homothety.datasets import make_toy_6d
 from homothety.errors import CheckpointError, InputError
 
 SHORT = {"n_sweeps": 20, "n_chains": 2, "random_state": 0}
-ON_POINTS = [SimilarityMixture(**SHORT), CRPMixture(**SHORT), GMMSelection(n_init=1, max_components=4, random_state=0)]
+ON_POINTS = [SimilarityMixture(**SHORT), CRPMixture(**SHORT), GMMSelection(n_init=1, max_components=3, random_state=0)]
 ON_MATRICES = [SPCMMixture(**SHORT), SpectralEmbedding()]
 SAMPLED = [SPCMMixture(**SHORT), SimilarityMixture(**SHORT), CRPMixture(**SHORT)]
 
