@@ -62,12 +62,12 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
             progress=self.progress,
             checkpoint=self.checkpoint,
         )
+        self.interrupted_ = was_interrupted(traces, self.n_chains)
         self._summarise([trace for trace in traces if trace.kept or trace.n_sweeps], n_burn)
 
     def _summarise(self, traces: list[Trace], n_burn: int) -> None:
         """Set trace, draws and labels from the traces of all chains."""
         self._coclustering: FloatArray | None = None  # of these draws, worked out when asked for
-        self.interrupted_ = any(trace.interrupted for trace in traces)
         if not any(trace.kept for trace in traces):
             raise KeyboardInterrupt("Interrupted before any sweep after burn-in: there is nothing to report.")
         if self.interrupted_:
@@ -94,6 +94,11 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
         """Fit, and return the cluster of each item, (n_items,)."""
         fitted: Self = self.fit(X, y, **options)
         return fitted.labels_
+
+
+def was_interrupted(traces: list[Trace], n_chains: int) -> bool:
+    """Say whether a chain ended early, or was not even begun."""
+    return len(traces) < n_chains or any(trace.interrupted for trace in traces)
 
 
 def seed_sequence(random_state: RandomState) -> SeedSequence:

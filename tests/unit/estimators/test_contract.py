@@ -12,6 +12,8 @@ import homothety
 from homothety import CRPMixture, GMMSelection, SimilarityMixture, SPCMMixture, SpectralEmbedding
 from homothety.datasets import make_toy_6d
 from homothety.errors import CheckpointError, InputError
+from homothety.estimators._sampled import was_interrupted
+from homothety.sampling.trace import Trace
 
 SHORT = {"n_sweeps": 20, "n_chains": 2, "random_state": 0}
 ON_POINTS = [SimilarityMixture(**SHORT), CRPMixture(**SHORT), GMMSelection(n_init=1, max_components=3, random_state=0)]
@@ -207,3 +209,9 @@ def test_similarities_of_new_items_are_checked(bad, message, toy, points):
         of_points.predict(points[:2], similarity=bad)
     with pytest.raises(InputError, match="similarity has 1 rows for 2 points, needed one for each"):
         of_points.predict(points[:2], similarity=np.ones((1, 18)))
+
+
+def test_chains_that_were_not_begun_are_an_interrupt():
+    assert not was_interrupted([Trace(), Trace()], n_chains=2)
+    assert was_interrupted([Trace()], n_chains=2)
+    assert was_interrupted([Trace(), Trace(interrupted=True)], n_chains=2)
