@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from homothety._version import __version__
-from homothety.cli import cluster, compare, demo, import_authors, reproduce, segment
+from homothety.cli import cluster, compare, completion, demo, import_authors, reproduce, resume, segment
 from homothety.cli.console import Console
 from homothety.cli.wording import in_options
 from homothety.errors import HomothetyWarning, InputError
@@ -15,7 +17,7 @@ from homothety.errors import HomothetyWarning, InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-BAD_INPUT, INTERRUPTED = 2, 130
+BAD_INPUT, INTERRUPTED, NOBODY_READS = 2, 130, 141
 
 DESCRIPTION = """\
 Cluster covariance matrices by shape, whatever their rotation and scale, and segment series into states and actions they
@@ -26,6 +28,7 @@ examples:
   homothety demo                       see what it does, on embedded data
   homothety cluster tensors.npz        cluster the matrices in a file
   homothety segment demos/*.csv        segment the recordings in files
+  homothety resume homothety-output    go on with a run that was interrupted or killed
   homothety compare demos.npz          several methods side by side, against known labels
   homothety reproduce 3 --data data    the paper's Table 3 beside the paper's numbers
 
@@ -33,33 +36,50 @@ examples:
 """
 
 
+class Parser(ArgumentParser):
+    """A parser that answers wrong arguments with one line, as all else that is wrong is answered."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and end the program."""
+        text = message.removeprefix("argument ")
+        self.exit(BAD_INPUT, f"homothety: {text[0].upper()}{text[1:]}. See {self.prog} --help.\n")
+
+
 def build_parser() -> ArgumentParser:
     """Return the parser of all commands."""
-    parser = ArgumentParser(
+    parser = Parser(
         prog="homothety", description=DESCRIPTION, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"homothety {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, cluster, segment, compare, reproduce, import_authors):
+    for command in (demo, cluster, segment, resume, compare, reproduce, import_authors, completion):
         command.add_parser(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status: 0, 2 for bad input, 130 after an interrupt.
+    """Run one command and return the exit status: 0, 2 for bad input, 130 after an interrupt, 141 if nobody reads.
 
     Parameters
     ----------
     argv : sequence of str, optional
         Arguments; those of the process by default. Wrong ones end it with status 2, as argparse does.
     """
-    args = build_parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    args, unknown = build_parser().parse_known_args(words)
+    if unknown:
+        args.parser.error(f"unknown arguments: {' '.join(unknown)}")
+    args.words = words
     console = Console(quiet=args.quiet, as_json=args.json)
     with warnings.catch_warnings():
         warnings.simplefilter("always", HomothetyWarning)
         warnings.showwarning = console.show_warning
         try:
             finished: bool = args.run(args, console)
+            sys.stdout.flush()
+        except BrokenPipeError:  # whoever reads the output has had enough of it, such as head
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the very end
+            return NOBODY_READS
         except KeyboardInterrupt as interrupt:
             console.fail(str(interrupt) or "Interrupted: nothing had been computed that could be saved.")
             return INTERRUPTED

@@ -29,7 +29,7 @@ examples:
   homothety cluster matrices.npz --json | jq .clusters
 
 Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C. What was sampled until then is written, except in the
-first half of the sweeps, of which nothing is kept.
+first half of the sweeps, of which nothing is kept; homothety resume goes on from there, also after a kill.
 """
 
 OUTPUT = "homothety-output"
@@ -59,6 +59,7 @@ def add_parser(commands: Any) -> None:
         description=DESCRIPTION,
         epilog=EPILOG,
     )
+    parser.set_defaults(resumed=None)
     parser.add_argument("file", metavar="FILE", type=Path, help=".npy, .npz, .h5, .mat, .csv, .nii, .nii.gz or .fif")
     add_shared_options(parser, output=OUTPUT)
     reading = parser.add_argument_group("reading")
@@ -75,18 +76,23 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Cluster a file; return whether it came to its end."""
-    from homothety.cli import clustering
+    from homothety.cli import clustering, runs
     from homothety.estimators.spcm import SPCMMixture
+    from homothety.sampling.fingerprint import fingerprint
 
     folder = check_folder(args.output or Path(OUTPUT))
     items, index = read(args, console)
     parameters = {parameter: getattr(args, parameter) for _, parameter, *_ in MODEL_OPTIONS}
     model = SPCMMixture(random_state=args.seed, **parameters)
-    try:
-        result = clustering.fit(items, model, console, source=str(args.file), index=index)
-    except NotSPDError as error:
-        raise InputError(f"{args.file}: {error} Or leave all such matrices out with --only-spd.") from error
-    files = clustering.write(result, folder, console)
+    this = runs.of(args, folder, fingerprint(matrices=items.matrices), console)
+    with this.explaining_interrupts():
+        try:
+            with this.sampling(model):
+                result = clustering.fit(items, model, console, source=str(args.file), index=index)
+        except NotSPDError as error:
+            raise InputError(f"{args.file}: {error} Or leave all such matrices out with --only-spd.") from error
+        files = clustering.write(result, folder, console)
+    this.end(interrupted=model.interrupted_)
     text = [clustering.headline(result) + ".", "", clustering.cluster_table(result), "", clustering.agreement(result)]
     written = f"Written to {folder}: {', '.join(files)}."
     console.show("\n".join([*text, written]), clustering.summarise(result) | outputs(result, folder, files))

@@ -201,7 +201,9 @@ def read_labels(path: Path, n_needed: int, items: str) -> NDArray[Any]:
         )
     labels = np.ravel(load_array(path)) if suffix == ".npy" else np.array(read_lines(path))
     if len(labels) != n_needed:
-        raise InputError(f"{path} has {len(labels)} labels for {n_needed} {items}, needed one each and no header.")
+        raise InputError(
+            f"{path} has {len(labels)} labels for {n_needed} {items}, needed one each and no header. Correct it."
+        )
     return labels
 
 

@@ -27,6 +27,11 @@ def add_shared_options(parser: ArgumentParser, *, output: str) -> None:
     """Add the options every command has; `output` is the folder results go to by default."""
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help=f"folder for the results (default: {output})")
     parser.add_argument("--seed", metavar="N", type=at_least(0), default=0, help="seed of all randomness (default: 0)")
+    add_output_options(parser)
+
+
+def add_output_options(parser: ArgumentParser) -> None:
+    """Add what to print."""
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, and nothing else, on stdout")
 

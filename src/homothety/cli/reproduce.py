@@ -66,7 +66,7 @@ def add_parser(commands: Any) -> None:
         description=DESCRIPTION,
         epilog=EPILOG,
     )
-    parser.add_argument("what", metavar="{" + ",".join(MODULES) + "}", choices=MODULES, help="table or figure")
+    parser.add_argument("what", metavar="TABLE", choices=MODULES, help="table or figure, see above")
     add_shared_options(parser, output=OUTPUT.format(name="..."))
     parser.add_argument(
         "--data", metavar="DIR", type=Path, help="folder of the paper's data; $HOMOTHETY_DATA, or ./data, if not given"

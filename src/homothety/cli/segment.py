@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
     from homothety.datasets import SequenceSet
     from homothety.estimators._segmentation import Segmenter
+    from homothety.sampling.fingerprint import Fingerprint
 
 DESCRIPTION = """\
 Cut recordings, such as demonstrations of a task, into segments, and say which segments are the same state, also across
@@ -31,7 +32,7 @@ examples:
   homothety segment log.parquet --group episode_index --columns observation.state
   homothety segment arm.csv --columns x,y,z,qw,qx,qy,qz --quaternions qw,qx,qy,qz
   homothety segment demos.npz --velocities append --subsample 5
-  homothety segment demos.npz --checkpoint run --sweeps 2000   can be stopped; the same command goes on
+  homothety segment demos.npz -o run --sweeps 2000        can be stopped: homothety resume run goes on
   homothety segment arm.bag --topic /joint_states --columns position
   homothety segment lerobot/pusht --export ruptures,elan --rate 10   annotations to look at in ELAN
   homothety segment demos.npz --json | jq '.segments[0]'
@@ -40,7 +41,7 @@ Models: icsc, every series has its own selection of common states, which are gro
 actions; hdp, all series share all states; hmm, the same by EM, without saying how sure it is. Columns called label,
 state, time and timestamp are no measurements unless named.
 Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C. What was sampled until then is written, except during
-burn-in (--burn), of which nothing is kept; with --checkpoint nothing is lost.
+burn-in (--burn), of which nothing is kept; homothety resume goes on from there, also after a kill (not --model hmm).
 """
 
 OUTPUT = "homothety-output"
@@ -80,7 +81,6 @@ MODEL_OPTIONS = (
     ModelOption("--sweeps", "n_sweeps", at_least(1), SAMPLED, "sweeps per chain (default: 500)"),
     ModelOption("--burn", "n_burn", at_least(0), SAMPLED, "sweeps to throw away first (default: half of them)"),
     ModelOption("--jobs", "n_jobs", int, SAMPLED, "chains run side by side (default: 1)"),
-    ModelOption("--checkpoint", "checkpoint", Path, SAMPLED, "folder to save the run in, and to go on from"),
 )
 
 
@@ -94,15 +94,16 @@ def add_parser(commands: Any) -> None:
         description=DESCRIPTION,
         epilog=EPILOG,
     )
+    parser.set_defaults(resumed=None)
     series.add_files(parser)
     add_shared_options(parser, output=OUTPUT)
     series.add_reading_options(parser)
     series.add_preparation_options(parser)
     exports.add_export_options(parser)
     model = parser.add_argument_group("model")
-    model.add_argument("--model", choices=tuple(CLASSES), default="icsc", help="(default: icsc)")
+    model.add_argument("--model", choices=tuple(CLASSES), default="icsc", help="see below (default: icsc)")
     for option in MODEL_OPTIONS:
-        metavar = {Path: "DIR", str: "NAME"}.get(option.kind, "N")
+        metavar = "NAME" if option.kind is str else "N"
         where = "" if option.models == SAMPLED else f" [{', '.join(option.models)}]"
         model.add_argument(
             option.flag, dest=option.parameter, metavar=metavar, type=option.kind, help=option.meaning + where
@@ -111,22 +112,31 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Segment files; return whether it came to its end."""
-    from homothety.cli import segmentation
+    from homothety.cli import runs, segmentation
 
     kinds = exports.check_exports(args)
     folder = check_folder(args.output or Path(OUTPUT))
     items = series.read(args, console)
-    try:
+    this = runs.of(args, folder, digest(items), console)
+    with this.explaining_interrupts():
         with columns_called(series.dimension_names(items, args.velocities)):
             model = build_model(args, items)
-            result = segmentation.fit(items, model, console, source=series.title(args.files))
-    except KeyboardInterrupt as interrupt:
-        raise KeyboardInterrupt(f"{interrupt or 'Interrupted.'} {how_to_go_on(args)}") from None
-    files = segmentation.write(result, folder, console, args.format) + exports.write(result, folder, kinds, args.rate)
+            with this.sampling(model):
+                result = segmentation.fit(items, model, console, source=series.title(args.files))
+        files = segmentation.write(result, folder, console, args.format)
+        files += exports.write(result, folder, kinds, args.rate)
+    this.end(interrupted=result.interrupted)
     written = f"Written to {folder}: {', '.join(files)}."
     data = segmentation.summarise(result) | segmentation.tables(result) | {"output": str(folder), "files": files}
     console.show(f"{segmentation.report(result)}\n\n{written}", data)
     return not result.interrupted
+
+
+def digest(items: SequenceSet) -> Fingerprint:
+    """Return what tells the series from others, by name."""
+    from homothety.sampling.fingerprint import fingerprint
+
+    return fingerprint(**{f"series {name}": one for name, one in zip(items.names, items.sequences, strict=True)})
 
 
 def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
@@ -158,12 +168,4 @@ def chosen_parameters(args: argparse.Namespace) -> dict[str, Any]:
             f"--order is {args.order}, but only autoregressive states look at past steps. "
             "Add --emission autoregressive, or leave it out."
         )
-    # A model is saved with its parameters, and files hold no paths.
-    return {option.parameter: str(value) if isinstance(value, Path) else value for option, value in given.items()}
-
-
-def how_to_go_on(args: argparse.Namespace) -> str:
-    """Return what to do after an interrupt that left nothing to report."""
-    if args.checkpoint is None:
-        return "With --checkpoint DIR a run can be taken up again."
-    return f"What was sampled is in {args.checkpoint}: the same command goes on from there."
+    return {option.parameter: value for option, value in given.items()}

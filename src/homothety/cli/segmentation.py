@@ -250,12 +250,8 @@ def verdict(model: Segmenter) -> str:
 
 
 def remedy(model: SampledSegmenter) -> str:
-    """Return the options of a longer run."""
-    longer = f"--sweeps {2 * model.n_sweeps}"
-    if model.checkpoint is None:
-        return f"Try {longer}."
-    # Half of more sweeps would be another burn-in, and what a checkpoint has kept depends on it.
-    return f"Try {longer} --burn {model.n_burn_}, which goes on from {model.checkpoint}."
+    """Return how to get a longer run."""
+    return f"Try --sweeps {2 * model.n_sweeps}, with which homothety resume goes on from here."
 
 
 def n_compared(model: SampledSegmenter) -> int:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 # Parameters of the library, and the options that set them where a command has such an option.
 OPTIONS = {
     "centre": "--centre",
-    "checkpoint": "--checkpoint",
     "columns": "--columns",
     "concentration": "--concentration",
     "emission": "--emission",

@@ -18,6 +18,8 @@ from homothety.sampling.driver import Recording, Sweep, run_chains
 from homothety.summaries.partitions import coclustering, minimise_expected_vi, relabel_by_size
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from homothety.arrays import FloatArray, IntArray
     from homothety.sampling.trace import Trace
 
@@ -29,7 +31,7 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
     """Base of the estimators whose answer is a posterior over partitions.
 
     Subclasses store, as constructor parameters, `n_chains`, `n_sweeps`, `n_burn`, `point_estimate`, `random_state`,
-    `n_jobs` and `progress`.
+    `n_jobs`, `progress` and `checkpoint`.
     """
 
     n_chains: int
@@ -39,6 +41,7 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
     random_state: RandomState
     n_jobs: int | None
     progress: bool
+    checkpoint: str | Path | None
 
     draws_: IntArray
     labels_: IntArray
@@ -54,16 +57,17 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
             state,
             sweep,
             recording,
-            seed=seed_sequence(self.random_state),
+            seed=None if self.random_state is None else seed_sequence(self.random_state),
             n_jobs=self.n_jobs,
             progress=self.progress,
+            checkpoint=self.checkpoint,
         )
+        self.interrupted_ = was_interrupted(traces, self.n_chains)
         self._summarise([trace for trace in traces if trace.kept or trace.n_sweeps], n_burn)
 
     def _summarise(self, traces: list[Trace], n_burn: int) -> None:
         """Set trace, draws and labels from the traces of all chains."""
         self._coclustering: FloatArray | None = None  # of these draws, worked out when asked for
-        self.interrupted_ = any(trace.interrupted for trace in traces)
         if not any(trace.kept for trace in traces):
             raise KeyboardInterrupt("Interrupted before any sweep after burn-in: there is nothing to report.")
         if self.interrupted_:
@@ -90,6 +94,11 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
         """Fit, and return the cluster of each item, (n_items,)."""
         fitted: Self = self.fit(X, y, **options)
         return fitted.labels_
+
+
+def was_interrupted(traces: list[Trace], n_chains: int) -> bool:
+    """Say whether a chain ended early, or was not even begun."""
+    return len(traces) < n_chains or any(trace.interrupted for trace in traces)
 
 
 def seed_sequence(random_state: RandomState) -> SeedSequence:

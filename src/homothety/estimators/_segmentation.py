@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_whole
 from homothety.errors import InputError, ShortChainWarning
-from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence, stack_traces
+from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence, stack_traces, was_interrupted
 from homothety.models.hmm.states import StateModel
 from homothety.persistence import Saveable
 from homothety.preprocessing import Preprocessing
@@ -230,6 +230,7 @@ class SampledSegmenter(Segmenter):
             progress=self.progress,
             checkpoint=self.checkpoint,
         )
+        self.interrupted_ = was_interrupted(traces, self.n_chains)
         self._answer(prepared, emission, [trace for trace in traces if trace.n_sweeps], n_burn)
 
     def _n_burn(self) -> int:
@@ -242,7 +243,7 @@ class SampledSegmenter(Segmenter):
         The path over modelled steps that is reported is returned.
         """
         kept = [path for trace in traces for path in trace.kept]
-        self._check_kept(traces, kept)
+        self._check_kept(len(kept))
         self.n_burn_, self.trace_ = n_burn, stack_traces(traces)
         augmented = PathDraws.of(kept)
         point = relabel_by_size(augmented[most_probable(traces, n_burn)])
@@ -254,12 +255,11 @@ class SampledSegmenter(Segmenter):
         self._report(point[where])
         return point
 
-    def _check_kept(self, traces: list[Trace], kept: list[RunPath]) -> None:
-        self.interrupted_ = any(trace.interrupted for trace in traces)
-        if not kept:
+    def _check_kept(self, n_kept: int) -> None:
+        if not n_kept:
             raise KeyboardInterrupt("Interrupted before any sweep after burn-in: there is nothing to report.")
         if self.interrupted_:
-            message = f"Interrupted: the answer rests on the {len(kept)} sweeps kept until then."
+            message = f"Interrupted: the answer rests on the {n_kept} sweeps kept until then."
             warnings.warn(message, ShortChainWarning, stacklevel=6)
 
     def _report(self, point: IntArray) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from scipy.special import softmax
+from scipy.stats import multivariate_normal
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,6 +20,8 @@ from homothety.persistence import Saveable
 from homothety.summaries.partitions import relabel_by_size
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
@@ -40,7 +44,7 @@ class CRPMixture(SampledPartition):
         leave one large cluster for a cluster of their own, so that chains from one cluster may stay there.
     mean_strength, dof, scale, prior_share, diagonal
         Prior of a cluster, as in `SimilarityMixture`.
-    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress
+    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         How to sample and what to report, as in `SimilarityMixture`.
 
     Attributes
@@ -77,6 +81,7 @@ class CRPMixture(SampledPartition):
         random_state: RandomState = None,
         n_jobs: int | None = None,
         progress: bool = False,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.concentration = concentration
         self.sample_concentration = sample_concentration
@@ -93,6 +98,7 @@ class CRPMixture(SampledPartition):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.checkpoint = checkpoint
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Cluster points `X` of shape (n_items, n_dims)."""
@@ -155,7 +161,8 @@ class GMMSelection(ClusterMixin, Saveable, BaseEstimator):
     criteria_ : ndarray of shape (max_components,)
         The criterion for 1, 2, ... clusters; infinite where EM failed.
     weights_, means_, covariances_ : ndarray
-        Parameters of the chosen mixture.
+        Parameters of the chosen mixture, in the order of the clusters; Gaussians that are the best of no point come
+        last.
     """
 
     def __init__(
@@ -178,8 +185,30 @@ class GMMSelection(ClusterMixin, Saveable, BaseEstimator):
         fitted = select_gmm(
             rng, points, max_components=self.max_components, criterion=self.criterion, n_init=self.n_init
         )
-        self.weights_, self.means_, self.covariances_ = fitted.weights, fitted.means, fitted.covariances
         self.criteria_ = fitted.criteria
         self.labels_ = relabel_by_size(fitted.labels)
         self.n_clusters_ = int(self.labels_.max()) + 1
+        order = self._order(fitted.labels, fitted.n_components)
+        self.weights_, self.means_ = fitted.weights[order], fitted.means[order]
+        self.covariances_ = fitted.covariances[order]
         return self
+
+    def _order(self, components: IntArray, n_components: int) -> IntArray:
+        """Return the components in the order of the clusters they are, those of no point last."""
+        chosen = components[np.unique(self.labels_, return_index=True)[1]]
+        return np.concatenate([chosen, np.setdiff1d(np.arange(n_components), chosen)])
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each Gaussian for new points (n_new, n_dims), those that are clusters first."""
+        check_is_fitted(self)
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        gaussians = zip(self.weights_, self.means_, self.covariances_, strict=True)
+        log_weights = [
+            np.log(weight) + np.atleast_1d(multivariate_normal(mean, covariance).logpdf(points))
+            for weight, mean, covariance in gaussians
+        ]
+        return np.asarray(softmax(np.column_stack(log_weights), axis=1))
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """Return the most probable Gaussian of new points, (n_new,)."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from homothety.covariance.embedding import Embedding, spectral_embedding
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from homothety.covariance.variants import SPCMVariant
 
 
-class SpectralEmbedding(Saveable, BaseEstimator):
+class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saveable, BaseEstimator):
     """Coordinates in which covariance matrices of similar shape lie close together (Algorithm 1).
 
     Parameters
@@ -95,6 +95,11 @@ class SpectralEmbedding(Saveable, BaseEstimator):
             X, self.matrices_, self.measure, self.variant, self.tolerance, self.bandwidth_, len(self.embedding_)
         )
         return self.spectral_.place(similarity)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns to find names for, as `set_output` wants them."""
+        return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
         return matrix_tags(super().__sklearn_tags__(), self.measure)

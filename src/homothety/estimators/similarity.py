@@ -17,6 +17,8 @@ from homothety.models.base_measure import base_measure
 from homothety.models.ddcrp.recording import RECORDING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
@@ -115,6 +117,8 @@ class SimilarityMixture(LinkMixture):
         Chains run side by side.
     progress : bool, default=False
         Whether to show a progress bar.
+    checkpoint : str or Path, optional
+        Folder in which chains are written while they run; a run that is found there goes on where it was.
 
     Attributes
     ----------
@@ -157,6 +161,7 @@ class SimilarityMixture(LinkMixture):
         random_state: RandomState = None,
         n_jobs: int | None = None,
         progress: bool = False,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.concentration = concentration
         self.sample_concentration = sample_concentration
@@ -172,6 +177,7 @@ class SimilarityMixture(LinkMixture):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.checkpoint = checkpoint
 
     def fit(self, X: ArrayLike, y: Any = None, *, similarity: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Cluster points.

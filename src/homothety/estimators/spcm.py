@@ -16,6 +16,7 @@ from homothety.estimators.similarity import LinkMixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import ArrayLike
 
@@ -56,7 +57,7 @@ class SPCMMixture(LinkMixture):
         Whether to sample the concentration under a Gamma(1, 1) prior; `concentration` is then the start.
     mean_strength, dof, scale, prior_share, diagonal
         Prior of a cluster, as in `SimilarityMixture`.
-    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress
+    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         How to sample and what to report, as in `SimilarityMixture`.
 
     Attributes
@@ -116,6 +117,7 @@ class SPCMMixture(LinkMixture):
         random_state: RandomState = None,
         n_jobs: int | None = None,
         progress: bool = False,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.measure = measure
         self.variant = variant
@@ -137,6 +139,7 @@ class SPCMMixture(LinkMixture):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.checkpoint = checkpoint
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Cluster matrices.

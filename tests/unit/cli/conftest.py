@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from functools import wraps
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from homothety.cli import main
-from homothety.datasets import make_toy_6d
-from homothety.models.ddcrp import moves
+from homothety.datasets import SequenceSet, make_toy_2d, make_toy_6d
+from homothety.models.ddcrp import moves as ddcrp_moves
+from homothety.models.ibphmm import moves as ibphmm_moves
 from homothety.sampling.diagnostics import require_arviz
 
 
@@ -33,7 +35,10 @@ def run(capsys):
     """Return a function that runs the program with the given arguments."""
 
     def answer(*args) -> Answer:
-        status = main([str(arg) for arg in args])
+        try:
+            status = main([str(arg) for arg in args])
+        except SystemExit as stopped:  # as argparse ends a program
+            status = stopped.code
         return Answer(status, *capsys.readouterr())
 
     return answer
@@ -58,19 +63,44 @@ def toy_file(tmp_path, toy):
     return path
 
 
-@pytest.fixture
-def interrupt_after(monkeypatch):
-    """Return a function that makes the given sweep, counted from 1 over all chains, end in Ctrl-C."""
-    resample_links = moves.resample_links
+def interrupting(monkeypatch, module, name):
+    """Return a function that lets a move end in Ctrl-C once, after so many sweeps of all chains."""
+    move = getattr(module, name)
 
     def arm(n_sweeps: int) -> None:
-        calls = iter(range(1, 10**6))
+        calls = iter(range(10**6))
 
+        @wraps(move)  # a checkpoint knows moves by name
         def interrupted(rng, model, state):
-            if next(calls) > n_sweeps:
+            if next(calls) == n_sweeps:
                 raise KeyboardInterrupt
-            return resample_links(rng, model, state)
+            return move(rng, model, state)
 
-        monkeypatch.setattr(moves, "resample_links", interrupted)
+        monkeypatch.setattr(module, name, interrupted)
 
     return arm
+
+
+@pytest.fixture
+def interrupt_after(monkeypatch):
+    """Return a function that interrupts a clustering after so many sweeps of all chains."""
+    return interrupting(monkeypatch, ddcrp_moves, "resample_links")
+
+
+@pytest.fixture
+def interrupt_segmentation_after(monkeypatch):
+    """Return a function that interrupts a segmentation after so many sweeps of all chains."""
+    return interrupting(monkeypatch, ibphmm_moves, "resample_paths")
+
+
+@pytest.fixture(scope="session")
+def recordings() -> SequenceSet:
+    return make_toy_2d(0, n_steps=40)
+
+
+@pytest.fixture
+def series_file(tmp_path, recordings):
+    path = tmp_path / "demos.npz"
+    lengths = [len(one) for one in recordings.sequences]
+    np.savez(path, X=np.concatenate(recordings.sequences), lengths=lengths, channels=["left", "right"])
+    return path

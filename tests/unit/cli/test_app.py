@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 
@@ -8,7 +10,8 @@ import pytest
 
 from homothety import __version__
 from homothety.cli import demo, main
-from homothety.cli.app import explain
+from homothety.cli.app import build_parser, explain
+from homothety.cli.completion import commands_of
 from homothety.errors import InputError
 
 
@@ -18,21 +21,37 @@ def test_version(capsys):
     assert capsys.readouterr().out.strip() == f"homothety {__version__}"
 
 
-@pytest.mark.parametrize("command", ["demo", "cluster", "reproduce"])
+COMMANDS = [command.name for command in commands_of(build_parser())]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_every_command_has_examples_and_the_shared_options(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
     text = capsys.readouterr().out
     assert f"homothety {command}" in text.split("examples:")[1]
-    for option in ("--seed", "--quiet", "--json", "--output"):
+    shared = {"completion": (), "resume": ("--quiet", "--json")}.get(
+        command, ("--seed", "--quiet", "--json", "--output")
+    )
+    for option in shared:
         assert option in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_in_help_are_understood(command, capsys):
+    parser = build_parser()
+    lines = re.findall(r"^  homothety (.+)$", commands_of(parser)[COMMANDS.index(command)].parser.epilog, re.MULTILINE)
+    assert lines
+    for line in lines:
+        parser.parse_args(shlex.split(re.split(r"\s{2,}| [|>] ", line)[0]))
 
 
 def test_general_help_lists_the_commands(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     text = capsys.readouterr().out
-    assert all(command in text for command in ("demo", "cluster", "reproduce", "examples:"))
+    assert all(f"\n    {command}" in text for command in COMMANDS)
+    assert "examples:" in text
 
 
 @pytest.mark.parametrize(
@@ -50,7 +69,9 @@ def test_wrong_arguments_exit_with_2(arguments, message, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
-    assert message in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("homothety: ")
+    assert message in line
 
 
 @pytest.mark.parametrize(

@@ -147,10 +147,8 @@ def test_matrices_may_have_their_classes_in_a_file(run, toy, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--methods", "ibp,lda"), "--methods has 'lda', needed some of hmm, hdp, ibp, two-stage, icsc-paper, icsc."),
         (("--truth", "phase"), "has no array 'phase'"),
         (("--truth", "X"), "array 'X' holds the series, needed another one for --truth"),
-        (("--truth", "{folder}/few.txt"), "has 2 labels for"),
         (("--truth", "{folder}/latin.txt"), "latin.txt cannot be read"),
         (("--truth", "{folder}/objects.npy"), "objects.npy cannot be read"),
         (("--truth", "{folder}/garbage.npy"), "garbage.npy cannot be read"),
@@ -163,7 +161,6 @@ def test_matrices_may_have_their_classes_in_a_file(run, toy, tmp_path):
     ],
 )
 def test_bad_input_exits_with_2_and_one_line(options, message, run, series_file, tmp_path):
-    (tmp_path / "few.txt").write_text("a\nb\n")
     (tmp_path / "latin.txt").write_bytes("schälen\n".encode("latin-1"))
     (tmp_path / "garbage.npy").write_text("no array at all")
     np.save(tmp_path / "objects.npy", np.array([{}]), allow_pickle=True)

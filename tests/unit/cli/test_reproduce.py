@@ -93,7 +93,6 @@ def test_sets_that_are_not_there_are_skipped_with_a_line(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--data", "nowhere"), "nowhere is not a folder"),
         (("--sets", "mice"), "There is no set 'mice' here, only toy-3d, toy-6d"),
         (("--sets", "task"), "None of the data sets is in data"),
     ],

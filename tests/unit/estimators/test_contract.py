@@ -11,10 +11,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import homothety
 from homothety import CRPMixture, GMMSelection, SimilarityMixture, SPCMMixture, SpectralEmbedding
 from homothety.datasets import make_toy_6d
-from homothety.errors import InputError
+from homothety.errors import CheckpointError, InputError
+from homothety.estimators._sampled import was_interrupted
+from homothety.sampling.trace import Trace
 
 SHORT = {"n_sweeps": 20, "n_chains": 2, "random_state": 0}
-ON_POINTS = [SimilarityMixture(**SHORT), CRPMixture(**SHORT), GMMSelection(n_init=1, max_components=4, random_state=0)]
+ON_POINTS = [SimilarityMixture(**SHORT), CRPMixture(**SHORT), GMMSelection(n_init=1, max_components=3, random_state=0)]
 ON_MATRICES = [SPCMMixture(**SHORT), SpectralEmbedding()]
 SAMPLED = [SPCMMixture(**SHORT), SimilarityMixture(**SHORT), CRPMixture(**SHORT)]
 
@@ -76,6 +78,20 @@ def test_equal_seeds_give_equal_results_whatever_the_number_of_jobs(estimator, t
     two = clone(estimator).set_params(n_jobs=2).fit(data)
     np.testing.assert_array_equal(one.draws_, two.draws_)
     np.testing.assert_array_equal(one.trace_["log_joint"], two.trace_["log_joint"])
+
+
+@pytest.mark.parametrize("seed", [0, None])
+@pytest.mark.parametrize("estimator", SAMPLED, ids=names)
+def test_a_run_goes_on_from_its_checkpoint_and_is_the_one_that_was_not_stopped(estimator, seed, toy, points, tmp_path):
+    data = data_for(estimator, toy, points)
+    model = clone(estimator).set_params(n_burn=4, random_state=seed, checkpoint=tmp_path / "run")
+    first = clone(model).set_params(n_sweeps=8).fit(data)
+    resumed = clone(model).fit(data)
+    np.testing.assert_array_equal(resumed.trace_["log_joint"][:, :8], first.trace_["log_joint"])
+    if seed is not None:
+        np.testing.assert_array_equal(resumed.draws_, clone(model).set_params(checkpoint=None).fit(data).draws_)
+    with pytest.raises(CheckpointError, match=r"is the checkpoint of another run: .*points was"):
+        clone(model).fit(data[:-1])
 
 
 @pytest.mark.parametrize("estimator", SAMPLED, ids=names)
@@ -193,3 +209,9 @@ def test_similarities_of_new_items_are_checked(bad, message, toy, points):
         of_points.predict(points[:2], similarity=bad)
     with pytest.raises(InputError, match="similarity has 1 rows for 2 points, needed one for each"):
         of_points.predict(points[:2], similarity=np.ones((1, 18)))
+
+
+def test_chains_that_were_not_begun_are_an_interrupt():
+    assert not was_interrupted([Trace(), Trace()], n_chains=2)
+    assert was_interrupted([Trace()], n_chains=2)
+    assert was_interrupted([Trace(), Trace(interrupted=True)], n_chains=2)

@@ -44,7 +44,7 @@ def check_stack(array: NDArray[Any], source: str) -> FloatArray:
     if array.ndim != 3 or array.shape[1] != array.shape[2] or 0 in array.shape:
         raise InputError(
             f"{source} has shape {array.shape}, needed (n_matrices, n_dims, n_dims) with both at least 1."
-            + (" np.moveaxis(array, -1, 0) puts the matrices first." if _is_matrices_last(array.shape) else "")
+            f" {_how_to_stack(array)}"
         )
     matrices = np.ascontiguousarray(array, dtype=np.float64)
     _check_finite(matrices, source)
@@ -68,8 +68,10 @@ def check_labels(labels: NDArray[Any], n_matrices: int, source: str) -> NDArray[
     return labels
 
 
-def _is_matrices_last(shape: tuple[int, ...]) -> bool:
-    return len(shape) == 3 and shape[0] == shape[1]
+def _how_to_stack(array: NDArray[Any]) -> str:
+    if array.ndim == 3 and array.shape[0] == array.shape[1]:
+        return "np.moveaxis(array, -1, 0) puts the matrices first."
+    return "Put square matrices of one size, one after the other, into one array with np.stack."
 
 
 def _check_finite(matrices: FloatArray, source: str) -> None:

@@ -105,7 +105,10 @@ def as_numbers(array: NDArray[Any], item: str) -> FloatArray:
     if array.dtype.kind not in "biuf":
         raise InputError(f"{item} holds values of type {array.dtype}, needed real numbers.")
     if array.ndim != 2 or 0 in array.shape:
-        raise InputError(f"{item} has shape {array.shape}, needed (n_steps, n_dims) with both at least 1.")
+        raise InputError(
+            f"{item} has shape {array.shape}, needed (n_steps, n_dims) with both at least 1. "
+            "Put each series into an array of its own, in one .npz file."
+        )
     return np.ascontiguousarray(array, dtype=np.float64)
 
 

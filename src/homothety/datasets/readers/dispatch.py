@@ -104,7 +104,7 @@ def read_matrices(
     if not path.is_file():
         raise InputError(f"{path} is not there or not a file. Check the name and the folder.")
     if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty, needed covariance matrices.")
+        raise InputError(f"{path} is empty, needed covariance matrices. Export it again.")
     match suffix:
         case ".npy":
             matrices = read_npy(path)

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from homothety.arrays import IntArray
 
 MAX_LISTED = 20  # arrays named in an error
-REMEDY = "Write plain arrays of numbers with np.save or np.savez; Python objects are never loaded, for safety."
+REMEDY = (
+    "Copy it again if it was cut short, or write plain arrays of numbers with np.save or np.savez; Python objects are "
+    "never loaded, for safety."
+)
 
 
 def read_npy(path: Path) -> MatrixSet:

@@ -156,7 +156,7 @@ def _read_file(path: Path, options: ReadingOptions) -> SequenceSet:
         raise InputError(f"{path} is not there. Check the name and the folder.")
     kind = _kind_of(path)
     if path.is_file() and path.stat().st_size == 0:
-        raise InputError(f"{path} is empty, needed a series of measurements.")
+        raise InputError(f"{path} is empty, needed a series of measurements. Export it again.")
     _check_options(path, kind, options)
     return kind.read(path, options)
 
@@ -168,7 +168,9 @@ def _kind_of(path: Path) -> Kind:
             return kind
     suffix = _suffix(path)
     if suffix is None:
-        raise InputError(f"{path} ends in {path.suffix or 'nothing'!r}, needed one of {', '.join(KINDS)}.")
+        raise InputError(
+            f"{path} ends in {path.suffix or 'nothing'!r}, needed one of {', '.join(KINDS)}. Convert it first."
+        )
     return KINDS[suffix]
 
 

@@ -96,7 +96,7 @@ def with_entry(value):
     ("array", "message"),
     [
         (objects(), "Object arrays cannot be loaded.* Python objects are never loaded, for safety"),
-        (np.eye(3), r"has shape \(3, 3\), needed \(n_matrices, n_dims, n_dims\) with both at least 1\.$"),
+        (np.eye(3), r"has shape \(3, 3\), needed \(n_matrices, n_dims, n_dims\) with both at least 1\. Put square"),
         (np.ones((5, 3, 4)), r"has shape \(5, 3, 4\), needed \(n_matrices, n_dims, n_dims\)"),
         (np.ones((3, 3, 7)), r"has shape \(3, 3, 7\).* np.moveaxis\(array, -1, 0\) puts the matrices first"),
         (np.ones((0, 3, 3)), r"has shape \(0, 3, 3\)"),

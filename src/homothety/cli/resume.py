@@ -1,0 +1,86 @@
+"""`homothety resume`: go on with a run that was interrupted or killed, or make one longer."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import chdir
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from homothety.cli.options import add_command, add_output_options, at_least
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from homothety.cli.console import Console
+    from homothety.cli.runs import Record
+
+DESCRIPTION = """\
+Go on with a run of homothety segment or homothety cluster that was interrupted or killed, from what is in its folder:
+the command as it was given, and the chains. It ends with the same results as a run that was never stopped. Data that
+have changed in the meantime are refused.
+"""
+EPILOG = """\
+examples:
+  homothety resume homothety-output                 go on to the end
+  homothety resume grating --sweeps 1000            let chains that do not agree yet run longer
+
+A kill loses at most half a minute of sampling, and Ctrl-C nothing. With --sweeps, the first sweeps that are thrown
+away stay those of the command. A run that has come to its end is left as it is.
+Exit status: 0; 2 for a folder without a run, or other data; 130 after Ctrl-C, from where it can be resumed again.
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add this command to the parser of all commands."""
+    parser = add_command(
+        commands,
+        "resume",
+        run,
+        help="go on with a run that was interrupted or killed",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="folder of the results (-o of the command)")
+    parser.add_argument("--sweeps", metavar="N", type=at_least(1), help="sweeps per chain, if they are to be more")
+    add_output_options(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> bool:
+    """Go on with a run; return whether it came to its end."""
+    from homothety.cli import runs
+
+    record, folder = lengthened(runs.read(args.folder), args.sweeps, args.folder), args.folder.absolute()
+    if record.finished:
+        text = f"{args.folder} is finished: all {record.n_sweeps} sweeps of each chain. For more, add --sweeps."
+        console.show(text, {"output": str(folder), "finished": True, "sweeps": record.n_sweeps})
+        return True
+    asked = parse(record)
+    asked.output, asked.quiet, asked.json, asked.resumed = folder, args.quiet, args.json, record
+    args.parser = asked.parser  # errors speak of its options
+    console.say(f"Going on with: homothety {shlex.join(record.command)}")
+    with chdir(record.given_in if Path(record.given_in).is_dir() else "."):
+        finished: bool = asked.run(asked, console)
+    return finished
+
+
+def lengthened(record: Record, n_sweeps: int | None, folder: Path) -> Record:
+    """Return the record of a run with as many sweeps as asked for, or raise if it has more already."""
+    if n_sweeps is None or n_sweeps == record.n_sweeps:
+        return record
+    if n_sweeps < record.n_sweeps:
+        raise InputError(
+            f"--sweeps is {n_sweeps}, but {folder} is a run of {record.n_sweeps}: needed more. Leave it out to go on."
+        )
+    return replace(record, n_sweeps=n_sweeps, finished=False)
+
+
+def parse(record: Record) -> argparse.Namespace:
+    """Return the arguments of the command that began a run."""
+    from homothety.cli.app import build_parser
+
+    asked = build_parser().parse_args(record.command)
+    asked.words = record.command
+    return asked

@@ -1,0 +1,209 @@
+"""Runs that can be taken up again: beside its results, a run leaves what was asked of it, and of which data.
+
+``run.json`` has the words of the command, where it was given and a digest of what was read; the folder ``checkpoint``
+has the chains. Both come into being when the first chain begins, so input that is no good leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from homothety._version import __version__
+from homothety.cli.files import write_json
+from homothety.errors import CheckpointError, InputError
+from homothety.sampling.checkpoint import HEADER, Checkpoints
+from homothety.sampling.fingerprint import Fingerprint, differences
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator
+
+    from numpy.random import SeedSequence
+
+    from homothety.cli.console import Console
+
+FORMAT = 1
+RECORD, CHECKPOINT = "run.json", "checkpoint"
+EVERY_SECONDS = 30.0  # of work that a kill may cost
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is written of a run.
+
+    Parameters
+    ----------
+    command : list of str
+        The words of the command, without the name of the program.
+    given_in : str
+        The folder it was given in, where the names of files start.
+    data : dict of str to str
+        Digest of everything that was read, by name.
+    n_sweeps, n_burn : int
+        Sweeps of each chain, and how many of them are thrown away.
+    finished : bool
+        Whether everything has been sampled and written.
+    version : str
+        Of the homothety that began the run.
+    format : int
+        Of this record.
+    """
+
+    command: list[str]
+    given_in: str
+    data: Fingerprint
+    n_sweeps: int = 0
+    n_burn: int = 0
+    finished: bool = False
+    version: str = __version__
+    format: int = FORMAT
+
+
+def read(folder: Path) -> Record:
+    """Return the record of the run in a folder, or raise if there is none that this version can take up."""
+    path = folder / RECORD
+    if not path.is_file():
+        found = "is not there" if not folder.exists() else f"holds no run that could be resumed: there is no {RECORD}"
+        raise InputError(f"{folder} {found}. Name the folder that homothety segment or cluster wrote to (-o).")
+    try:
+        record = Record(**json.loads(path.read_bytes()))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path} is damaged or not of homothety ({error}). Start the run anew.") from error
+    if record.format != FORMAT:
+        raise InputError(
+            f"{path} has format {record.format}, this version of homothety ({__version__}) reads {FORMAT}. Resume it "
+            f"with homothety {record.version}, or start it anew."
+        )
+    return record
+
+
+def holds_unfinished(folder: Path) -> bool:
+    """Say whether there is a run in a folder that could be gone on with."""
+    try:
+        return not read(folder).finished
+    except InputError:
+        return False
+
+
+def clear(folder: Path) -> None:
+    """Remove an earlier run from a folder; its results stay until they are written over."""
+    (folder / RECORD).unlink(missing_ok=True)
+    if (folder / CHECKPOINT / HEADER).is_file():  # a folder of that name without it is somebody else's
+        shutil.rmtree(folder / CHECKPOINT)
+
+
+class Run:
+    """A run in the folder of its results.
+
+    Parameters
+    ----------
+    folder : Path
+    record : Record
+        Not finished.
+    resumed : bool
+        Whether only the run in the folder will do; else another one is replaced.
+    console : Console
+    """
+
+    def __init__(self, folder: Path, record: Record, *, resumed: bool, console: Console) -> None:
+        self.folder, self.record, self.resumed, self.console = folder, record, resumed, console
+        self.has_begun = False
+
+    @property
+    def way_on(self) -> str:
+        """How to go on after an interrupt."""
+        return f"To go on from there: homothety resume {self.folder}"
+
+    @contextmanager
+    def sampling(self, model: Any) -> Iterator[None]:
+        """Let a model write its chains into the folder while it is fitted; one without chains is left as it is."""
+        if "checkpoint" not in model.get_params(deep=False):
+            yield
+            return
+        if not self.resumed:
+            n_burn = model.n_sweeps // 2 if model.n_burn is None else model.n_burn
+            self.record = replace(self.record, n_sweeps=model.n_sweeps, n_burn=n_burn)
+        elif self.record.n_sweeps != model.n_sweeps:
+            # Half of more sweeps would be another burn-in, and what a checkpoint has kept depends on it.
+            model.set_params(n_sweeps=self.record.n_sweeps, n_burn=self.record.n_burn)
+        model.set_params(checkpoint=RunCheckpoints(self.folder / CHECKPOINT, every_seconds=EVERY_SECONDS, run=self))
+        try:
+            yield
+        finally:
+            model.set_params(checkpoint=None)  # whoever loads the model may fit it to something else
+
+    def begin(self, open_chains: Callable[[], SeedSequence]) -> SeedSequence:
+        """Open the chains, those of the run in the folder if they can be gone on with, and write the record."""
+        unfinished = holds_unfinished(self.folder)
+        if not (self.resumed or unfinished):
+            clear(self.folder)
+        try:
+            seed = open_chains()
+            if unfinished and not self.resumed:
+                self.console.say(f"Going on with the same run in {self.folder}, which was not finished")
+        except CheckpointError:
+            if self.resumed or not unfinished:
+                raise
+            self.console.say(f"Replacing a run in {self.folder} that was not finished, of other data or settings")
+            clear(self.folder)
+            seed = open_chains()
+        self._write(self.record)
+        self.has_begun = True
+        return seed
+
+    @contextmanager
+    def explaining_interrupts(self) -> Iterator[None]:
+        """Say after an interrupt that leaves no results how to go on."""
+        try:
+            yield
+        except KeyboardInterrupt as interrupt:
+            if not self.has_begun:
+                raise
+            raise KeyboardInterrupt(f"{str(interrupt) or 'Interrupted.'} {self.way_on}") from None
+
+    def end(self, *, interrupted: bool) -> None:
+        """Note that all results are there, or say how to go on; those of a model without chains replace a run."""
+        if not self.has_begun:
+            clear(self.folder)
+        elif interrupted:
+            self.console.say(self.way_on)
+        else:
+            self._write(replace(self.record, finished=True))
+
+    def _write(self, record: Record) -> None:
+        write_json(self.folder / RECORD, asdict(record))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunCheckpoints(Checkpoints):
+    """Checkpoints in the folder of a run, which begins with them.
+
+    Parameters
+    ----------
+    run : Run
+    """
+
+    run: Run
+
+    def open(self, seed: SeedSequence | None, prints: Fingerprint) -> SeedSequence:
+        """Begin the run: the input has proved to be good."""
+        return self.run.begin(lambda: super(RunCheckpoints, self).open(seed, prints))
+
+
+def of(args: Namespace, folder: Path, data: Fingerprint, console: Console) -> Run:
+    """Return the run that was asked for: a new one, or one to go on with, which refuses other data."""
+    found: Record | None = args.resumed
+    if found is None:
+        return Run(folder, Record(args.words, str(Path.cwd()), data), resumed=False, console=console)
+    if changed := differences(found.data, data):
+        more = f" (and {len(changed) - 1} more)" * (len(changed) > 1)
+        raise InputError(
+            f"The data are not those that the run in {folder} began with: {changed[0]}{more}. Put them back, or start "
+            f"anew with homothety {found.command[0]}."
+        )
+    return Run(folder, replace(found, finished=False), resumed=True, console=console)

@@ -1,0 +1,176 @@
+"""Runs that are taken up again: the same bits as without a stop, and clear refusals of everything else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import wraps
+
+import numpy as np
+import pytest
+
+import homothety
+from homothety.models.ddcrp import moves
+
+QUICK = ("--chains", "2", "--sweeps", "8")
+
+
+@pytest.fixture(autouse=True)
+def plain(no_figures):
+    """No test here looks at figures."""
+
+
+@pytest.fixture
+def series_file(tmp_path, recordings):
+    """Two short recordings: every test runs several times over them."""
+    path = tmp_path / "demos.npz"
+    np.savez(path, a=recordings.sequences[0], b=recordings.sequences[1])
+    return path
+
+
+def record_of(folder):
+    return json.loads((folder / "run.json").read_text())
+
+
+def same_files(folder, other, *names):
+    return all((folder / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
+@pytest.mark.parametrize("n_sweeps", [0, 3, 8, 13])  # before the first, in burn-in, between two chains, in the second
+def test_a_resumed_segmentation_is_the_one_that_was_not_stopped(
+    n_sweeps, run, series_file, tmp_path, interrupt_segmentation_after
+):
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    run("segment", series_file, "-o", whole, *QUICK)
+    interrupt_segmentation_after(n_sweeps)
+    answer = run("segment", series_file, "-o", stopped, *QUICK)
+    assert answer.status == 130
+    assert answer.err.count(f"To go on from there: homothety resume {stopped}") == 1
+    assert not record_of(stopped)["finished"]
+    assert (stopped / "segments.csv").exists() == (n_sweeps >= 8)
+
+    assert run("resume", stopped).status == 0
+    assert record_of(stopped)["finished"]
+    assert same_files(whole, stopped, "segments.csv", "action_segments.csv", "labels.csv", "transforms.csv")
+    a, b = (homothety.load(folder / "model.homothety") for folder in (whole, stopped))
+    np.testing.assert_array_equal(a.trace_["log_joint"], b.trace_["log_joint"])
+
+
+def test_a_resumed_clustering_is_the_one_that_was_not_stopped(run, toy_file, tmp_path, interrupt_after):
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    run("cluster", toy_file, "-o", whole, *QUICK)
+    interrupt_after(3)
+    assert run("cluster", toy_file, "-o", stopped, *QUICK).status == 130
+    assert run("resume", stopped).status == 0
+    assert same_files(whole, stopped, "labels.csv")
+    a, b = (homothety.load(folder / "model.homothety") for folder in (whole, stopped))
+    np.testing.assert_array_equal(a.draws_, b.draws_)
+    assert b.checkpoint is None
+
+
+def test_names_of_files_start_where_the_command_was_given(run, toy_file, tmp_path, interrupt_after, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    interrupt_after(3)
+    run("cluster", toy_file.name, "-o", "stopped", *QUICK)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    answer = run("resume", "../stopped", "--json")
+    assert answer.status == 0
+    assert json.loads(answer.out)["source"] == toy_file.name
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_killed_run_goes_on_from_the_last_sweep_that_was_written(run, toy_file, tmp_path, monkeypatch):
+    resample_links, calls = moves.resample_links, iter(range(10**6))
+
+    @wraps(resample_links)
+    def photographed(rng, model, state):
+        if next(calls) == 5:  # what the folder holds at any moment is what a kill would leave
+            shutil.copytree(tmp_path / "results", tmp_path / "killed")
+        return resample_links(rng, model, state)
+
+    monkeypatch.setattr("homothety.cli.runs.EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(moves, "resample_links", photographed)
+    run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    assert {path.name for path in (tmp_path / "killed").iterdir()} == {"run.json", "checkpoint"}
+    n_calls = next(calls)
+    assert run("resume", tmp_path / "killed").status == 0
+    assert next(calls) - n_calls - 1 == 16 - 5
+    assert same_files(tmp_path / "results", tmp_path / "killed", "labels.csv")
+
+
+def test_a_finished_run_says_so_and_can_be_made_longer(run, series_file, tmp_path):
+    folder = tmp_path / "results"
+    answer = run("segment", series_file, "-o", folder, *QUICK)
+    assert "Try --sweeps 16, with which homothety resume goes on from here." in answer.out
+    written = (folder / "model.homothety").stat().st_mtime_ns
+    answer = run("resume", folder)
+    assert answer.status == 0
+    assert f"{folder} is finished: all 8 sweeps of each chain. For more, add --sweeps." in answer.out
+    assert json.loads(run("resume", folder, "--json").out)["finished"]
+    assert (folder / "model.homothety").stat().st_mtime_ns == written
+
+    assert run("resume", folder, "--sweeps", "16").status == 0
+    assert json.loads((folder / "summary.json").read_text())["sweeps_kept"] == 24  # burn-in stays at 4
+    assert "needed more" in run("resume", folder, "--sweeps", "12").error
+    run("segment", series_file, "-o", tmp_path / "at once", "--chains", "2", "--sweeps", "16", "--burn", "4")
+    assert same_files(folder, tmp_path / "at once", "segments.csv", "labels.csv")
+
+
+def test_a_longer_run_that_is_interrupted_knows_its_new_length(run, toy_file, tmp_path, interrupt_after):
+    run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    interrupt_after(2)
+    assert run("resume", tmp_path / "results", "--sweeps", "12").status == 130
+    assert run("resume", tmp_path / "results").status == 0
+    assert homothety.load(tmp_path / "results" / "model.homothety").trace_["log_joint"].shape == (2, 12)
+
+
+def test_the_same_command_goes_on_and_another_one_starts_anew(run, toy_file, tmp_path, interrupt_after):
+    folder = tmp_path / "results"
+    interrupt_after(3)
+    run("cluster", toy_file, "-o", folder, *QUICK)
+    assert f"Going on with the same run in {folder}" in run("cluster", toy_file, "-o", folder, *QUICK).err
+    assert "Going on" not in run("cluster", toy_file, "-o", folder, *QUICK).err  # it was finished
+    interrupt_after(3)
+    run("cluster", toy_file, "-o", folder, *QUICK)
+    answer = run("cluster", toy_file, "-o", folder, *QUICK, "--seed", "1")
+    assert answer.status == 0
+    assert f"Replacing a run in {folder} that was not finished" in answer.err
+    assert homothety.load(folder / "model.homothety").random_state == 1
+
+
+def test_a_command_that_is_refused_leaves_the_run_that_was_there(run, toy_file, tmp_path, interrupt_after):
+    interrupt_after(3)
+    run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    assert run("cluster", toy_file, "-o", tmp_path / "results", "--concentration", "-1").status == 2
+    assert run("resume", tmp_path / "results").status == 0
+
+
+def test_a_model_without_chains_replaces_a_run(run, series_file, tmp_path):
+    run("segment", series_file, "-o", tmp_path / "results", *QUICK)
+    run("segment", series_file, "-o", tmp_path / "results", "--model", "hmm", "--max-states", "2")
+    assert "holds no run that could be resumed" in run("resume", tmp_path / "results").error
+    assert not (tmp_path / "results" / "checkpoint").exists()
+
+
+def test_a_folder_of_somebody_else_is_not_touched(run, toy_file, tmp_path):
+    mine = tmp_path / "results" / "checkpoint" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("precious")
+    answer = run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 2
+    assert "checkpoint is no checkpoint, it holds 'mine.txt'" in answer.error
+    assert mine.read_text() == "precious"
+
+
+def test_an_interrupt_while_results_are_written_loses_nothing(run, toy_file, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("homothety.cli.clustering.write_labels", interrupted)
+        answer = run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 130
+    assert f"Interrupted. To go on from there: homothety resume {tmp_path / 'results'}" in answer.error
+    assert run("resume", tmp_path / "results").status == 0
+    assert (tmp_path / "results" / "labels.csv").is_file()
