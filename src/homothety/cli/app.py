@@ -7,7 +7,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING
 
 from homothety._version import __version__
-from homothety.cli import cluster, compare, demo, reproduce, segment
+from homothety.cli import cluster, compare, demo, report, reproduce, segment
 from homothety.cli.console import Console
 from homothety.cli.wording import in_options
 from homothety.errors import HomothetyWarning, InputError
@@ -26,6 +26,7 @@ examples:
   homothety demo                       see what it does, on embedded data
   homothety cluster tensors.npz        cluster the matrices in a file
   homothety segment demos/*.csv        segment the recordings in files
+  homothety report homothety-output    draw the page about a finished run again
   homothety compare demos.npz          several methods side by side, against known labels
   homothety reproduce 3 --data data    the paper's Table 3 beside the paper's numbers
 
@@ -40,7 +41,7 @@ def build_parser() -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"homothety {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, cluster, segment, compare, reproduce):
+    for command in (demo, cluster, segment, report, compare, reproduce):
         command.add_parser(commands)
     return parser
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.cli.clustering import METRICS, membership
 from homothety.cli.wording import enumerated
 from homothety.covariance import eigenvalues
+from homothety.metrics import ari, f_measure, nmi, purity
 from homothety.report import chains, settings
 from homothety.report.document import Answer, Chart, Report, Section, Table, Text
 from homothety.report.downsampling import as_bytes, as_codes, block_means, packed, runs_of
 from homothety.report.looks import chain_looks, cluster_looks
 from homothety.report.words import MAX_POINTS, NOT_KNOWN, SURE, number_of
+from homothety.summaries.partitions import membership
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.report.runs import Run
+
+METRICS = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
 
 MAX_ROWS = 1000  # of items in a table; the least sure ones come first
 MAX_SIDE = 240  # cells along a side of a drawn matrix
@@ -77,7 +81,7 @@ class Clustered:
         """The true class of each item, if it is known."""
         return getattr(self.run.items, "labels", None)
 
-    @property
+    @cached_property
     def probability(self) -> FloatArray | None:
         """How firmly each item belongs to its cluster."""
         if not hasattr(self.model, "coclustering_"):
@@ -125,17 +129,14 @@ def answers(seen: Clustered) -> list[Answer]:
 def how_many(seen: Clustered) -> Answer:
     """Return how many clusters were found, and how sure that is."""
     sizes = np.bincount(seen.labels)
-    short, text = (
-        f"{number_of(len(sizes), 'cluster')}.",
-        f"Of {enumerated([str(size) for size in sizes])} {seen.plural}.",
-    )
+    text = f"Of {enumerated([str(size) for size in sizes])} {seen.plural}."
     traced = getattr(seen.model, "trace_", {}).get("n_clusters")
     if traced is not None:
         text += f" Their number is {chains.counts_in_words(traced, seen.model.n_burn_)}."
     if seen.truth is not None:
         scores = ", ".join(f"{name} {metric(seen.truth, seen.labels):.3f}" for name, metric in METRICS.items())
         text += f" Against the labels of the set, which the model was not told: {scores}."
-    return Answer("How many clusters are there?", short, text)
+    return Answer("How many clusters are there?", f"{number_of(len(sizes), 'cluster')}.", text)
 
 
 def what_is_uncertain(seen: Clustered) -> Answer:

@@ -13,7 +13,7 @@ from homothety.report.document import Bullets, Chart, Report, Section, Table, Te
 from homothety.report.looks import chain_looks
 from homothety.report.segmentation_answers import answers, differences
 from homothety.report.segmented import Segmented
-from homothety.report.series_data import MAX_CHANNELS, MAX_SERIES, series_data, steps_per_bin, true_labels
+from homothety.report.series_data import MAX_CHANNELS, MAX_SERIES, series_data, steps_per_bin
 from homothety.report.words import SURE, number_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _truth_words(seen: Segmented) -> list[str]:
     return [
         "The bar called truth has the labels of the input, which the model was not told; each has the colour of the "
         f"{seen.called} that most of its steps have."
-    ] * (true_labels(seen) is not None)
+    ] * (seen.truth is not None)
 
 
 def series_table(seen: Segmented) -> tuple[list[str], list[list[object]]]:

@@ -31,7 +31,8 @@ def answers(seen: Segmented) -> list[Answer]:
 def how_many(seen: Segmented) -> Answer:
     """Return how many actions or states were found, and how sure that is."""
     versions = f"in {number_of(seen.model.n_states_, 'version')} (states), " * (seen.called == "action")
-    text = f"{'It is' if seen.n_labels == 1 else 'They are'} found {versions}in {number_of(len(seen.segments), 'segment')} of {len(seen.names)} series."
+    they_are, where = "It is" if seen.n_labels == 1 else "They are", number_of(len(seen.segments), "segment")
+    text = f"{they_are} found {versions}in {where} of {len(seen.names)} series."
     traced = getattr(seen.model, "trace_", {}).get(f"n_{seen.called}s")
     if traced is not None:
         text += f" Their number is {chains.counts_in_words(traced, seen.model.n_burn_)}."

@@ -4,19 +4,43 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from homothety.datasets import SequenceSet
+from homothety.datasets.readers.columns import is_missing
 from homothety.summaries.paths import segments_table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from homothety.arrays import FloatArray, IntArray
     from homothety.report.runs import Run
     from homothety.summaries.paths import Segment
 
 AXES = "xyz"
+
+
+class Truth(NamedTuple):
+    """Known labels as numbers, -1 for none, with their names and the labels found that most of their steps have."""
+
+    paths: list[IntArray]
+    names: list[str]
+    likely: list[int]
+
+    @classmethod
+    def of(cls, known: list[NDArray[Any]], found: list[IntArray]) -> Truth:
+        """Return labels of any kind, one array for each series, as numbers."""
+        is_known = ~np.concatenate([is_missing(one) for one in known])
+        texts = np.concatenate([one.astype(str) for one in known])[is_known]
+        names, numbers = np.unique(texts, return_inverse=True)
+        flat = np.concatenate(found)[is_known]
+        likely = [int(np.bincount(flat[numbers == k]).argmax()) for k in range(len(names))]
+        labels = np.full(len(is_known), -1)
+        labels[is_known] = numbers
+        return cls(np.split(labels, np.cumsum([len(one) for one in known])[:-1]), names.tolist(), likely)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +112,13 @@ class Segmented:
         """How sure the label of every step is."""
         return getattr(self.model, f"{self.called}_probability_", None)
 
-    @property
+    @cached_property
+    def truth(self) -> Truth | None:
+        """The labels of the input, which the model was not told."""
+        known = self.run.items.actions if isinstance(self.run.items, SequenceSet) else None
+        return None if known is None else Truth.of(known, self.labels)
+
+    @cached_property
     def segments(self) -> list[Segment]:
         """Segments of one label each."""
         sure = None if self.probability is None else np.concatenate(self.probability)

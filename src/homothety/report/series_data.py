@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.cli.pictures import aspect_of
-from homothety.datasets import SequenceSet
-from homothety.datasets.readers.columns import is_missing
 from homothety.palette import cluster_style
 from homothety.report.downsampling import as_bytes, as_codes, bin_size, extremes, packed, runs_of
 from homothety.report.looks import cluster_looks, look, state_looks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from homothety.arrays import FloatArray
     from homothety.report.segmented import Segmented
 
@@ -66,26 +62,10 @@ def looks_of(seen: Segmented) -> dict[str, Any]:
         looks = {"state": cluster_looks(seen.n_labels)}
     else:
         looks = {"action": cluster_looks(seen.n_labels), "state": state_looks(seen.state_actions.tolist())}
-    truth = true_labels(seen)
-    if truth is not None:
-        looks["truth"] = [look(name, cluster_style(number)) for name, number in zip(*truth[1:], strict=True)]
+    if seen.truth is not None:
+        pairs = zip(seen.truth.names, seen.truth.likely, strict=True)
+        looks["truth"] = [look(name, cluster_style(number)) for name, number in pairs]
     return looks
-
-
-def true_labels(seen: Segmented) -> tuple[list[NDArray[Any]], list[str], list[int]] | None:
-    """Return known labels as numbers, -1 for none, with their names and the actions most of their steps have."""
-    known = seen.run.items.actions if isinstance(seen.run.items, SequenceSet) else None
-    if known is None:
-        return None
-    flat, missing = (
-        np.concatenate([one.astype(str) for one in known]),
-        np.concatenate([is_missing(one) for one in known]),
-    )
-    names, numbers = np.unique(flat, return_inverse=True)
-    found = np.concatenate(seen.labels)
-    likely = [int(np.bincount(found[numbers == k]).argmax()) for k in range(len(names))]
-    numbers = np.where(missing, -1, numbers)
-    return np.split(numbers, seen.segmenter.starts_[1:-1]), names.tolist(), likely
 
 
 def _bars(seen: Segmented, i: int) -> dict[str, Any]:
@@ -93,9 +73,8 @@ def _bars(seen: Segmented, i: int) -> dict[str, Any]:
     lanes = {"state": runs_of(seen.paths[i])}
     if seen.actions is not None:
         lanes = {"action": runs_of(seen.actions[i])} | lanes
-    truth = true_labels(seen)
-    if truth is not None:
-        lanes["truth"] = runs_of(truth[0][i])
+    if seen.truth is not None:
+        lanes["truth"] = runs_of(seen.truth.paths[i])
     size = steps_per_bin(seen)
     return {
         "name": seen.names[i],

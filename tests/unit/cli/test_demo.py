@@ -19,7 +19,7 @@ def test_the_demo_finds_the_shapes_and_tells_so(run, tmp_path):
     assert "Not told that there are 3, homothety found 3 clusters" in answer.out
     assert "100.0% of the 60 matrices are with their kind" in answer.out
     for name in ("shapes", "tensor-field"):
-        assert str(tmp_path / name / "summary.md") in answer.out
+        assert str(tmp_path / name / "report.html") in answer.out
         assert {"summary.md", "labels.csv", "similarity.png"} <= {path.name for path in (tmp_path / name).iterdir()}
 
 

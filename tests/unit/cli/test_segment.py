@@ -19,6 +19,8 @@ from homothety.models.ibphmm import moves
 QUICK = ("--chains", "2", "--sweeps", "8")
 PICTURES = ("segments", "actions", "trajectories", "ellipses", "features", "transitions", "coaction", "transforms")
 TABLES = {
+    "report.html",
+    "recordings.npz",
     "summary.md",
     "segments.csv",
     "action_segments.csv",

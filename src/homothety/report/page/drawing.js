@@ -73,7 +73,7 @@ function mixed(color, other, share) {
 
 /** Return a colour for lines and markers, which must stand out from the paper; that of areas stays as it is. */
 function legible(color) {
-  return Math.abs(lightness(color) - lightness(theme.paper)) < 0.3 ? mixed(color, theme.ink, 0.4) : color;
+  return Math.abs(lightness(color) - lightness(theme.paper)) < 0.22 ? mixed(color, theme.ink, 0.4) : color;
 }
 
 function inkOn(color) {

@@ -79,7 +79,10 @@ function followPointers(canvas, { drag, pinch, point, leave }) {
   for (const name of ["pointerup", "pointercancel"]) {
     canvas.addEventListener(name, (event) => held.delete(event.pointerId));
   }
-  canvas.addEventListener("pointerleave", () => held.size || leave());
+  canvas.addEventListener("pointerleave", (event) => {
+    // A finger leaves whenever it is lifted, and what it pointed at should stay to be read.
+    if (event.pointerType === "mouse" && !held.size) leave();
+  });
   canvas.addEventListener("blur", leave);
 }
 
