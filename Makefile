@@ -34,9 +34,10 @@ test-browser: $(VENV)/.installed-browser browser  ## open reports in a browser; 
 
 # Debian's Chromium, if there is no browser yet and we may install one. Without one the tests say so and are skipped.
 browser:
-	@command -v chromium chromium-browser google-chrome >/dev/null || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null \
-	  || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium) \
-	  || echo "No browser could be installed."
+	@if ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null \
+	  && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1 \
+	  || echo "No browser could be installed."; fi
 
 bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes docs/benchmarks*.md
 	$(BIN)/python -m benchmarks.run

@@ -18,13 +18,15 @@ function makeButton(sign, words, act) {
 const MISSING = 65535;
 
 function bytesOf(text) {
-  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
 }
 
-/** Return 16-bit codes, lowest byte first whatever the machine. */
+/** Return 16-bit codes, lowest byte first, as all machines with browsers have them. */
 function codesOf(text) {
-  const bytes = bytesOf(text);
-  return Uint16Array.from({ length: bytes.length / 2 }, (_, i) => bytes[2 * i] + 256 * bytes[2 * i + 1]);
+  return new Uint16Array(bytesOf(text).buffer);
 }
 
 function valueOf(code, range) {
@@ -195,6 +197,8 @@ class Sheet {
 
 Sheet.all = [];
 
+const NARROW = 600; // pixels
+
 /** Words beside the pointer; those who do not see them hear them. */
 class Tip {
   constructor(figure) {
@@ -210,7 +214,8 @@ class Tip {
     const left = at.left - home.left + x + 14;
     const room = home.width - this.element.offsetWidth;
     this.element.style.left = `${Math.max(0, left > room ? left - this.element.offsetWidth - 28 : left)}px`;
-    this.element.style.top = `${at.top - home.top + y + 14}px`;
+    // On a phone it would cover what it is about, so it stands below.
+    this.element.style.top = `${at.top - home.top + (home.width < NARROW ? at.height : y + 14)}px`;
   }
 
   hide() {

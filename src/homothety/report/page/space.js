@@ -100,21 +100,31 @@ class SpaceChart {
     pen.clearRect(0, 0, width, height);
     this.axes(pen);
     this.drawPlaces(pen);
+    this.axisNames(pen);
   }
 
-  /** Draw the axes from the lowest corner of all data. */
+  /** Call back with the name and both ends of every axis, from the lowest corner of all data. */
+  eachAxis(act) {
+    this.names.forEach((name, axis) => {
+      const end = [-1, -1, -1].map((low, i) => (i === axis ? 1 : low));
+      act(name, this.project([-1, -1, -1]), this.project(end));
+    });
+  }
+
   axes(pen) {
-    const names = this.names.length > 1 ? this.names : [...this.names, ""];
     pen.strokeStyle = theme.line;
+    this.eachAxis((_name, from, to) => stripe(pen, [...from, ...to]));
+  }
+
+  /** Write the names of the axes past their ends, over whatever is there, but inside the sheet. */
+  axisNames(pen) {
     pen.fillStyle = theme.soft;
     pen.textAlign = "center";
-    names.forEach((name, axis) => {
-      const end = [-1, -1, -1].map((low, i) => (i === axis ? 1 : low));
-      const [from, to] = [this.project([-1, -1, -1]), this.project(end)];
-      stripe(pen, [...from, ...to]);
+    this.eachAxis((name, from, to) => {
       const past = to.map((value, i) => value + 14 * Math.sign(value - from[i] || 0) * (Math.abs(value - from[i]) > 20));
       const half = pen.measureText(name).width / 2;
-      pen.fillText(name, Math.min(Math.max(past[0], half + 4), this.sheet.width - half - 4), Math.min(Math.max(past[1], 10), this.sheet.height - 10));
+      const within = (value, margin, size) => Math.min(Math.max(value, margin), size - margin);
+      pen.fillText(name, within(past[0], half + 4, this.sheet.width), within(past[1], 10, this.sheet.height));
     });
   }
 
@@ -135,7 +145,6 @@ class Trajectories extends SpaceChart {
     super(figure, place, data.space.dims.map((dim) => data.channels[dim].name), label);
     Object.assign(this, { data, ...shared, equal: data.space.equal });
     this.lane = Object.keys(shared.series[0].lanes)[0];
-    this.paths = shared.series.map((one) => trajectoryOf(one, data.space.dims, data.channels, data.space.equal));
     shared.choice.listeners.push(() => this.sheet.redraw());
     place.prepend(this.controls());
     this.pickers(place.firstChild);
@@ -161,6 +170,8 @@ class Trajectories extends SpaceChart {
   }
 
   drawPlaces(pen) {
+    const { dims, equal } = this.data.space;
+    this.paths ??= this.series.map((one) => trajectoryOf(one, dims, this.data.channels, equal));
     this.series.forEach((one, i) => {
       if (this.choice.has(i)) this.trajectory(pen, one, this.paths[i]);
     });
