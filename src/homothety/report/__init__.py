@@ -2,7 +2,7 @@
 
 `write_report` is all most need. What goes on the page is decided in `segmentation` and `clustering`, which turn a run
 into a `Report` of plain texts, tables and numbers; `rendering` makes HTML of any `Report`. The page draws with a script
-of our own of some hundred lines: a plotting library would be a hundred times as heavy, and worse on phones.
+of our own of 50 kB: a plotting library would weigh several megabytes, and do worse on phones.
 """
 
 from __future__ import annotations
