@@ -6,7 +6,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow bench accuracy lint types format docs clean
+.PHONY: help demo test test-slow test-browser browser bench accuracy lint types format docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,16 @@ test: lint types $(VENV)/.installed-dev  ## lint, types and the tests CI runs
 
 test-slow: $(VENV)/.installed-dev  ## the long statistical tests and the accuracy table
 	$(PYTEST) -m slow
+
+test-browser: $(VENV)/.installed-browser browser  ## open reports in a browser; skips where none can be had
+	$(BIN)/python -m pytest -q tests/browser
+
+# Debian's Chromium, if there is no browser yet and we may install one. Without one the tests say so and are skipped.
+browser:
+	@if ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null \
+	  && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1 \
+	  || echo "No browser could be installed."; fi
 
 bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes docs/benchmarks*.md
 	$(BIN)/python -m benchmarks.run

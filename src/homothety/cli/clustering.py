@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import platform
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,10 +11,21 @@ import numpy as np
 
 from homothety._version import __version__
 from homothety.cli.figures import CAPTIONS, PAGE_FIGURES, clustering_figures
-from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_json, write_text, written_aside
+from homothety.cli.files import (
+    REPORT,
+    has_matplotlib,
+    make_folder,
+    write_figures,
+    write_json,
+    write_text,
+    written_aside,
+)
 from homothety.datasets import write_label_image
-from homothety.metrics import ari, f_measure, nmi, purity
+from homothety.report import write_report
+from homothety.report.clustering import METRICS
+from homothety.report.runs import versions
 from homothety.reproduce.markdown import markdown_table
+from homothety.summaries.partitions import membership
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +35,6 @@ if TYPE_CHECKING:
     from homothety.datasets import MatrixSet
     from homothety.estimators.spcm import SPCMMixture
 
-METRICS = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
 AXES = "ijk"
 
 
@@ -66,31 +75,6 @@ class Clustering:
         return {name: metric(truth, self.model.labels_) for name, metric in METRICS.items()}
 
 
-def membership(coclustering: FloatArray, labels: IntArray) -> FloatArray:
-    """Return the mean co-clustering of each item with the other members of its cluster.
-
-    Parameters
-    ----------
-    coclustering : ndarray of shape (n_items, n_items)
-    labels : ndarray of shape (n_items,)
-
-    Returns
-    -------
-    probability : ndarray of shape (n_items,)
-        An item alone in its cluster has no other members; for it, one less its largest co-clustering with any item.
-
-    Examples
-    --------
-    >>> together = np.array([[1.0, 0.9, 0.2], [0.9, 1.0, 0.1], [0.2, 0.1, 1.0]])
-    >>> membership(together, np.array([0, 0, 1]))
-    array([0.9, 0.9, 0.8])
-    """
-    others = coclustering - np.diag(np.diagonal(coclustering))
-    sizes = np.bincount(labels)[labels]
-    shared = np.where(labels[:, None] == labels, others, 0.0).sum(axis=1)
-    return np.asarray(np.where(sizes > 1, shared / np.maximum(sizes - 1, 1), 1 - others.max(axis=1)))
-
-
 def fit(
     items: MatrixSet, model: SPCMMixture, console: Console, *, source: str, index: IntArray | None = None
 ) -> Clustering:
@@ -121,7 +105,8 @@ def write(result: Clustering, folder: Path, console: Console) -> list[str]:
     drawings = clustering_figures(result.model, result.items) if has_matplotlib() else {}
     figures = write_figures(folder, drawings, console, PAGE_FIGURES)
     write_text(folder / "summary.md", describe(result, figures))
-    return ["summary.md", *names, *figures]
+    write_report(result, folder / REPORT)
+    return [REPORT, "summary.md", *names, *figures]
 
 
 def write_labels(path: Path, result: Clustering) -> None:
@@ -158,7 +143,7 @@ def summarise(result: Clustering) -> dict[str, Any]:
         "seconds": round(result.seconds, 3),
         "seed": settings.pop("random_state"),
         "settings": settings,
-        "versions": {"homothety": __version__, "numpy": np.__version__, "python": platform.python_version()},
+        "versions": versions(),
     }
 
 
@@ -198,7 +183,8 @@ def describe(result: Clustering, figures: list[str]) -> str:
         cluster_table(result),
         "*Probability*: how often, on average, a matrix shared its cluster with the other members of it.",
         agreement(result),
-        "`labels.csv` has the cluster of every matrix, `summary.json` the settings. "
+        f"`{REPORT}` is a page to look around in, `labels.csv` has the cluster of every matrix, `summary.json` the "
+        "settings. "
         "`homothety.load('model.homothety')` gives the model back, to predict the clusters of new matrices.",
         *(_figure_section(name) for name in figures),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli.files import check_folder
+from homothety.cli.files import REPORT, check_folder
 from homothety.cli.options import add_command, add_shared_options
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ def tell_clusters(result: Clustering) -> str:
 
 def where_to_look(folders: list[Path]) -> str:
     """Return where the results are."""
-    pages = " and ".join(str(folder / "summary.md") for folder in folders)
+    pages = " and ".join(str(folder / REPORT) for folder in folders)
     return (
-        f"Look at {pages},\nand at the figures beside them. Your own recordings: homothety segment FILES; "
+        f"Open {pages} in a browser.\nYour own recordings: homothety segment FILES; "
         "your own matrices: homothety cluster FILE (see --help)."
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from homothety.cli.console import Console
 
+REPORT = "report.html"  # in the folder of a run
 RESOLUTION = 150  # dots per inch
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,11 +11,22 @@ import numpy as np
 from homothety._version import __version__
 from homothety.cli import actions, transforms
 from homothety.cli.figures import PAGE_FIGURES
-from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_json, write_text, written_aside
+from homothety.cli.files import (
+    REPORT,
+    has_matplotlib,
+    make_folder,
+    write_figures,
+    write_json,
+    write_text,
+    written_aside,
+)
 from homothety.cli.pictures import pictures
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.estimators.actions import ICSCHMM
 from homothety.export.tables import KINDS, action_segments_table, segments_table, write_rows
+from homothety.report import write_report
+from homothety.report.runs import versions
+from homothety.report.saved import RECORDINGS, write_recordings
 from homothety.reproduce.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -97,7 +107,10 @@ def write(result: Segmentation, folder: Path, console: Console, kind: str = "csv
     shown = pictures(result) if has_matplotlib() else {}
     figures = write_figures(folder, {name: one.draw for name, one in shown.items()}, console, PAGE_FIGURES)
     write_text(folder / "summary.md", page(result, shown, kind))
-    return ["summary.md", *tables, "states.json", "summary.json", "model.homothety", *figures]
+    write_recordings(folder / RECORDINGS, result.items)
+    write_report(result, folder / REPORT)
+    others = ["states.json", "summary.json", "model.homothety", RECORDINGS]
+    return [REPORT, "summary.md", *tables, *others, *figures]
 
 
 ACTION_SEGMENTS = "action_segments.csv"
@@ -214,7 +227,7 @@ def summarise(result: Segmentation) -> dict[str, Any]:
         "seconds": round(result.seconds, 3),
         "seed": settings.pop("random_state"),
         "settings": {**settings, "preprocessing": preprocessing},
-        "versions": {"homothety": __version__, "numpy": np.__version__, "python": platform.python_version()},
+        "versions": versions(),
     } | ({"transforms": transforms.describe(model, result.channels)} if isinstance(model, ICSCHMM) else {})
 
 
@@ -371,6 +384,7 @@ def where_to_look(model: Segmenter, kind: str = "csv") -> str:
         turned = f"`{called(transforms.FILE, kind)}` how the states of an action differ, "
     grouped = " with its action" if isinstance(model, ICSCHMM) else ""
     return (
+        f"`{REPORT}` is a page to look around in, "
         f"`segments.{kind}` has the segments, {merged}`boundaries.{kind}` the changes with their intervals, "
         f"`labels.{kind}` the state of every step{grouped}, `states.json` means and covariances, {turned}"
         "`summary.json` the settings. `homothety.load('model.homothety')` gives the model back, to find the same "

@@ -15,13 +15,13 @@ from homothety.arrays import check_count
 from homothety.errors import InputError, ShortChainWarning
 from homothety.persistence import Saveable
 from homothety.sampling.driver import Recording, Sweep, run_chains
+from homothety.sampling.trace import Trace
 from homothety.summaries.partitions import coclustering, minimise_expected_vi, relabel_by_size
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.sampling.trace import Trace
 
 PointEstimate = Literal["vi", "map"]
 RandomState = int | Generator | SeedSequence | np.random.RandomState | None
@@ -123,6 +123,16 @@ def stack_traces(traces: list[Trace]) -> dict[str, FloatArray]:
         )
         for name in names
     }
+
+
+def unstack_traces(stacked: dict[str, FloatArray], n_burn: int) -> list[Trace]:
+    """Return the traces of all chains again, without what was kept of their states: the opposite of `stack_traces`."""
+    traces = []
+    for chain, log_joint in enumerate(stacked["log_joint"]):
+        n_sweeps = int(np.isfinite(log_joint).sum())
+        scalars = {name: values[chain, :n_sweeps].tolist() for name, values in stacked.items()}
+        traces.append(Trace(scalars, kept=list(range(max(n_sweeps - n_burn, 0)))))
+    return traces
 
 
 def most_probable(traces: list[Trace], n_burn: int) -> int:

@@ -11,7 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_whole
 from homothety.errors import InputError, ShortChainWarning
-from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence, stack_traces, was_interrupted
+from homothety.estimators._sampled import (
+    forget_fit,
+    most_probable,
+    seed_sequence,
+    stack_traces,
+    unstack_traces,
+    was_interrupted,
+)
 from homothety.models.hmm.states import StateModel
 from homothety.persistence import Saveable
 from homothety.preprocessing import Preprocessing
@@ -328,16 +335,8 @@ class SampledSegmenter(Segmenter):
 
     def _kept_traces(self) -> list[Trace]:
         """Return the traces of all chains again, from what is stored of them."""
-        from homothety.sampling.trace import Trace
-
         check_is_fitted(self)
-        n_chains = len(self.trace_["log_joint"])
-        traces = []
-        for chain in range(n_chains):
-            n_sweeps = int(np.isfinite(self.trace_["log_joint"][chain]).sum())
-            scalars = {name: values[chain, :n_sweeps].tolist() for name, values in self.trace_.items()}
-            traces.append(Trace(scalars, kept=list(range(max(n_sweeps - self.n_burn_, 0)))))
-        return traces
+        return unstack_traces(self.trace_, self.n_burn_)
 
 
 def check_spread(prepared: Sequences) -> None:

@@ -229,3 +229,28 @@ def relabel_by_size(labels: ArrayLike) -> IntArray:
     rank = np.empty(len(counts), dtype=np.int64)
     rank[np.lexsort((first, -counts))] = np.arange(len(counts))
     return rank[inverse]
+
+
+def membership(coclustering: FloatArray, labels: IntArray) -> FloatArray:
+    """Return the mean co-clustering of each item with the other members of its cluster.
+
+    Parameters
+    ----------
+    coclustering : ndarray of shape (n_items, n_items)
+    labels : ndarray of shape (n_items,)
+
+    Returns
+    -------
+    probability : ndarray of shape (n_items,)
+        An item alone in its cluster has no other members; for it, one less its largest co-clustering with any item.
+
+    Examples
+    --------
+    >>> together = np.array([[1.0, 0.9, 0.2], [0.9, 1.0, 0.1], [0.2, 0.1, 1.0]])
+    >>> membership(together, np.array([0, 0, 1]))
+    array([0.9, 0.9, 0.8])
+    """
+    others = coclustering - np.diag(np.diagonal(coclustering))
+    sizes = np.bincount(labels)[labels]
+    shared = np.where(labels[:, None] == labels, others, 0.0).sum(axis=1)
+    return np.asarray(np.where(sizes > 1, shared / np.maximum(sizes - 1, 1), 1 - others.max(axis=1)))

@@ -14,6 +14,7 @@ except ImportError as error:
         name="matplotlib",
     ) from error
 
+from homothety.palette import cluster_colors
 from homothety.viz.actions import match_truth, plot_actions
 from homothety.viz.ellipses import plot_ellipses
 from homothety.viz.ellipsoids import plot_ellipsoids
@@ -21,7 +22,6 @@ from homothety.viz.embedding import plot_embedding
 from homothety.viz.fields import plot_label_comparison, plot_label_image
 from homothety.viz.heatmap import plot_heatmap
 from homothety.viz.matrices import plot_coclustering, plot_similarity
-from homothety.viz.palette import cluster_colors
 from homothety.viz.segments import plot_change_probability, plot_paths, plot_segmentation, plot_segments
 from homothety.viz.spectra import plot_spectra
 from homothety.viz.states import plot_coaction, plot_features, plot_state_ellipses, plot_transitions

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from homothety.errors import InputError
-from homothety.viz.palette import ClusterStyle, cluster_style
+from homothety.palette import ClusterStyle, cluster_style
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from homothety.errors import InputError
-from homothety.viz.palette import darkened
+from homothety.palette import darkened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

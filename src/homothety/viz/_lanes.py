@@ -10,10 +10,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
 from homothety.errors import InputError
+from homothety.palette import contrasting, darkened
 from homothety.viz._channels import channel_names
 from homothety.viz._clusters import NONE, number_labels
 from homothety.viz._figure import font_points, legend_patch, size_in_points
-from homothety.viz.palette import contrasting, darkened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from homothety.errors import InputError
+from homothety.palette import ClusterStyle, cluster_style, shade_style
 from homothety.viz._clusters import NONE, number_labels
-from homothety.viz.palette import ClusterStyle, cluster_style, shade_style
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,10 +11,10 @@ from matplotlib.colors import to_rgba
 from homothety.arrays import check_points
 from homothety.covariance.spectra import check_covariances
 from homothety.errors import InputError
+from homothety.palette import darkened
 from homothety.viz._clusters import group_items
 from homothety.viz._figure import axes_or_new, legend_beside, legend_patch, named
 from homothety.viz._side_by_side import set_out, unit_reach
-from homothety.viz.palette import darkened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.colors import to_rgb
 
+from homothety.palette import darkened
 from homothety.viz._clusters import group_items
 from homothety.viz._figure import legend_beside, legend_patch, named
 from homothety.viz._side_by_side import set_out, unit_reach
 from homothety.viz.ellipses import SCALES, add_polygons, outlines_of, sphere_to_body
-from homothety.viz.palette import darkened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

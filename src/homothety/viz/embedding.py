@@ -9,9 +9,9 @@ from matplotlib.lines import Line2D
 
 from homothety.arrays import check_points
 from homothety.errors import InputError
+from homothety.palette import darkened
 from homothety.viz._clusters import group_items
 from homothety.viz._figure import axes_for_dims, fit_box, legend_beside, named
-from homothety.viz.palette import darkened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

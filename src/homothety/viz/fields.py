@@ -13,9 +13,9 @@ from scipy.ndimage import distance_transform_edt
 
 from homothety.datasets.matrix_set import MatrixSet
 from homothety.errors import InputError
+from homothety.palette import N_SAFE_COLORS, contrasting
 from homothety.viz._clusters import BLANK, group_numbers, match_numbers, number_labels
 from homothety.viz._figure import axes_or_new, font_points, legend_beside, new_figure, size_in_points, with_legend
-from homothety.viz.palette import N_SAFE_COLORS, contrasting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

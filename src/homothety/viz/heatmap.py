@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.textpath import TextPath
 
 from homothety.errors import InputError
+from homothety.palette import contrasting
 from homothety.viz._figure import axes_or_new, colorbar_beside, font_points, size_in_points
-from homothety.viz.palette import contrasting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 from homothety.covariance.spectra import eigenvalues
+from homothety.palette import darkened
 from homothety.viz._clusters import group_items
 from homothety.viz._figure import axes_or_new, legend_beside, named
-from homothety.viz.palette import darkened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

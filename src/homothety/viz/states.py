@@ -12,6 +12,7 @@ from matplotlib.patheffects import withStroke
 from homothety.arrays import check_points, check_similarity, real_array
 from homothety.covariance.spectra import check_covariances
 from homothety.errors import InputError
+from homothety.palette import darkened
 from homothety.sequences import check_sequences
 from homothety.viz._channels import axis_names, check_aspect, check_dims
 from homothety.viz._clusters import group_items, sorted_items
@@ -21,7 +22,6 @@ from homothety.viz._looks import check_state_actions, looks_of, shaded_looks
 from homothety.viz.ellipses import add_polygons, draw_ellipses, outlines_of, sphere_to_body
 from homothety.viz.heatmap import texts_fit, write_values
 from homothety.viz.matrices import NUMBER_PAD, draw_sorted, draw_strip, edges_of
-from homothety.viz.palette import darkened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import BoolArray, FloatArray
+    from homothety.palette import ClusterStyle
     from homothety.viz._channels import Aspect
     from homothety.viz._clusters import Cluster
     from homothety.viz._looks import Looks
-    from homothety.viz.palette import ClusterStyle
 
 FIGSIZE = (6.4, 4.8)
 CELL = 0.42  # inches, of a state in a matrix

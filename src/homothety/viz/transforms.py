@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 from homothety.errors import InputError
+from homothety.palette import cluster_style, darkened
 from homothety.viz._figure import new_figure
-from homothety.viz.palette import cluster_style, darkened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ import homothety
 from homothety import SPCMMixture
 from homothety.cli.app import build_parser
 from homothety.cli.cluster import MODEL_OPTIONS
-from homothety.cli.clustering import membership
 from homothety.datasets import make_dti
+from homothety.summaries.partitions import membership
 
 QUICK = ("--chains", "2", "--sweeps", "10")
 
@@ -224,7 +224,15 @@ def test_without_matplotlib_everything_but_figures_is_written(run, no_figures, t
     answer = run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
     assert answer.status == 0
     names = {path.name for path in (tmp_path / "results").iterdir()}
-    assert names == {"labels.csv", "summary.json", "summary.md", "model.homothety", "run.json", "checkpoint"}
+    assert names == {
+        "report.html",
+        "labels.csv",
+        "summary.json",
+        "summary.md",
+        "model.homothety",
+        "run.json",
+        "checkpoint",
+    }
     assert len([line for line in answer.err.splitlines() if "homothety[plot]" in line]) == 1
 
 

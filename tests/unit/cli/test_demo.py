@@ -22,8 +22,8 @@ def test_the_demo_tells_what_it_found(run, no_figures, tmp_path):
     assert f"found {model.n_states_} states, and {model.n_actions_} actions among them" in answer.out
     assert "A field of 64 diffusion tensors" in answer.out
     for name in ("demonstrations", "tensor-field"):
-        assert str(tmp_path / name / "summary.md") in answer.out
-        assert (tmp_path / name / "summary.md").is_file()
+        assert str(tmp_path / name / "report.html") in answer.out
+        assert (tmp_path / name / "report.html").is_file()
 
 
 def test_the_demo_as_json(run, no_figures, tmp_path):

@@ -17,6 +17,8 @@ from homothety.cli.segmentation import weight_note
 QUICK = ("--chains", "2", "--sweeps", "8")
 PICTURES = ("segments", "actions", "trajectories", "ellipses", "features", "transitions", "coaction", "transforms")
 TABLES = {
+    "report.html",
+    "recordings.npz",
     "summary.md",
     "segments.csv",
     "action_segments.csv",

@@ -9,6 +9,7 @@ import naive
 from homothety.errors import InputError
 from homothety.metrics import vi
 from homothety.summaries import coclustering, expected_vi, minimise_expected_vi, partitions, relabel_by_size
+from homothety.summaries.partitions import membership
 
 
 def random_draws(rng, n_draws=15, n_items=8, n_labels=4):
@@ -165,3 +166,23 @@ def test_draws_must_be_a_table(draws):
 def test_partitions_of_other_items_are_refused():
     with pytest.raises(InputError, match="partitions are of 1 items, draws of 3"):
         expected_vi([[0]], [[0, 1, 1]])
+
+
+def test_membership_is_the_mean_over_the_other_members(rng):
+    together = rng.uniform(size=(6, 6))
+    together = (together + together.T) / 2
+    np.fill_diagonal(together, 1.0)
+    labels = np.array([0, 1, 0, 1, 1, 2])
+    expected = [
+        together[0, 2],
+        together[1, [3, 4]].mean(),
+        together[2, 0],
+        together[3, [1, 4]].mean(),
+        together[4, [1, 3]].mean(),
+        1 - together[5, :5].max(),
+    ]
+    np.testing.assert_allclose(membership(together, labels), expected)
+
+
+def test_a_single_matrix_is_sure_of_its_cluster():
+    np.testing.assert_array_equal(membership(np.ones((1, 1)), np.array([0])), [1.0])

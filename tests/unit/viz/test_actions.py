@@ -7,10 +7,10 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from homothety.errors import InputError
+from homothety.palette import cluster_style, shade_style
 from homothety.viz import match_truth, plot_actions
 from homothety.viz._lanes import bar_bottoms
 from homothety.viz._looks import actions_of_states, shaded_looks
-from homothety.viz.palette import cluster_style, shade_style
 
 PATH = np.array([2, 2, 0, 0, 1, 1, 2, 3])
 STATE_ACTIONS = np.array([0, 1, 1, 0])

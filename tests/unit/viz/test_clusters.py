@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from homothety.errors import InputError
+from homothety.palette import cluster_style
 from homothety.viz._clusters import BLANK, group_items, group_numbers, number_labels, sorted_items
-from homothety.viz.palette import cluster_style
 
 
 @pytest.mark.parametrize(

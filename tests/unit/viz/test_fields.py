@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from homothety.datasets import make_dti, make_toy_3d
 from homothety.errors import InputError
+from homothety.palette import UNASSIGNED_COLOR
 from homothety.viz import cluster_colors, plot_label_comparison, plot_label_image
-from homothety.viz.palette import UNASSIGNED_COLOR
 
 
 def pixels(ax):

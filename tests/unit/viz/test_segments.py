@@ -7,10 +7,10 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from homothety.errors import InputError
+from homothety.palette import cluster_style, shade_style
 from homothety.summaries.paths import BoundaryInterval
 from homothety.viz import plot_change_probability, plot_paths, plot_segmentation, plot_segments
 from homothety.viz._lanes import BAR
-from homothety.viz.palette import cluster_style, shade_style
 
 PATH = np.array([2, 2, 2, 0, 0, 2, 1, 1])
 

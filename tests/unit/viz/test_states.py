@@ -7,8 +7,8 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from homothety.errors import InputError
+from homothety.palette import cluster_style, shade_style
 from homothety.viz import cluster_colors, plot_coaction, plot_features, plot_state_ellipses, plot_transitions
-from homothety.viz.palette import cluster_style, shade_style
 from homothety.viz.states import ABSENT_COLOR, _first_free
 
 STATE_ACTIONS = np.array([1, 0, 1, 0])

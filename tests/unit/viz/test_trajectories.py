@@ -8,8 +8,8 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from homothety.errors import InputError
+from homothety.palette import cluster_style, shade_style
 from homothety.viz import plot_trajectories, plot_trajectory
-from homothety.viz.palette import cluster_style, shade_style
 
 LENGTHS = (6, 4)
 PATHS = [np.array([0, 0, 2, 2, 0, 0]), np.array([1, 1, 1, 2])]

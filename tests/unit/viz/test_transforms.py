@@ -6,9 +6,9 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from homothety.errors import InputError
+from homothety.palette import cluster_style
 from homothety.summaries.transforms import StateTransform
 from homothety.viz import plot_transforms
-from homothety.viz.palette import cluster_style
 from homothety.viz.transforms import NO_DIRECTION
 
 FULL, NONE = ((0,), (1,)), ((0, 1),)

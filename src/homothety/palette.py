@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from matplotlib.colors import to_hex, to_rgb
 
 from homothety.errors import InputError
 
@@ -78,7 +77,7 @@ def shade_style(style: ClusterStyle, rank: int) -> ClusterStyle:
     red, green, blue = ((1 - abs(share)) * part + max(share, 0.0) for part in to_rgb(style.color))
     return replace(
         style,
-        color=to_hex((red, green, blue)),
+        color=to_hex(red, green, blue),
         hatch=HATCHES[(HATCHES.index(style.hatch) + turn) % len(HATCHES)],
         linestyle=LINESTYLES[(LINESTYLES.index(style.linestyle) + turn) % len(LINESTYLES)],
     )
@@ -113,6 +112,23 @@ def cluster_colors(n_clusters: int) -> FloatArray:
     if n_clusters < 0:
         raise InputError(f"n_clusters is {n_clusters}, needed 0 or more.")
     return np.array([to_rgb(cluster_style(number).color) for number in range(n_clusters)]).reshape(n_clusters, 3)
+
+
+def to_rgb(color: str) -> tuple[float, float, float]:
+    """Return red, green and blue in [0, 1] of a colour written as ``#rrggbb``.
+
+    Examples
+    --------
+    >>> to_rgb("#ff0033")
+    (1.0, 0.0, 0.2)
+    """
+    red, green, blue = bytes.fromhex(color.removeprefix("#"))
+    return red / 255, green / 255, blue / 255
+
+
+def to_hex(red: float, green: float, blue: float) -> str:
+    """Return a colour as ``#rrggbb``; the parts are in [0, 1]."""
+    return f"#{bytes(round(255 * part) for part in (red, green, blue)).hex()}"
 
 
 def darkened(color: str) -> tuple[float, float, float]:

@@ -5,8 +5,7 @@ import pytest
 from matplotlib.colors import to_hex, to_rgb
 
 from homothety.errors import InputError
-from homothety.viz import cluster_colors
-from homothety.viz.palette import (
+from homothety.palette import (
     COLORS,
     N_SAFE_COLORS,
     SHADES,
@@ -16,6 +15,7 @@ from homothety.viz.palette import (
     darkened,
     shade_style,
 )
+from homothety.viz import cluster_colors
 
 OKABE_ITO = {"#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#000000"}
 

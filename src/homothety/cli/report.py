@@ -1,0 +1,50 @@
+"""`homothety report`: the page about a run that is finished, drawn again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from homothety.cli.files import REPORT
+from homothety.cli.options import add_command
+
+if TYPE_CHECKING:
+    import argparse
+
+    from homothety.cli.console import Console
+
+DESCRIPTION = """\
+Draw the page about a finished run again, from what homothety segment or cluster has written to a folder. The page is
+one HTML file: it opens in any browser, needs no network, and can be copied and sent as it is.
+"""
+EPILOG = """\
+examples:
+  homothety report homothety-output                  writes homothety-output/report.html
+  homothety report grating -o grating-for-mary.html
+  homothety report grating --json | jq '.answers[0]'
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add this command to the parser of all commands."""
+    parser = add_command(
+        commands, "report", run, help="draw the page about a finished run again", description=DESCRIPTION, epilog=EPILOG
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="folder that a run has written to")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"page to write (default: DIR/{REPORT})")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--json", action="store_true", help="print the answers as JSON, and nothing else, on stdout")
+
+
+def run(args: argparse.Namespace, console: Console) -> bool:
+    """Write the page; return that it came to its end."""
+    from homothety.report import write_report
+    from homothety.report.saved import read_run
+
+    console.say(f"Reading {args.folder}")
+    path = args.output or args.folder / REPORT
+    report = write_report(read_run(args.folder), path)
+    answers = [{"question": one.question, "answer": f"{one.short} {one.text}".strip()} for one in report.answers]
+    text = "\n\n".join(f"{one['question']}\n{one['answer']}" for one in answers)
+    console.show(f"{text}\n\nWritten to {path}.", {"title": report.title, "answers": answers, "output": str(path)})
+    return True

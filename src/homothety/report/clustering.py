@@ -1,0 +1,299 @@
+"""What goes on the page of clustered items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from homothety.cli.wording import enumerated
+from homothety.covariance import eigenvalues
+from homothety.metrics import ari, f_measure, nmi, purity
+from homothety.report import chains, settings
+from homothety.report.document import Answer, Chart, Report, Section, Table, Text
+from homothety.report.downsampling import as_bytes, as_codes, block_means, packed, runs_of
+from homothety.report.looks import chain_looks, cluster_looks
+from homothety.report.words import MAX_POINTS, NOT_KNOWN, SURE, number_of
+from homothety.summaries.partitions import membership
+
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.report.runs import Run
+
+METRICS = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
+
+MAX_ROWS = 1000  # of items in a table; the least sure ones come first
+MAX_SIDE = 240  # cells along a side of a drawn matrix
+ONE_SIZE = 1.005  # ratio of sizes up to which they are the same, in three digits
+MAX_AXES = 8  # lengths of axes in a cell of a table
+
+MATRICES = {
+    "similarity": ("similarity_", "Similarity", "Similarity of all pairs of items, sorted by cluster."),
+    "coclustering": (
+        "coclustering_",
+        "Co-clustering",
+        "Share of the kept sweeps in which two items are in one cluster, sorted by cluster.",
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Clustered:
+    """Items, their clusters, and how sure these are; None for what the model does not know."""
+
+    run: Run
+
+    @property
+    def model(self) -> Any:
+        """What was fitted."""
+        return self.run.model
+
+    @property
+    def labels(self) -> IntArray:
+        """Cluster of each item."""
+        labels: IntArray = self.model.labels_
+        return labels
+
+    @property
+    def called(self) -> str:
+        """What the items are."""
+        return "item" if self.matrices is None else "matrix"
+
+    @property
+    def plural(self) -> str:
+        """The same of several."""
+        return "items" if self.matrices is None else "matrices"
+
+    @property
+    def index(self) -> IntArray:
+        """What the items are called: their numbers in the file they came from."""
+        return np.arange(len(self.labels)) if self.run.index is None else self.run.index
+
+    @property
+    def matrices(self) -> FloatArray | None:
+        """The matrices, if matrices were clustered."""
+        return getattr(self.model, "matrices_", None)
+
+    @property
+    def truth(self) -> Any:
+        """The true class of each item, if it is known."""
+        return getattr(self.run.items, "labels", None)
+
+    @cached_property
+    def probability(self) -> FloatArray | None:
+        """How firmly each item belongs to its cluster."""
+        if not hasattr(self.model, "coclustering_"):
+            return None
+        return membership(self.model.coclustering_, self.labels)
+
+    @property
+    def order(self) -> IntArray:
+        """Items cluster by cluster."""
+        return np.argsort(self.labels, kind="stable")
+
+
+def describe_clustering(run: Run) -> Report:
+    """Return what there is to say of clustered items."""
+    seen = Clustered(run)
+    drawn = {name: getattr(seen.model, attribute, None) for name, (attribute, *_) in MATRICES.items()}
+    known = {name: matrix for name, matrix in drawn.items() if matrix is not None}
+    sections = [
+        clusters_section(seen),
+        *([embedding_section(seen)] if hasattr(seen.model, "embedding_") else []),
+        *(matrix_section(seen, name, matrix) for name, matrix in known.items()),
+        items_section(seen),
+        chains.section(seen.model),
+        settings.section(run, "matrices" if seen.matrices is not None else "items"),
+    ]
+    return Report(headline(seen), settings.subtitle(run), answers(seen), sections, clustering_data(seen, known))
+
+
+def headline(seen: Clustered) -> str:
+    """Return the outcome in one sentence."""
+    return f"{_items(seen, len(seen.labels))} in {number_of(seen.model.n_clusters_, 'cluster')}"
+
+
+def _items(seen: Clustered, count: int) -> str:
+    if seen.matrices is None:
+        return number_of(count, "item")
+    return f"{count} {'matrix' if count == 1 else 'matrices'} of {seen.matrices.shape[1]} x {seen.matrices.shape[1]}"
+
+
+def answers(seen: Clustered) -> list[Answer]:
+    """Return how many clusters there are, what is uncertain, how they differ, and if chains agree."""
+    return [how_many(seen), what_is_uncertain(seen), how_clusters_differ(seen), chains.answer(seen.model)]
+
+
+def how_many(seen: Clustered) -> Answer:
+    """Return how many clusters were found, and how sure that is."""
+    sizes = np.bincount(seen.labels)
+    text = f"Of {enumerated([str(size) for size in sizes])} {seen.plural}."
+    traced = getattr(seen.model, "trace_", {}).get("n_clusters")
+    if traced is not None:
+        text += f" Their number is {chains.counts_in_words(traced, seen.model.n_burn_)}."
+    if seen.truth is not None:
+        scores = ", ".join(f"{name} {metric(seen.truth, seen.labels):.3f}" for name, metric in METRICS.items())
+        text += f" Against the labels of the set, which the model was not told: {scores}."
+    return Answer("How many clusters are there?", f"{number_of(len(sizes), 'cluster')}.", text)
+
+
+def what_is_uncertain(seen: Clustered) -> Answer:
+    """Return which items may belong elsewhere."""
+    question = f"Which {seen.plural} are uncertain?"
+    if seen.probability is None:
+        return Answer(question, *NOT_KNOWN)
+    order = np.argsort(seen.probability, kind="stable")
+    unsure = order[seen.probability[order] < SURE]
+    limit = f"a probability below {SURE:.2f}"
+    if not len(unsure):
+        return Answer(question, "None.", f"None has {limit} of sharing its cluster with the others in it.")
+    points = [
+        f"{seen.called.capitalize()} {seen.index[i]}: cluster {seen.labels[i]}, with probability "
+        f"{seen.probability[i]:.2f}"
+        for i in unsure[:MAX_POINTS]
+    ]
+    return Answer(question, f"{len(unsure)} of {len(order)}.", f"So many have {limit}. The least sure:", points)
+
+
+def how_clusters_differ(seen: Clustered) -> Answer:
+    """Return in what shape clusters differ, and how much their members do in size."""
+    question = "How do the clusters differ?"
+    if seen.model.n_clusters_ == 1:
+        return Answer(question, "There is only one.")
+    if seen.matrices is None:
+        return Answer(question, "By where their items are.", "That is all that was looked at.")
+    text = "Axis lengths, with their geometric mean made one, are below; members of a cluster may differ in size."
+    shapes, sizes = shapes_and_sizes(seen.matrices)
+    members = [seen.labels == k for k in range(min(seen.model.n_clusters_, MAX_POINTS))]
+    points = [f"Cluster {k}: axes {_axes(shapes[own])}; {_sizes(sizes[own])}" for k, own in enumerate(members)]
+    more = [f"{seen.model.n_clusters_ - MAX_POINTS} more are in the table of clusters"]
+    return Answer(question, "By shape.", text, points + more * (seen.model.n_clusters_ > MAX_POINTS))
+
+
+def shapes_and_sizes(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the axis lengths of matrices over their geometric mean, the longest first, and that mean."""
+    log_lengths = 0.5 * np.log(np.maximum(eigenvalues(matrices), np.finfo(np.float64).tiny))
+    log_sizes = log_lengths.mean(axis=1)
+    return np.sort(np.exp(log_lengths - log_sizes[:, None]), axis=1)[:, ::-1], np.exp(log_sizes)
+
+
+def _axes(shapes: FloatArray) -> str:
+    """Return the axis lengths that members of a cluster have in the geometric mean."""
+    lengths = np.exp(np.log(shapes).mean(axis=0))
+    return " : ".join(f"{length:.3g}" for length in lengths[:MAX_AXES]) + " : ..." * (len(lengths) > MAX_AXES)
+
+
+def _sizes(sizes: FloatArray) -> str:
+    ratio = sizes.max() / sizes.min()
+    return f"the largest is {ratio:.3g} times as large as the smallest" if ratio > ONE_SIZE else "all of one size"
+
+
+def clusters_section(seen: Clustered) -> Section:
+    """Return the part with all clusters."""
+    return Section("labels", "Clusters", [Table("All clusters", *clusters_table(seen))])
+
+
+def clusters_table(seen: Clustered) -> tuple[list[str], list[list[object]]]:
+    """Return header and rows of a table of clusters: how large, how sure, of what shape and sizes."""
+    header = ["cluster", seen.plural, "share", *["mean probability"] * (seen.probability is not None)]
+    header += ["axis lengths", "sizes"] * (seen.matrices is not None)
+    shapes, sizes = (None, None) if seen.matrices is None else shapes_and_sizes(seen.matrices)
+    rows = []
+    for k in range(seen.model.n_clusters_):
+        members = seen.labels == k
+        row: list[object] = [k, int(members.sum()), f"{members.mean():.0%}"]
+        if seen.probability is not None:
+            row.append(f"{seen.probability[members].mean():.2f}")
+        if shapes is not None and sizes is not None:
+            row += [_axes(shapes[members]), f"{sizes[members].min():.3g} to {sizes[members].max():.3g}"]
+        rows.append(row)
+    return header, rows
+
+
+def embedding_section(seen: Clustered) -> Section:
+    """Return the part with the coordinates that were clustered."""
+    n_dims = seen.model.embedding_.shape[1]
+    turned = " Drag it, or use the arrow keys, to turn it." * (n_dims >= 3)
+    first = f"the first {min(n_dims, 3)} of {n_dims} coordinates" if n_dims > 3 else "the coordinates"
+    caption = (
+        f"Every {seen.called} at {first} that were clustered, with the colour and the marker of its cluster.{turned}"
+    )
+    label = f"Scatter plot of {len(seen.labels)} {seen.plural} in {seen.model.n_clusters_} clusters."
+    return Section("embedding", "Embedding", [Chart("space", "space", label, caption)])
+
+
+def matrix_section(seen: Clustered, name: str, matrix: FloatArray) -> Section:
+    """Return the part with a matrix of all pairs: drawn, and as means over pairs of clusters."""
+    _, title, caption = MATRICES[name]
+    side = -(-len(matrix) // MAX_SIDE)
+    thinned = f" A cell is the mean of {side} x {side} pairs." * (side > 1)
+    label = f"{title} of all pairs; the table of means over clusters says the same in short."
+    numbers = [f"cluster {k}" for k in range(seen.model.n_clusters_)]
+    means = cluster_means(matrix, seen.labels)
+    rows = [[one, *row] for one, row in zip(numbers, means.round(2).tolist(), strict=True)]
+    table = Table(f"Mean {title.lower()} of pairs, cluster by cluster", ["", *numbers], rows, shaded=True)
+    return Section(name, title, [Chart(name, "matrix", label, caption + thinned), table])
+
+
+def cluster_means(matrix: FloatArray, labels: IntArray) -> FloatArray:
+    """Return the mean of a matrix over all pairs of members of two clusters, (n_clusters, n_clusters)."""
+    shares = (labels[:, None] == np.arange(labels.max() + 1)) / np.bincount(labels)
+    return np.asarray(shares.T @ matrix @ shares)
+
+
+def items_section(seen: Clustered) -> Section:
+    """Return the part with all items, the least sure first."""
+    sure = np.ones(len(seen.labels)) if seen.probability is None else seen.probability
+    order = np.argsort(sure, kind="stable")[:MAX_ROWS]
+    columns: dict[str, Any] = {seen.called: seen.index[order].tolist(), "cluster": seen.labels[order].tolist()}
+    if seen.probability is not None:
+        columns["probability"] = [f"{seen.probability[i]:.2f}" for i in order]
+    if seen.truth is not None:
+        columns["true class"] = [str(seen.truth[i]) for i in order]
+    rows = list(zip(*columns.values(), strict=True))
+    cut = f"Only {MAX_ROWS} of {len(seen.labels)} are listed. " * (len(seen.labels) > MAX_ROWS)
+    meaning = "The probability is how often, on average, one shared its cluster with the others in it."
+    first = ", the least sure first" * (seen.probability is not None)
+    table = Table(f"All {seen.plural}{first}", list(columns), rows, folded=True)
+    return Section("items", seen.plural.capitalize(), [Text(cut + meaning * (seen.probability is not None)), table])
+
+
+def clustering_data(seen: Clustered, known: dict[str, FloatArray]) -> dict[str, Any]:
+    """Return what the charts draw."""
+    data: dict[str, Any] = {"looks": {"cluster": cluster_looks(seen.model.n_clusters_)}}
+    data |= {name: matrix_data(seen, matrix) for name, matrix in known.items()}
+    if hasattr(seen.model, "embedding_"):
+        data["space"] = points_data(seen)
+    if chains.is_sampled(seen.model):
+        data["looks"]["chain"] = chain_looks(len(seen.model.trace_["log_joint"]))
+        data["traces"] = chains.trace_data(seen.model.trace_, seen.model.n_burn_)
+    return data
+
+
+def matrix_data(seen: Clustered, matrix: FloatArray) -> dict[str, Any]:
+    """Return a matrix of all pairs, sorted by cluster."""
+    order = seen.order
+    cells = block_means(matrix[np.ix_(order, order)], MAX_SIDE)
+    return {
+        "side": len(cells),
+        "every": -(-len(matrix) // MAX_SIDE),
+        "cells": packed(as_bytes(cells)),
+        "items": seen.index[order].tolist(),
+        "clusters": runs_of(seen.labels[order]),
+    }
+
+
+def points_data(seen: Clustered) -> dict[str, Any]:
+    """Return the coordinates of all items, the first three."""
+    points = seen.model.embedding_[:, :3]
+    low, high = points.min(axis=0), points.max(axis=0)
+    return {
+        "names": [f"coordinate {dim + 1}" for dim in range(points.shape[1])],
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "places": [packed(codes) for codes in as_codes(points, low, high).T],
+        "labels": seen.labels.tolist(),
+        "items": seen.index.tolist(),
+    }

@@ -1,0 +1,123 @@
+"""What a page consists of, before it is HTML: plain texts, tables and the names of charts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question a reader has, and its answer: in a few words, in a sentence or more, and point by point."""
+
+    question: str
+    short: str
+    text: str = ""
+    points: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of sentences."""
+
+    points: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Something to copy."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Parameters
+    ----------
+    caption : str
+    header : sequence of str
+    rows : sequence of sequences
+        Texts and numbers; None is an empty cell. The first cell of a row is its header.
+    folded : bool
+        Whether it is shown only when asked for, under its caption.
+    shaded : bool
+        Whether numbers from 0 to 1 are also shown by how dark their cell is.
+    places : sequence of (series, start, end), optional
+        Where the charts of series can show each row.
+    """
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    folded: bool = False
+    shaded: bool = False
+    places: Sequence[tuple[int, int, int]] | None = None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A place where the script of the page draws.
+
+    Parameters
+    ----------
+    name : str
+        Which part of the data of the report is drawn.
+    kind : str
+        How: "series", "space", "matrix" or "traces".
+    label : str
+        The same in words, for those who do not see it.
+    caption : str
+    """
+
+    name: str
+    kind: str
+    label: str
+    caption: str
+
+
+Block: TypeAlias = Text | Bullets | Code | Table | Chart
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page, by a name that links can lead to."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a page says.
+
+    Parameters
+    ----------
+    title : str
+        The outcome in one sentence.
+    subtitle : str
+        What was done, with what and for how long.
+    answers : sequence of Answer
+        What most readers want to know first.
+    sections : sequence of Section
+    data : mapping
+        What the charts draw, as what JSON can hold.
+    """
+
+    title: str
+    subtitle: str
+    answers: Sequence[Answer]
+    sections: Sequence[Section]
+    data: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,131 @@
+"""From a report to HTML: everything in one file, and everything that is not ours escaped."""
+
+from __future__ import annotations
+
+import json
+from functools import singledispatch
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from homothety.report.document import Bullets, Chart, Code, Report, Section, Table, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from homothety.report.document import Answer
+
+SCRIPTS = ("drawing.js", "navigation.js", "series.js", "space.js", "matrix.js", "traces.js", "main.js")
+
+
+def render(report: Report) -> str:
+    """Return a page as one text of HTML."""
+    contents = [("answers", "In short"), *((section.name, section.title) for section in report.sections)]
+    return Template(_file("template.html")).substitute(
+        title=escape(report.title),
+        subtitle=escape(report.subtitle),
+        style=_file("style.css"),
+        contents="\n".join(f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title in contents),
+        answers="\n".join(map(_answer, report.answers)),
+        sections="\n".join(map(_section, report.sections)),
+        data=as_script_data(report.data),
+        script="\n".join(map(_file, SCRIPTS)),
+    )
+
+
+def as_script_data(data: Mapping[str, Any]) -> str:
+    r"""Return data as JSON that can stand inside a script element: nothing in it can end the element.
+
+    Examples
+    --------
+    >>> as_script_data({"name": "</script>"})
+    '{"name":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _file(name: str) -> str:
+    return (files("homothety.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _answer(answer: Answer) -> str:
+    text = f"<p><strong>{escape(answer.short)}</strong> {escape(answer.text)}</p>"
+    points = _list(answer.points) if answer.points else ""
+    return f'<div class="answer"><h3>{escape(answer.question)}</h3>\n{text}{points}</div>'
+
+
+def _section(section: Section) -> str:
+    blocks = "\n".join(map(_block, section.blocks))
+    return f'<section id="{section.name}">\n<h2>{escape(section.title)}</h2>\n{blocks}\n</section>'
+
+
+@singledispatch
+def _block(block: object) -> str:
+    raise TypeError(f"no part of a page: {block!r}")
+
+
+@_block.register
+def _(block: Text) -> str:
+    return f"<p>{escape(block.text)}</p>"
+
+
+@_block.register
+def _(block: Bullets) -> str:
+    return _list(block.points)
+
+
+@_block.register
+def _(block: Code) -> str:
+    return f'<pre tabindex="0"><code>{escape(block.text)}</code></pre>'
+
+
+@_block.register
+def _(block: Chart) -> str:
+    attributes = f'data-chart="{block.kind}" data-name="{block.name}" data-label="{escape(block.label)}"'
+    return (
+        f'<figure class="chart" {attributes}>\n<div class="drawing"></div>\n'
+        f"<figcaption>{escape(block.caption)}</figcaption>\n</figure>"
+    )
+
+
+@_block.register
+def _(block: Table) -> str:
+    if block.folded:
+        summary = f"<summary>{escape(block.caption)} ({len(block.rows)})</summary>"
+        return f"<details>{summary}{_scrolling(block, caption='')}</details>"
+    return _scrolling(block, caption=f"<caption>{escape(block.caption)}</caption>")
+
+
+def _scrolling(block: Table, caption: str) -> str:
+    """Return a table that scrolls by itself where it is wider than the page."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in [*block.header, *["chart"] * bool(block.places)])
+    places: Sequence[tuple[int, int, int] | None] = block.places or [None] * len(block.rows)
+    body = "\n".join(_row(row, place, block.shaded) for row, place in zip(block.rows, places, strict=True))
+    shaded = ' class="shaded"' * block.shaded
+    table = f"<table{shaded}>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(block.caption)}">{table}</div>'
+
+
+def _row(row: Sequence[Any], place: tuple[int, int, int] | None, shaded: bool) -> str:
+    first, *others = row
+    cells = "".join(_cell(value, shaded) for value in others)
+    shown = "" if place is None else f"<td>{_button(row, place)}</td>"
+    return f'<tr><th scope="row">{escape(str(first))}</th>{cells}{shown}</tr>'
+
+
+def _cell(value: Any, shaded: bool) -> str:
+    text = "" if value is None else escape(f"{value:.2f}" if shaded else str(value))
+    shade = f' style="--share:{min(max(value, 0), 1):.2f}"' if shaded and value is not None else ""
+    return f"<td{shade}>{text}</td>"
+
+
+def _button(row: Sequence[Any], place: tuple[int, int, int]) -> str:
+    where = ",".join(map(str, place))
+    named = escape(f"Show steps {row[1]} to {row[2]} of {row[0]}")
+    return f'<button type="button" data-place="{where}" aria-label="{named}">show</button>'
+
+
+def _list(points: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(point)}</li>" for point in points) + "</ul>"

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from fabricated import make_clustering
+from homothety.datasets import MatrixSet
+from homothety.report import describe_run
+from homothety.report.clustering import cluster_means, shapes_and_sizes
+from homothety.report.runs import run_of
+
+
+@pytest.fixture(scope="module")
+def model():
+    return make_clustering()
+
+
+@pytest.fixture(scope="module")
+def report(model):
+    return describe_run(run_of(model, MatrixSet(model.matrices_, model.labels_)))
+
+
+def test_the_four_answers(report):
+    how_many, uncertain, differs, _agree = report.answers
+    assert how_many.short == "3 clusters."
+    assert "Of 10, 10 and 10 matrices" in how_many.text
+    assert "ARI 1.000" in how_many.text
+    assert uncertain.short == "1 of 30."
+    assert list(uncertain.points) == ["Matrix 29: cluster 2, with probability 0.50"]
+    assert differs.short == "By shape."
+    assert differs.points[0].startswith("Cluster 0: axes 1.59 : 0.794 : 0.794; the largest is ")
+
+
+def test_data_are_json_with_all_charts(report):
+    data = json.loads(json.dumps(report.data, allow_nan=False))
+    charts = [block for section in report.sections for block in section.blocks if type(block).__name__ == "Chart"]
+    assert [chart.name for chart in charts] == ["space", "similarity", "coclustering", "traces"]
+    assert all(chart.name in data for chart in charts)
+    assert data["similarity"]["clusters"] == {"starts": [0, 10, 20], "labels": [0, 1, 2]}
+
+
+def test_items_are_called_by_their_numbers_in_the_file(model):
+    run = run_of(model)
+    object.__setattr__(run, "index", np.arange(30) + 100)
+    report = describe_run(run)
+    (items,) = [section for section in report.sections if section.name == "items"]
+    assert items.blocks[-1].rows[0][:3] == (129, 2, "0.50")
+
+
+def test_shapes_are_free_of_size():
+    shapes, sizes = shapes_and_sizes(np.stack([np.diag([1.0, 16.0]), 9 * np.diag([16.0, 1.0])]))
+    np.testing.assert_allclose(shapes, [[2.0, 0.5], [2.0, 0.5]])
+    np.testing.assert_allclose(sizes, [2.0, 6.0])
+
+
+def test_means_over_clusters(rng):
+    matrix, labels = rng.uniform(size=(5, 5)), np.array([0, 1, 0, 1, 1])
+    expected = [[matrix[np.ix_(labels == i, labels == j)].mean() for j in range(2)] for i in range(2)]
+    np.testing.assert_allclose(cluster_means(matrix, labels), expected)

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from fabricated import make_recordings, make_segmentation
+from homothety import HMMSelection, TwoStageHMM
+from homothety.datasets import SequenceSet
+from homothety.errors import InputError
+from homothety.report import describe_run, write_report
+from homothety.report.runs import Run, run_of
+from homothety.report.segmented import Segmented
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    return make_recordings()
+
+
+@pytest.fixture(scope="module")
+def model(recordings):
+    return make_segmentation(recordings)
+
+
+@pytest.fixture(scope="module")
+def report(model, recordings):
+    return describe_run(run_of(model, recordings))
+
+
+def block(report, section, kind):
+    (found,) = [one for one in report.sections if one.name == section]
+    return [one for one in found.blocks if type(one).__name__ == kind]
+
+
+def test_the_four_answers(report):
+    how_many, uncertain, differs, agree = report.answers
+    assert how_many.short == "3 actions."
+    assert "in 4 versions (states), in 12 segments of 3 series" in how_many.text
+    assert uncertain.short == "1 of 12 segments."
+    assert list(uncertain.points) == ["demo 2, steps 90 to 119: action 1, with probability 0.55"]
+    assert differs.short == "Action 0 has several versions."
+    assert "State 1 is state 0 turned by 90° (within 5°), 2.0 times as large" in differs.points[0]
+    assert "State 1 is found in 1 of 3 series (demo 0)" in differs.points[0]
+    assert agree.short in ("Yes.", "Not yet.")
+
+
+def test_nothing_is_uncertain_where_all_is_sure(recordings):
+    sure = describe_run(run_of(make_segmentation(recordings, unsure=1.0), recordings))
+    assert sure.answers[1].short == "None."
+
+
+def test_chains_that_differ_are_named(recordings):
+    model = make_segmentation(recordings)
+    model.trace_["n_actions"][1] = 9.0
+    answer = describe_run(run_of(model, recordings)).answers[3]
+    assert answer.short == "Not yet."
+    assert "The number of actions stays at 4 in one chain and at 9 in another." in answer.points
+
+
+def test_one_chain_cannot_agree(recordings):
+    model = make_segmentation(recordings)
+    model.trace_ = {name: values[:1] for name, values in model.trace_.items()}
+    assert describe_run(run_of(model, recordings)).answers[3].short == "This cannot be told."
+
+
+def test_an_interrupted_run_is_said(recordings):
+    model = make_segmentation(recordings)
+    model.interrupted_ = True
+    assert "was interrupted" in describe_run(run_of(model, recordings)).answers[3].text
+
+
+def test_tables_have_what_is_drawn(report):
+    (segments,) = block(report, "segments", "Table")
+    assert segments.rows[0] == ["demo 2", 90, 119, 1, "0.55"]
+    assert segments.places[0] == (2, 90, 120)
+    assert len(segments.rows) == 12
+    (coaction,) = block(report, "coaction", "Table")
+    assert coaction.rows[0][1:] == pytest.approx([0.98, 0.98, 0.02, 0.02])
+    all_actions, by_series = block(report, "labels", "Table")
+    assert all_actions.rows[0][:5] == [0, 90, "25%", "3 of 3", "0, 1"]
+    assert by_series.rows[0] == ["demo 0", "30 (1)", "60 (2)", "30 (3)"]
+
+
+def test_the_run_can_be_repeated_from_the_page(report):
+    (code,) = block(report, "settings", "Code")
+    assert "ICSCHMM(n_chains=2, n_sweeps=40, random_state=7)" in code.text
+    versions = dict(block(report, "settings", "Table")[-1].rows)
+    assert versions["numpy"] == np.__version__
+    assert {"homothety", "python", "scipy", "scikit-learn", "numba"} <= set(versions)
+
+
+def test_data_are_json_and_name_every_lane(report):
+    data = json.loads(json.dumps(report.data, allow_nan=False))
+    first = data["series"][0]
+    assert first["lanes"]["action"] == {"starts": [0, 30, 60, 90], "labels": [0, 1, 2, 1]}
+    assert first["lanes"]["state"]["labels"] == [1, 2, 3, 2]
+    assert data["looks"]["state"][1]["of"] == 0
+    assert [one["name"] for one in data["channels"]] == ["x", "y", "z"]
+    assert data["space"]["dims"] == [0, 1, 2]
+
+
+def test_states_are_shades_of_their_action_and_differ(report):
+    looks = report.data["looks"]
+    assert looks["state"][0]["color"].lower() == looks["action"][0]["color"].lower()
+    assert looks["state"][0]["color"] != looks["state"][1]["color"]
+
+
+def test_known_labels_have_the_colour_of_the_action_they_are_in(recordings, model):
+    truth = [np.repeat(["go", "stay"], len(one) // 2).astype(object) for one in recordings.sequences]
+    truth[0][0] = None
+    known = SequenceSet(recordings.sequences, None, truth, recordings.names, recordings.channels)
+    data = describe_run(run_of(model, known)).data
+    assert [one["name"] for one in data["looks"]["truth"]] == ["go", "stay"]
+    assert data["series"][0]["lanes"]["truth"]["labels"] == [-1, 0, 1]
+    assert data["looks"]["truth"][1]["color"] == data["looks"]["action"][1]["color"]
+
+
+def test_without_recordings_there_are_bars_but_no_curves(model):
+    report = describe_run(run_of(model))
+    assert report.data["channels"] == []
+    assert "low" not in report.data["series"][0]
+    assert [section.name for section in report.sections if section.name == "trajectories"] == []
+
+
+def test_long_series_are_thinned_out_and_it_is_said(monkeypatch, recordings, model):
+    monkeypatch.setattr("homothety.report.series_data.bin_size", lambda n_steps, n_dims: 7)
+    report = describe_run(run_of(model, recordings))
+    (chart,) = block(report, "series", "Chart")
+    assert "Of every 7 steps only the least and the largest value are drawn" in chart.caption
+    assert report.data["series"][0]["every"] == 7
+    assert "high" in report.data["series"][0]
+
+
+@pytest.mark.parametrize(
+    ("channels", "dims"),
+    [
+        (("t", "pos_x", "pos_y", "pos_z"), [1, 2, 3]),
+        (("a", "b", "c", "d"), [0, 1, 2]),
+        (("x", "y", "w", "v"), [0, 1, 2]),
+    ],
+)
+def test_positions_are_found_by_name(channels, dims):
+    recordings = make_recordings(n_dims=4)
+    items = SequenceSet(recordings.sequences, names=recordings.names, channels=channels)
+    assert Segmented(Run(None, items)).position_dims == dims
+
+
+def without_chains(fitted):
+    """Return a model of the same states that says nothing of how sure they are."""
+    fixed = HMMSelection()
+    for name in ("preprocessing_", "names_", "starts_", "paths_", "states_"):
+        setattr(fixed, name, getattr(fitted, name))
+    return fixed
+
+
+def test_models_without_chains_and_probabilities(model, recordings):
+    report = describe_run(run_of(without_chains(model), recordings))
+    assert [one.short for one in report.answers[:2]] == ["4 states.", "This is not known."]
+    assert report.answers[3].short == "There are no chains."
+    assert report.answers[2].short == "Of 4 states, 2 are found in every series and 1 in a single one."
+
+
+def test_models_in_two_stages(model, recordings):
+    two = TwoStageHMM(random_state=0)
+    two.segmenter_ = without_chains(model)
+    two.actions_, two.n_actions_, two.state_actions_ = model.actions_, 3, model.state_actions_
+    report = describe_run(run_of(two, recordings))
+    assert report.answers[0].short == "3 actions."
+    assert "does not say by how much" in report.answers[2].text
+
+
+@pytest.mark.parametrize(
+    ("result", "data", "message"),
+    [
+        ("a text", None, "result is a str, needed a fitted model"),
+        (None, [np.zeros((5, 3))], "data has 1 series of 5 steps, but the model was fitted to 3 series of 360 steps"),
+    ],
+)
+def test_bad_input_is_named(result, data, message, model, tmp_path):
+    with pytest.raises(InputError, match=message):
+        write_report(result or model, tmp_path / "report.html", data=data)
+    assert not list(tmp_path.iterdir())
