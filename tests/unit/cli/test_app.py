@@ -30,10 +30,13 @@ def test_help_of_every_command_has_examples_and_the_shared_options(command, caps
         main([command, "--help"])
     text = capsys.readouterr().out
     assert f"homothety {command}" in text.split("examples:")[1]
-    shared = {"completion": (), "resume": ("--quiet", "--json")}.get(
-        command, ("--seed", "--quiet", "--json", "--output")
-    )
-    for option in shared:
+    unshared = {
+        "completion": {"--seed", "--quiet", "--json", "--output"},
+        "resume": {"--seed", "--output"},
+        "import-authors": {"--seed"},
+        "report": {"--seed"},
+    }
+    for option in {"--seed", "--quiet", "--json", "--output"} - unshared.get(command, set()):
         assert option in text
 
 
@@ -90,10 +93,10 @@ def test_errors_become_one_line(error, text):
 
 
 def raise_in_demo(monkeypatch, error):
-    def fail(seed):
+    def fail(seed, console):
         raise error
 
-    monkeypatch.setattr(demo, "demo_sets", fail)
+    monkeypatch.setattr(demo, "segment_demonstrations", fail)
 
 
 def test_matrices_that_cannot_be_decomposed_exit_with_2(run, tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ def offered_by_bash(words, tmp_path):
     ("words", "offered"),
     [
         (("",), [command.name for command in COMMANDS]),
-        (("re",), ["resume", "reproduce"]),
+        (("re",), ["resume", "report", "reproduce"]),
         (("segment", "--quat"), ["--quaternions"]),
         (("segment", "demo.csv", "--mo"), ["--model"]),
         (("segment", "demo.csv", "--model", ""), ["icsc", "ibp", "hdp", "hmm"]),
