@@ -200,7 +200,7 @@ def page(rows: list[list[str]]) -> str:
             "",
             "**These recordings are not unseen.** The default settings (the weight of a look, the prior of states, the",
             "tolerance of shapes) were chosen among many by their scores on the same recordings, with some of the same",
-            "seeds. Expect less on others: [where the settings were not chosen](action_unseen.md).",
+            "seeds. Expect less on others, which `python -m benchmarks.action_unseen` measures.",
             "",
             "Grating, 6 x 3-D: with positions alone, the reach of one frame and the return of the other share a state.",
             "The five states that are left are two actions or three, nearly equally probable, and three would score",
