@@ -9,7 +9,7 @@ docs/action_accuracy.md; a shorter one only prints.
 from __future__ import annotations
 
 import argparse
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from homothety.reproduce.markdown import markdown_table
 from homothety.reproduce.paper import TABLE_4, cell_value
 from homothety.reproduce.scores import format_cell
 from homothety.reproduce.sequence_sets import SEQUENCE_RECIPES, load_sequence_set
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DRAWS = "toy-draws"
 N_RUNS = 10
@@ -141,11 +144,7 @@ def printed(key: str) -> str:
 def main() -> None:
     """Run everything; write the page if nothing was left out."""
     options = parse_options(__doc__, list(TO_REACH), N_RUNS)
-    rows = []
-    for key in options.sets:
-        if line := row(key, options.runs, options.schedule):
-            print(" | ".join(line), flush=True)
-            rows.append(line)
+    rows = measure_rows(options, row)
     write_page("action_accuracy.md", page(rows), complete=options.is_full and len(rows) == len(TO_REACH))
 
 
@@ -168,6 +167,16 @@ def parse_options(title: str, keys: list[str], n_runs: int) -> Options:
     found = parser.parse_args()
     is_full = vars(found) == vars(parser.parse_args([]))
     return Options(found.sets, found.runs, Schedule(found.chains, found.sweeps), is_full)
+
+
+def measure_rows(options: Options, row: Callable[[str, int, Schedule], list[str] | None]) -> list[list[str]]:
+    """Return the lines of the sets asked for, but for those without data, each printed when it is there."""
+    rows = []
+    for key in options.sets:
+        if line := row(key, options.runs, options.schedule):
+            print(" | ".join(line), flush=True)
+            rows.append(line)
+    return rows
 
 
 def write_page(name: str, text: str, *, complete: bool) -> None:
@@ -201,11 +210,6 @@ def page(rows: list[list[str]]) -> str:
             "**These recordings are not unseen.** The default settings (the weight of a look, the prior of states, the",
             "tolerance of shapes) were chosen among many by their scores on the same recordings, with some of the same",
             "seeds. Expect less on others, which `python -m benchmarks.action_unseen` measures.",
-            "",
-            "Grating, 6 x 3-D: with positions alone, the reach of one frame and the return of the other share a state.",
-            "The five states that are left are two actions or three, nearly equally probable, and three would score",
-            "about 0.08 / 0.91. Peeling: the chains do not agree in 13 dimensions, and three of the five actions are",
-            "told apart.",
             "",
             *missing_note(rows),
         ]

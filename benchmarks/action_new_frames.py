@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from benchmarks.action_accuracy import Schedule, find_actions, parse_options, write_page
+from benchmarks.action_accuracy import Schedule, find_actions, measure_rows, parse_options, write_page
 from benchmarks.action_invariance import transformed
 from benchmarks.segmentation_accuracy import data_folder
 from homothety.datasets import SequenceSet, make_demonstrations
@@ -90,11 +90,7 @@ def row(title: str, n_runs: int, schedule: Schedule) -> list[str]:
 def main() -> None:
     """Run everything; write the page if nothing was left out."""
     options = parse_options(__doc__, list(SETS), N_RUNS)
-    rows = []
-    for title in options.sets:
-        rows.append(row(title, options.runs, options.schedule))
-        print(" | ".join(rows[-1]), flush=True)
-    write_page("action_new_frames.md", page(rows), complete=options.is_full)
+    write_page("action_new_frames.md", page(measure_rows(options, row)), complete=options.is_full)
 
 
 def page(rows: list[list[str]]) -> str:

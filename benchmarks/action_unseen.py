@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.action_accuracy import (
     Schedule,
     find_actions,
+    measure_rows,
     n_true,
     nothing,
     pair,
@@ -89,11 +90,7 @@ def told(recordings: SequenceSet) -> tuple[float, float]:
 def main() -> None:
     """Run everything; write the page if nothing was left out."""
     options = parse_options(__doc__, list(SETS), N_RUNS)
-    rows = []
-    for title in options.sets:
-        rows.append(row(title, options.runs, options.schedule))
-        print(" | ".join(rows[-1]), flush=True)
-    write_page("action_unseen.md", page(rows), complete=options.is_full)
+    write_page("action_unseen.md", page(measure_rows(options, row)), complete=options.is_full)
 
 
 def page(rows: list[list[str]]) -> str:
