@@ -419,6 +419,9 @@ def naive_log_density(labels, shapes):
     return total + naive_log_order(labels, shapes) + naive_log_versions(labels, shapes)
 
 
+FOLLOWERS, LOYALTIES = 0.5, (0.05, 0.5)
+
+
 def naive_log_order(labels, shapes):
     """Probability of what follows what, one after the other, each given those before it."""
     kinds, total, seen = len(set(labels)) + 1, 0.0, Counter()
@@ -427,12 +430,9 @@ def naive_log_order(labels, shapes):
         pair = labelled[before], labelled[after]
         for _ in range(int(shapes.succession[before, after])):
             so_far = sum(n for (first, _), n in seen.items() if first == pair[0])
-            total += np.log((shapes.followers + seen[pair]) / (kinds * shapes.followers + so_far))
+            total += np.log((FOLLOWERS + seen[pair]) / (kinds * FOLLOWERS + so_far))
             seen[pair] += 1
     return total
-
-
-LOYALTIES = (0.05, 0.5)
 
 
 def naive_log_versions(labels, shapes):
@@ -460,7 +460,7 @@ def four_states():
     visits = [[2, 1, 0, 0], [1, 0, 1, 0], [0, 1, 1, 1]]
     succession = [[0, 2, 0, 0, 1], [0, 0, 1, 0, 1], [0, 1, 0, 1, 0], [0, 0, 1, 0, 1], [3, 0, 0, 1, 0]]
     states = states_of(covariances, range(4), [4, 9, 6, 12], visits, succession)
-    return icsc.ShapeGrouping(versions=LOYALTIES).shapes_of(states)
+    return icsc.ShapeGrouping(followers=FOLLOWERS, versions=LOYALTIES).shapes_of(states)
 
 
 @pytest.mark.parametrize("labels", [(0, 0, 0, 0), (0, 1, 2, 3), (0, 1, 0, 2), (0, 0, 1, 1)])
@@ -501,7 +501,7 @@ def test_partitions_follow_their_posterior_exactly(four_states):
         {"centre_precision": 3.0},
         {"precisions": np.full(4, 20.0)},
         {"succession": np.zeros((5, 5))},
-        {"followers": 5.0},
+        {"followers": shapes_module.log_rising_factorials(np.array([5.0]), 6, 20)[0]},
     ],
     ids=lambda fault: next(iter(fault)),
 )

@@ -1,8 +1,8 @@
-"""Compiled redrawing of a partition of states by shape, one state at a time."""
+"""Compiled counting of stays, and redrawing of a partition of states by shape, one state at a time."""
 
 from __future__ import annotations
 
-from math import lgamma, log
+from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,10 +24,9 @@ class Shapes(NamedTuple):
     succession: FloatArray  # (n_states + 1, n_states + 1) how often one follows another; the last is begin and end
     centre_precision: float  # of the shapes of actions about a sphere
     concentration: float  # zero if there are no actions but those that have members
-    followers: float  # prior weight of each action, or the end, that may follow one; zero if order says nothing
-    # Log rising factorials of prior weights of a version, of several at once, by numbers of stays: one table for every
-    # degree of loyalty of series to a version, (n_degrees, n_states + 1, n_stays + 1). Empty if versions say nothing.
-    versions: FloatArray
+    # Log rising factorials of prior weights, of several at once, by numbers of stays; empty if they say nothing.
+    followers: FloatArray  # (n_states + 3, n_stays + 1), of each action, or the end, that may follow one
+    versions: FloatArray  # (n_degrees, n_states + 1, n_stays + 1), of a version, for every degree of loyalty to one
 
 
 class Groups(NamedTuple):
@@ -36,6 +35,20 @@ class Groups(NamedTuple):
     sizes: FloatArray  # (n_states,)
     precisions: FloatArray  # (n_states,)
     weighted: FloatArray  # (n_states, n_coordinates) sums of points times precisions
+
+
+@jit
+def add_stays(path: IntArray, starts: IntArray, visits: FloatArray, succession: FloatArray) -> None:
+    """Add how often each series stays in each state, and how often one follows another; see `count_stays`."""
+    n = visits.shape[1]
+    for series in range(visits.shape[0]):
+        before = n
+        for t in range(starts[series], starts[series + 1]):
+            if path[t] != before:
+                visits[series, path[t]] += 1.0
+                succession[before, path[t]] += 1.0
+                before = path[t]
+        succession[before, n] += 1.0
 
 
 @jit
@@ -82,32 +95,30 @@ def add_log_order(k: int, labels: IntArray, power: float, shapes: Shapes, log_we
     """
     n, followers = labels.shape[0], shapes.followers
     counts, present = count_succession(labels, shapes.succession, k)
-    after, before = np.zeros(n + 1), np.zeros(n + 1)  # how often groups follow the state, and the state follows them
+    after, before = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)  # groups after it, it after groups
     for j in range(n + 1):
         if j != k:
             other = labels[j] if j < n else n
-            after[other] += shapes.succession[k, j]
-            before[other] += shapes.succession[j, k]
-    totals, n_present = counts.sum(axis=1) + before, present.sum()
-    own = after.sum() + shapes.succession[k, k]
+            after[other] += int(shapes.succession[k, j])
+            before[other] += int(shapes.succession[j, k])
+    itself = int(shapes.succession[k, k])
+    totals, own, n_present = counts.sum(axis=1) + before, after.sum() + itself, int(present.sum())
     for group in range(n):
         if log_weights[group] > -np.inf:
-            prior = followers * (n_present + 1.0 + (present[group] < 0.5))
-            gain = counted(counts[group, group], after[group] + before[group] + shapes.succession[k, k], followers)
+            n_followers = n_present + 1 + (1 - present[group])
+            gain = counted(counts[group, group], after[group] + before[group] + itself, followers)
             for other in range(n + 1):
                 if other != group:
                     gain += counted(counts[group, other], after[other], followers)
                     gain += counted(counts[other, group], before[other], followers)
-                total = totals[other] + (own if other == group else 0.0)
-                if total > 0.0:
-                    gain += lgamma(prior) - lgamma(prior + total)
+                gain -= followers[n_followers, totals[other] + (own if other == group else 0)]
             log_weights[group] += power * gain
 
 
 @inlined
-def counted(before: float, more: float, weight: float) -> float:
+def counted(before: int, more: int, followers: FloatArray) -> float:
     """Log probability of seeing something so many times more, up to what all of them together are divided by."""
-    return lgamma(weight + before + more) - lgamma(weight + before) if more > 0.0 else 0.0
+    return followers[1, before + more] - followers[1, before]
 
 
 @jit
@@ -181,18 +192,15 @@ def log_mean(logs: FloatArray) -> float:
 
 
 @jit
-def log_order(labels: IntArray, succession: FloatArray, followers: float) -> float:
+def log_order(labels: IntArray, succession: FloatArray, followers: FloatArray) -> float:
     """Log probability of the order of actions: what follows each of them is drawn by unknown, fixed probabilities."""
     n, log_probability = labels.shape[0], 0.0
     counts, present = count_succession(labels, succession)
-    prior = followers * (present.sum() + 1.0)  # one of the actions, or the end
+    n_followers = present.sum() + 1  # one of the actions, or the end
     for before in range(n + 1):
-        total = 0.0
         for after in range(n + 1):
-            if counts[before, after] > 0.0:
-                total += counts[before, after]
-                log_probability += lgamma(followers + counts[before, after]) - lgamma(followers)
-        log_probability += lgamma(prior) - lgamma(prior + total)
+            log_probability += followers[1, counts[before, after]]
+        log_probability -= followers[n_followers, counts[before].sum()]
     return log_probability
 
 
@@ -208,19 +216,19 @@ def log_versions(labels: IntArray, visits: FloatArray, versions: FloatArray) -> 
 
 
 @jit
-def count_succession(labels: IntArray, succession: FloatArray, left_out: int = -1) -> tuple[FloatArray, FloatArray]:
+def count_succession(labels: IntArray, succession: FloatArray, left_out: int = -1) -> tuple[IntArray, IntArray]:
     """Count how often actions follow each other, and mark which of them there are; one state may be left out."""
     n = labels.shape[0]
-    counts, present = np.zeros((n + 1, n + 1)), np.zeros(n)
+    counts, present = np.zeros((n + 1, n + 1), dtype=np.int64), np.zeros(n, dtype=np.int64)
     for k in range(n):
         if k != left_out:
-            present[labels[k]] = 1.0
+            present[labels[k]] = 1
     for before in range(n + 1):
         for after in range(n + 1):
             if succession[before, after] > 0.0 and before != left_out and after != left_out:
                 row = labels[before] if before < n else n
                 column = labels[after] if after < n else n
-                counts[row, column] += succession[before, after]
+                counts[row, column] += int(succession[before, after])
     return counts, present
 
 
@@ -281,7 +289,7 @@ def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Sha
         for k in order:
             add_member(k, labels[k], -1.0, shapes, groups)
             write_log_weights(k, labels, shapes, groups, log_weights)
-            if power > 0.0 and shapes.followers > 0.0:
+            if power > 0.0 and shapes.followers.shape[0] > 0:
                 add_log_order(k, labels, power, shapes, log_weights)
             if power > 0.0 and shapes.versions.shape[0] > 0:
                 add_log_versions(k, labels, power, shapes, log_weights)

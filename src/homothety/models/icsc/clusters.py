@@ -118,14 +118,8 @@ def count_stays(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatA
     succession : ndarray of shape (n_states + 1, n_states + 1)
         Over all series. Its last row says where series begin, its last column where they end.
     """
-    is_new = np.diff(path, prepend=-1) != 0
-    is_new[starts[:-1]] = True
-    first = np.flatnonzero(is_new)
-    states, series = path[first], np.searchsorted(starts, first, side="right") - 1
-    begins = np.diff(series, prepend=-1) != 0
-    before = np.where(begins, n_states, np.roll(states, 1))
-    lasts = path[starts[1:] - 1]
-    pairs = np.concatenate([before * (n_states + 1) + states, lasts * (n_states + 1) + n_states])
-    succession = np.bincount(pairs, minlength=(n_states + 1) ** 2).reshape(n_states + 1, n_states + 1)
-    visits = np.bincount(series * n_states + states, minlength=(len(starts) - 1) * n_states)
-    return visits.reshape(-1, n_states).astype(np.float64), succession.astype(np.float64)
+    from homothety.models.icsc._kernels import add_stays
+
+    visits, succession = np.zeros((len(starts) - 1, n_states)), np.zeros((n_states + 1, n_states + 1))
+    add_stays(np.asarray(path), np.asarray(starts), visits, succession)
+    return visits, succession

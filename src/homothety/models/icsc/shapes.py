@@ -113,10 +113,17 @@ class ShapeGrouping:
 
         points = coordinates_of_spectra(spectra_of(states.covariances))
         precisions = 1.0 / (self.within**2 + 0.5 / np.maximum(states.sizes, LEAST_SIZE))
-        prior = self.between**-2, self.concentration, self.followers or 0.0
-        degrees = np.atleast_1d(np.array([] if self.versions is None else self.versions, dtype=np.float64))
-        versions = log_rising_factorials(degrees, len(points), int(states.visits.sum(axis=1).max(initial=0.0)))
-        return Shapes(points, precisions, states.visits, states.succession, *prior, versions)
+        prior = self.between**-2, self.concentration
+        most_in_series, most_in_all = int(states.visits.sum(axis=1).max(initial=0.0)), int(states.succession.sum())
+        followers = log_rising_factorials(weights_of(self.followers), len(points) + 2, most_in_all)
+        versions = log_rising_factorials(weights_of(self.versions), len(points), most_in_series)
+        followers = followers[0] if len(followers) else np.empty((0, 0))
+        return Shapes(points, precisions, states.visits, states.succession, *prior, followers, versions)
+
+
+def weights_of(setting: Sequence[float] | float | None) -> FloatArray:
+    """Return prior weights as an array, without any for None."""
+    return np.atleast_1d(np.array([] if setting is None else setting, dtype=np.float64))
 
 
 def log_rising_factorials(weights: FloatArray, most_at_once: int, most_steps: int) -> FloatArray:
@@ -156,7 +163,7 @@ def log_density(labels: IntArray, shapes: Shapes) -> float:
 
     sizes = np.unique(labels, return_counts=True)[1]
     log_prior = gammaln(sizes).sum() + (len(sizes) * np.log(shapes.concentration) if shapes.concentration else 0.0)
-    log_prior += log_order(labels, shapes.succession, shapes.followers) if shapes.followers else 0.0
+    log_prior += log_order(labels, shapes.succession, shapes.followers) if len(shapes.followers) else 0.0
     log_prior += log_versions(labels, shapes.visits, shapes.versions) if len(shapes.versions) else 0.0
     return float(log_prior + log_point_density(labels, shapes))
 
