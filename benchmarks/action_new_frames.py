@@ -22,7 +22,7 @@ from homothety.reproduce.sequence_sets import load_sequence_set
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-N_RUNS, PER_FRAME = 6, 3
+N_RUNS, PER_FRAME = 12, 3
 HEADER = ("set", "wrong at fit", "wrong in the new frame, adapt=True", "without adapting", "one action for all")
 
 
@@ -53,15 +53,23 @@ def demonstrations(seed: int) -> Split:
     return split(made, list(range(2 * PER_FRAME, 3 * PER_FRAME)))
 
 
-def grating(seed: int) -> Split:
-    """Return all series but one, and that one in another frame."""
-    recordings = load_sequence_set("grating", data_folder())
-    left_out = seed % len(recordings)
-    parts = split(recordings, [left_out])
-    return parts._replace(new=[transformed(seed, "grating", recordings.sequences, 1.0)[left_out]])
+def one_moved(key: str) -> Callable[[int], Split]:
+    """Return a recipe of all recordings but one, and that one in another frame."""
+
+    def recipe(seed: int) -> Split:
+        recordings = load_sequence_set(key, data_folder())
+        left_out = seed % len(recordings)
+        parts = split(recordings, [left_out])
+        return parts._replace(new=[transformed(seed, key, recordings.sequences, 1.0)[left_out]])
+
+    return recipe
 
 
-SETS: dict[str, Callable[[int], Split]] = {"Demonstrations": demonstrations, "Grating, 3-D": grating}
+SETS: dict[str, Callable[[int], Split]] = {
+    "Demonstrations": demonstrations,
+    "Grating, 3-D": one_moved("grating"),
+    "Grating, 7-D": one_moved("grating-full"),
+}
 
 
 def meanings(found: np.ndarray, truth: np.ndarray) -> np.ndarray:

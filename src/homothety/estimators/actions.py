@@ -15,7 +15,6 @@ from homothety.estimators._sampled import seed_sequence
 from homothety.estimators.hmm import IBPHMM
 from homothety.models import icsc
 from homothety.models.icsc.state import Coupling, Covariances
-from homothety.preprocessing import Preprocessing
 from homothety.sequences import check_sequences
 from homothety.summaries.paths import (
     change_probability,
@@ -30,31 +29,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.estimators._sampled import PointEstimate, RandomState
     from homothety.estimators.hmm import EmissionName, Start
     from homothety.models.emissions import Emission
+    from homothety.preprocessing import Preprocessing
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
     from homothety.summaries.paths import Segment
     from homothety.summaries.transforms import StateTransform
 
-N_VOTES = 100  # draws of the states of new series that are asked for their actions
 STILL = 1e-9  # share of the variance over all series, below which a dimension does not vary inside them
 
 GroupingName = Literal["shapes", "links"]
 
 
-class SegmenterInFrames(IBPHMM):
-    """Segment series that may be in different places and sizes: the prior of states is set by what is inside them."""
-
-    def _spread(self, prepared: Sequences) -> FloatArray:
-        return typical_variances(prepared)
-
-
-class ICSCHMM(SegmenterInFrames):
+class ICSCHMM(IBPHMM):
     """Segment series and find which states are one action, turned, moved or resized.
 
     The states are those of `IBPHMM`. In every sweep they are grouped into actions by the shape of their covariances,
@@ -177,6 +170,9 @@ class ICSCHMM(SegmenterInFrames):
         self.covariances = covariances
         self.include_unused = include_unused
 
+    def _spread(self, prepared: Sequences) -> FloatArray:
+        return typical_variances(prepared)  # series may be in different places and sizes
+
     def _segment(self, prepared: Sequences) -> None:
         segmentation = self._segmentation_model(prepared)
         model = icsc.Model(
@@ -205,8 +201,9 @@ class ICSCHMM(SegmenterInFrames):
         actions = [draw.actions().expand() for draw in kept]
         self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
         self._report_actions(minimise_expected_vi_paths(actions)[where])
-        known = icsc.states_of_path(emission, *emission.augment(prepared), point)
-        self.known_actions_ = icsc.KnownActions.of(known, self.state_actions_)
+        self.known_actions_ = icsc.KnownActions.of_path(
+            emission, *emission.augment(prepared), point, self.state_actions_
+        )
         self._report_transforms(prepared, emission, point, PathDraws.of([path for one in states for path in one.kept]))
         return point
 
@@ -256,57 +253,33 @@ class ICSCHMM(SegmenterInFrames):
         X, lengths
             As in `fit`.
         adapt : bool, default=False
-            Whether the series may be recorded in a frame, a place or a size that was not there at fit. They are then
-            segmented anew, by as many chains and sweeps, and each of their states is given the known action it fits
-            best by shape, order and recording. Otherwise the states found at fit are looked for.
+            Whether every series may be recorded in a frame, a place and a size of its own that were not there at
+            fit. Where its states are, how large and how turned is then found anew, each series for itself, while the
+            shapes and the order of the actions are held. Otherwise the states found at fit are looked for.
         """
-        if adapt:
-            return self._adapted_actions(self._prepare_new(X, lengths))
-        return [self.state_actions_[path] for path in self.predict(X, lengths=lengths)]
+        new = self._prepare_new(X, lengths)
+        if not adapt:
+            return [self._expand(self.state_actions_[self.states_.path(series)], n) for series, n in new]
+        rng = np.random.default_rng(seed_sequence(self.random_state))
+        with threadpool_limits(1):
+            return [self._expand(path, n) for path, (_, n) in zip(self._adapted(rng, new), new, strict=True)]
 
-    def _adapted_actions(self, new: list[tuple[FloatArray, int]]) -> list[IntArray]:
-        """Return the actions of new series whose states are not known: what most draws of their states say."""
-        prepared = self._centred_new([series for series, _ in new])
-        votes = self._votes(self._segmenter_of_new().fit(list(prepared)), prepared)
-        paths = np.split(votes.argmax(axis=1), prepared.starts[1:-1])
-        return [self._expand(path, n) for path, (_, n) in zip(paths, new, strict=True)]
+    def _adapted(self, rng: Generator, new: list[tuple[FloatArray, int]]) -> Iterator[IntArray]:
+        """Iterate over the actions of prepared series, each in a frame of its own."""
+        for series in self._movable(new):
+            centred = series - series.mean(axis=0)
+            states = self.known_actions_.in_frame_of(rng, centred, self.states_.order, self.states_.weight)
+            yield self.known_actions_.actions[states.path(centred)]
 
-    def _centred_new(self, series: list[FloatArray]) -> Sequences:
-        """Return new series about their mean, wherever they are, if they can be segmented at all."""
+    def _movable(self, new: list[tuple[FloatArray, int]]) -> Sequences:
+        """Return prepared series if anything can be found in them, or raise."""
         try:
-            checked = check_sequences(series)
+            return check_sequences([series for series, _ in new], min_steps=self.states_.order + 2)
         except InputError as error:
             stride = self.preprocessing_.settings.stride
             raise InputError(
-                f"adapt=True segments new series anew, of which every {stride}-th step is looked at: {error}"
+                f"adapt=True finds states anew, and looks at every {stride}-th step of new series: {error}"
             ) from error
-        middle = checked.steps.mean(axis=0)
-        return check_sequences([one - middle for one in checked])
-
-    def _segmenter_of_new(self) -> IBPHMM:
-        """Return a segmenter of prepared series with the settings of this one, prior included."""
-        settings = {name: getattr(self, name) for name in IBPHMM().get_params()}
-        changed = {"preprocessing": Preprocessing(centre=None), "step_weight": self.step_weight_, "checkpoint": None}
-        return SegmenterInFrames(**settings | changed | {"start": "clusters", "n_start": None})
-
-    def _votes(self, segmenter: IBPHMM, prepared: Sequences) -> FloatArray:
-        """Return how many draws give every prepared step each of the actions, (n_steps, n_actions)."""
-        rng = np.random.default_rng(seed_sequence(self.random_state))
-        grouping = self.grouping if isinstance(self.grouping, icsc.ShapeGrouping) else icsc.ShapeGrouping()
-        emission = segmenter._segmentation_model(prepared).emission
-        augmented, starts = emission.augment(prepared)
-        modelled = np.concatenate([np.arange(n) >= emission.order for n in prepared.lengths])
-        votes = np.zeros((len(modelled), self.n_actions_))
-        for path in evenly(segmenter.draws_, N_VOTES):
-            new = icsc.states_of_path(emission, augmented, starts, path[modelled])
-            actions = self.known_actions_.match(rng, grouping, new)
-            votes[np.arange(len(path)), actions[np.searchsorted(new.ids, path)]] += 1.0
-        return votes
-
-
-def evenly(draws: PathDraws, n: int) -> Iterator[IntArray]:
-    """Iterate over at most `n` draws, evenly spaced."""
-    return (draws[int(i)] for i in np.unique(np.linspace(0, len(draws) - 1, n).astype(int)))
 
 
 def make_grouping(grouping: GroupingName | icsc.Grouping) -> icsc.Grouping:

@@ -214,7 +214,7 @@ def test_new_series_may_be_anywhere(offset, model, toy):
 
 
 def test_a_new_series_that_cannot_be_segmented_is_named(model):
-    with pytest.raises(InputError, match="adapt=True segments new series anew"):
+    with pytest.raises(InputError, match="adapt=True finds states anew"):
         model.predict_actions([np.ones((1, 2))], adapt=True)
 
 

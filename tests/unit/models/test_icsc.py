@@ -364,20 +364,6 @@ def test_single_states_that_change_cannot_do_what_a_start_from_both_ends_can():
     assert np.mean([len(np.unique(labels)) for labels in from_one_end]) > 4
 
 
-def test_known_actions_are_the_only_ones_however_long_series_are():
-    # Three new states that take turns thousands of times, and only two actions they can be.
-    known = icsc.KnownActions.of(states_of([np.diag([1.0, 4.0]), np.diag([1.0, 400.0])], [0, 1]), np.array([4, 7]))
-    taking_turns = np.zeros((4, 4))
-    taking_turns[[0, 1, 2], [1, 2, 0]] = 1500.0
-    new = states_of(
-        [np.diag([4.0, 1.0]), np.diag([100.0, 1.0]), np.diag([9.0, 2.0])], [0, 1, 2], succession=taking_turns
-    )
-    found = known.match(np.random.default_rng(0), icsc.ShapeGrouping(), new)
-    assert set(found.tolist()) <= {4, 7}
-    shapes_only = icsc.ShapeGrouping(followers=None, versions=None)
-    assert known.match(np.random.default_rng(0), shapes_only, new).tolist() == [4, 7, 4]
-
-
 def test_a_state_at_rest_has_a_shape_that_can_be_computed_with(rng):
     emission = Emission.gaussian(np.zeros(3), 1.0, np.eye(3), 5.0)
     for spread in (1e-7, 1e-8, 1e-9, 0.0):

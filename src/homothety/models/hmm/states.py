@@ -78,7 +78,8 @@ class StateModel:
 
     def log_evidence(self, series: FloatArray) -> FloatArray:
         """Return the log density of every step but the first `order` under every state, (n_kept, n_states)."""
-        residuals = self._observed(series)[None] - self._regressors(series) @ self.coefficients.transpose(0, 2, 1)
+        regressors, observed = regression_of(series, self.order)
+        residuals = observed[None] - regressors @ self.coefficients.transpose(0, 2, 1)
         roots = np.linalg.cholesky(self.covariances)
         white = np.linalg.solve(roots, residuals.transpose(0, 2, 1))
         log_dets = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
@@ -99,17 +100,16 @@ class StateModel:
         """Return the log-likelihood of a series, its path summed out."""
         return log_likelihood(self.log_evidence(series), self.initial, self.transition)
 
-    def _observed(self, series: FloatArray) -> FloatArray:
-        return series[self.order :]
-
-    def _regressors(self, series: FloatArray) -> FloatArray:
-        if self.order == 0:
-            return np.ones((len(series), 1))
-        n_kept = len(series) - self.order
-        return np.hstack([series[self.order - lag : self.order - lag + n_kept] for lag in range(1, self.order + 1)])
-
     def _from_first(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
         return np.concatenate([np.repeat(values[:1], self.order, axis=0), values])
+
+
+def regression_of(series: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
+    """Return regressors, a one or the last `order` steps, and the steps they are of: all but the first `order`."""
+    n_kept = len(series) - order
+    if order == 0:
+        return np.ones((n_kept, 1)), series
+    return np.hstack([series[order - lag : order - lag + n_kept] for lag in range(1, order + 1)]), series[order:]
 
 
 def pooled_transitions(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatArray, FloatArray]:

@@ -1,7 +1,7 @@
 """IBP-HMM coupled to a clustering of its states by shape: the ICSC-HMM (Section 4.3, Algorithm 3)."""
 
 from homothety.models.icsc.clusters import Clusters, Grouping, States, count_stays
-from homothety.models.icsc.known import KnownActions, states_of_path
+from homothety.models.icsc.frames import KnownActions
 from homothety.models.icsc.links import LinkGrouping
 from homothety.models.icsc.moves import coupled_hyperpriors, default_sweep
 from homothety.models.icsc.recording import RECORDING, KeptActions
@@ -23,5 +23,4 @@ __all__ = [
     "coupled_hyperpriors",
     "default_sweep",
     "init_state",
-    "states_of_path",
 ]
