@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from homothety.errors import InputError
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def frozen(array: FloatArray) -> FloatArray:
@@ -20,6 +21,16 @@ def frozen(array: FloatArray) -> FloatArray:
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array
+
+
+def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return a contiguous view that cannot be written to; `array` itself still can.
+
+    Compiled kernels tell arrays that can be written from those that cannot, and are compiled once for either.
+    """
+    view = np.ascontiguousarray(array).view()
+    view.setflags(write=False)
+    return view
 
 
 def real_array(values: ArrayLike, name: str) -> FloatArray:

@@ -229,6 +229,8 @@ class ProgressBar(_Progress):
         return ProgressLines, (self.n_chains, self.n_sweeps)
 
     def _show(self, n_done: int) -> None:
+        if self._bar.n == 0:
+            self._bar.unpause()  # the first sweep compiles, and says nothing about how long the others take
         self._bar.set_postfix_str(self._numbers(), refresh=False)
         # Of a resumed chain many sweeps are there at once, and two threads may come in either order.
         self._bar.update(n_done - self._bar.n)
@@ -253,22 +255,28 @@ class ProgressLines(_Progress):
         super().__init__(n_chains, n_sweeps)
         self.seconds = seconds
         self._started = self._last = perf_counter()
-        self._n_before: int | None = None
+        self._n_at_start: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Clocks and locks mean nothing elsewhere.
         return _lines, (self.n_chains, self.n_sweeps, self.seconds)
 
     def _show(self, n_done: int) -> None:
-        if self._n_before is None:
-            self._n_before = n_done - 1  # what a resumed chain brings along took no time
         now = perf_counter()
+        if self._n_at_start is None:
+            # What a resumed chain brings along took no time, and the first sweep compiles: neither says how fast it is.
+            self._started, self._n_at_start = now, n_done
         if n_done == self.total or now - self._last >= self.seconds:
             self._last = now
-            pace = (now - self._started) / max(n_done - self._n_before, 1)
-            left = _clock(pace * (self.total - n_done))
-            text = f"sampling {n_done}/{self.total} sweeps, {left} left, {self._numbers()}"
+            text = f"sampling {n_done}/{self.total} sweeps, {self._left(now, n_done)}, {self._numbers()}"
             print(text.removesuffix(", "), file=sys.stderr, flush=True)
+
+    def _left(self, now: float, n_done: int) -> str:
+        """Return how much time is left, as far as one can know."""
+        n_timed = n_done - (self._n_at_start or 0)
+        if n_timed == 0 and n_done < self.total:
+            return "time left not known yet"
+        return f"{_clock((now - self._started) / max(n_timed, 1) * (self.total - n_done))} left"
 
 
 def _lines(n_chains: int, n_sweeps: int, seconds: float) -> ProgressLines:

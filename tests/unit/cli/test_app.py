@@ -126,5 +126,5 @@ def test_the_parser_loads_nothing_heavy():
 
 
 def test_it_runs_as_a_module():
-    command = [sys.executable, "-m", "homothety.cli", "--version"]
+    command = [sys.executable, "-m", "homothety", "--version"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip().endswith(__version__)

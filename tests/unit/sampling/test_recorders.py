@@ -176,14 +176,24 @@ def test_on_a_terminal_progress_is_a_bar(monkeypatch):
     assert "log_joint" in last
 
 
-def test_time_left_follows_the_pace(monkeypatch, capsys):
-    clock = iter(range(0, 1000, 10))
+def test_time_left_follows_the_pace_and_not_the_first_sweep(monkeypatch, capsys):
+    clock = iter([0, *range(1000, 2000, 10)])  # the first sweep compiles
     monkeypatch.setattr(recorders, "perf_counter", lambda: next(clock))
     lines = ProgressLines(1, 12, seconds=10)
     run_walks(n_chains=1, recorders=[lines])
     seconds = [line.split(", ")[1] for line in capsys.readouterr().err.splitlines()]
-    assert seconds[:3] == ["1:50 left", "1:40 left", "1:30 left"]
+    assert seconds[:3] == ["time left not known yet", "1:40 left", "1:30 left"]
     assert seconds[-1] == "0:00 left"
+
+
+def test_the_bar_does_not_count_the_first_sweep_either(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    bar = ProgressBar(1, 100)
+    bar._bar.start_t -= 1000.0
+    bar._bar.last_print_t -= 1000.0
+    bar.on_sweep(recorders.Visit(0, None, {}, None, 1, 0, {}))
+    assert bar._bar.format_dict["elapsed"] < 10
+    bar.close()
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (61, "1:01"), (3599.7, "1:00:00"), (90061, "25:01:01")])

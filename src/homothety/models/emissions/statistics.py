@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from homothety.arrays import read_only
+
 if TYPE_CHECKING:
     from numpy.random import Generator
 
@@ -32,7 +34,7 @@ def statistics_of(emission: Emission, z: FloatArray, path: IntArray, n_features:
     from homothety.models.emissions._kernels import add_steps
 
     statistics = empty_statistics(emission, n_features)
-    add_steps(z, path, 0, len(path), emission.weight, statistics.scales, statistics.sizes)
+    add_steps(z, read_only(path), 0, len(path), emission.weight, statistics.scales, statistics.sizes)
     return statistics
 
 

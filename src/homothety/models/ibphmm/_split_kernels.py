@@ -394,15 +394,18 @@ def allocate_halves(
     least : float
         Once the log probability is lower, minus infinity will do.
     """
-    total, n_series = 0.0, trial.active.shape[0]
-    count_halves(first, 1.0, trial, halves)
-    count_halves(second, 1.0, trial, halves)
-    n_seen = float(n_series - order.shape[0])
-    for place in range(order.shape[0]):
-        total += choose_halves(rng, order[place], NEITHER, n_seen + place, trial, halves, work)
+    total, n_series, n_others = 0.0, trial.active.shape[0], order.shape[0]
+    anchors = (first, second)
+    for row in range(2):
+        count_halves(anchors[row], 1.0, trial, halves)
+    # One call for all of them: a kernel is compiled anew for every constant it is called with.
+    for place in range(n_others + 2):
+        kept = max(place - n_others + 1, 0)  # NEITHER, and for the anchors FIRST and SECOND
+        i = anchors[kept - 1] if kept else order[place]
+        if kept:
+            count_halves(i, -1.0, trial, halves)
+        n_seen = min(n_series - n_others + place, n_series - 1)
+        total += choose_halves(rng, i, kept, float(n_seen), trial, halves, work)
         if total < least:
             return -np.inf
-    count_halves(first, -1.0, trial, halves)
-    total += choose_halves(rng, first, FIRST, n_series - 1.0, trial, halves, work)
-    count_halves(second, -1.0, trial, halves)
-    return total + choose_halves(rng, second, SECOND, n_series - 1.0, trial, halves, work)
+    return total

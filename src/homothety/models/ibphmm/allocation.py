@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from homothety.arrays import read_only
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior
 from homothety.models.ibphmm.statistics import (
     Statistics,
@@ -48,6 +49,10 @@ class Allocation:
     model: Model
     active: BoolArray  # (n_series, n_features)
     path: IntArray  # (n_steps,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "active", read_only(self.active))
+        object.__setattr__(self, "path", read_only(self.path))
 
     @property
     def n_features(self) -> int:
@@ -114,7 +119,7 @@ def make_trial(
     from homothety.models.ibphmm._split_kernels import Trial
 
     # A draw follows nothing; a kernel wants an array all the same.
-    followed = path if target is None else target.path
+    followed = read_only(path) if target is None else target.path
     weight = model.emission.weight
     return Trial(model.z, model.starts, whiteners, weight, active, path, followed, target is None, at.alpha, at.kappa)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betaln, gammaln
 
+from homothety.arrays import read_only
+
 if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
 
@@ -45,7 +47,7 @@ def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: f
     from homothety.models.ibphmm._feature_kernels import log_path_densities
 
     out = np.empty(len(active))
-    log_path_densities(counts, active, alpha, kappa, out)
+    log_path_densities(counts, read_only(active), alpha, kappa, out)
     return float(out.sum())
 
 

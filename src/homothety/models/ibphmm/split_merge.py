@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from homothety.arrays import read_only
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, make_trial, redrawn
 from homothety.models.ibphmm.statistics import Statistics, empty_statistics, mean_parameters
 
@@ -275,4 +276,4 @@ def make_halves(current: Allocation, a: int, target_active: BoolArray, at: Conce
     sizes, scales = empty_statistics(emission, 2)
     features, factors = np.array([a, current.n_features]), np.zeros_like(scales)
     settings = (at.mass, emission.dof, emission.n_regressors, emission.diagonal)
-    return Halves(features, np.zeros(2), sizes, scales, factors, target_active, *settings)
+    return Halves(features, np.zeros(2), sizes, scales, factors, read_only(target_active), *settings)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from homothety.arrays import read_only
 from homothety.errors import InputError
 from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
 from homothety.sampling.codec import storable
@@ -170,5 +171,5 @@ def draw_weights(rng: Generator, active: BoolArray, counts: FloatArray, alpha: f
     from homothety.models.ibphmm._feature_kernels import draw_all_weights
 
     weights = np.empty(counts.shape)
-    draw_all_weights(rng, active, counts, alpha, kappa, weights)
+    draw_all_weights(rng, read_only(active), counts, alpha, kappa, weights)
     return weights

@@ -102,7 +102,12 @@ def add_log_order(k: int, labels: IntArray, power: float, shapes: Shapes, log_we
             after[other] += int(shapes.succession[k, j])
             before[other] += int(shapes.succession[j, k])
     itself = int(shapes.succession[k, k])
-    totals, own, n_present = counts.sum(axis=1) + before, after.sum() + itself, int(present.sum())
+    totals, own, n_present = before.copy(), itself, 0
+    for j in range(n + 1):
+        own += after[j]
+        n_present += present[j] if j < n else 0
+        for other in range(n + 1):
+            totals[j] += counts[j, other]
     for group in range(n):
         if log_weights[group] > -np.inf:
             n_followers = n_present + 1 + (1 - present[group])
