@@ -18,10 +18,10 @@ from homothety import ICSCHMM
 from homothety.datasets import SequenceSet, make_toy_2d
 from homothety.errors import InputError
 from homothety.metrics import f_measure, hamming
-from homothety.reproduce.markdown import markdown_table
 from homothety.reproduce.paper import TABLE_4, cell_value
 from homothety.reproduce.scores import format_cell
 from homothety.reproduce.sequence_sets import SEQUENCE_RECIPES, load_sequence_set
+from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

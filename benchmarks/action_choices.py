@@ -19,8 +19,8 @@ from homothety.decorrelation import decorrelating_stride
 from homothety.metrics import f_measure, hamming
 from homothety.models.icsc import ShapeGrouping
 from homothety.preprocessing import Preprocessing
-from homothety.reproduce.markdown import markdown_table
 from homothety.reproduce.sequence_sets import SEQUENCE_RECIPES, load_sequence_set
+from homothety.words.markdown import markdown_table
 
 SETS = ("grating", "grating-7d", "grating-full", "rolling", "peeling")
 N_SEEDS = 2

@@ -17,9 +17,9 @@ from benchmarks.action_accuracy import Schedule, find_actions, parse_options, wr
 from benchmarks.segmentation_accuracy import data_folder
 from homothety.errors import InputError
 from homothety.metrics import ari
-from homothety.reproduce.markdown import markdown_table
 from homothety.reproduce.scores import format_cell
 from homothety.reproduce.sequence_sets import SEQUENCE_RECIPES, load_sequence_set
+from homothety.words.markdown import markdown_table
 
 # Channels that are turned together, by set. Vectors of one space are turned alike and moved alike.
 POSITIONS: dict[str, list[slice]] = {

@@ -15,9 +15,9 @@ from benchmarks.action_accuracy import Schedule, find_actions, measure_rows, par
 from benchmarks.action_invariance import transformed
 from benchmarks.segmentation_accuracy import data_folder
 from homothety.datasets import SequenceSet, make_demonstrations
-from homothety.reproduce.markdown import markdown_table
 from homothety.reproduce.scores import format_cell
 from homothety.reproduce.sequence_sets import load_sequence_set
+from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,8 +25,8 @@ from benchmarks.action_accuracy import (
 )
 from benchmarks.segmentation_accuracy import peer_paths
 from homothety.datasets import SequenceSet, make_demonstrations
-from homothety.reproduce.markdown import markdown_table
 from homothety.reproduce.scores import format_cell
+from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How a cluster looks: one colour, marker, hatch and line style for each cluster number, the same in every picture."""
+"""How things look, the same in every picture and page: a colour, marker, hatch and line for each cluster number."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import LineStyleType
 
     from homothety.arrays import FloatArray
+    from homothety.viz._channels import Aspect
 
 # The first eight are the palette of Okabe and Ito (2008), made for colour-blind readers, with black moved from the
 # first place to the last because axes and text are black too. The others were chosen one after the other, each as far
@@ -27,6 +28,9 @@ COLORS: Final = (
 )
 UNASSIGNED_COLOR: Final = "#BBBBBB"
 N_SAFE_COLORS: Final = 8  # beyond these, colour alone does not tell clusters apart
+MOST_STRETCH: Final = (
+    10  # of the longest to the shortest dimension: beyond, one scale for all would leave the shortest flat
+)
 
 # Eleven markers and forty colours have no common divisor: 440 clusters pass before a pair comes back.
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
@@ -145,3 +149,9 @@ def contrasting(red: float, green: float, blue: float) -> str:
 def luma(red: float, green: float, blue: float) -> float:
     """Return how light a colour looks, from 0 to 1."""
     return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
+def aspect_of(points: FloatArray) -> Aspect:
+    """Return whether dimensions can be drawn to one scale, so that turned copies look like it."""
+    extents = np.ptp(points, axis=0)
+    return "equal" if extents.max() <= MOST_STRETCH * extents.min() else "auto"

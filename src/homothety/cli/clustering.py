@@ -11,21 +11,14 @@ import numpy as np
 
 from homothety._version import __version__
 from homothety.cli.figures import CAPTIONS, PAGE_FIGURES, clustering_figures
-from homothety.cli.files import (
-    REPORT,
-    has_matplotlib,
-    make_folder,
-    write_figures,
-    write_json,
-    write_text,
-    written_aside,
-)
+from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.datasets import write_label_image
+from homothety.files import write_text, written_aside
 from homothety.report import write_report
 from homothety.report.clustering import METRICS
 from homothety.report.runs import versions
-from homothety.reproduce.markdown import markdown_table
 from homothety.summaries.partitions import membership
+from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from homothety._version import __version__
 from homothety.cli.figures import draw_paths
-from homothety.cli.files import has_matplotlib, make_folder, write_figures, write_text, written_aside
+from homothety.cli.files import has_matplotlib, make_folder, write_figures
 from homothety.cli.series import dimension_names
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
@@ -22,11 +22,12 @@ from homothety.estimators.baselines import CRPMixture, GMMSelection
 from homothety.estimators.embedding import SpectralEmbedding
 from homothety.estimators.methods import METHODS, labels_of
 from homothety.estimators.spcm import SPCMMixture
+from homothety.files import write_text, written_aside
 from homothety.metrics import ari, f_measure, gce, hamming, nmi, purity, vi
 from homothety.reproduce.comparison import fit_whole
-from homothety.reproduce.markdown import markdown_table
 from homothety.reproduce.plan import Task
 from homothety.reproduce.scores import format_cell
+from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
     from pathlib import Path

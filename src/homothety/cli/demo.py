@@ -79,9 +79,9 @@ def cluster_field(seed: int, console: Console) -> Clustering:
 
 def tell_actions(result: Segmentation) -> str:
     """Return the story of the demonstrations in plain words, their actions, and how the states of these differ."""
-    from homothety.cli import actions, transforms
     from homothety.estimators.actions import ICSCHMM
     from homothety.metrics import hamming
+    from homothety.words import actions, transforms
 
     model = result.model
     assert isinstance(model, ICSCHMM)

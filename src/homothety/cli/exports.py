@@ -6,8 +6,9 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli.files import make_folder, write_json, written_aside
+from homothety.cli.files import make_folder, write_json
 from homothety.errors import InputError
+from homothety.files import written_aside
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

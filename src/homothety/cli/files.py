@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from homothety.errors import InputError
+from homothety.files import write_text, written_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -21,17 +22,6 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"  # in the folder of a run
 RESOLUTION = 150  # dots per inch
-
-
-@contextmanager
-def written_aside(path: Path) -> Iterator[Path]:
-    """Give a path to write to, with the same ending; the file gets its name when it is complete."""
-    aside = path.with_name(f".part-{path.name}")
-    try:
-        yield aside
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def check_folder(folder: Path) -> Path:
@@ -60,12 +50,6 @@ def make_folder(folder: Path) -> Path:
     """Return a folder that exists."""
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file."""
-    with written_aside(path) as aside:
-        aside.write_text(text, encoding="utf-8")
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -6,9 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli.files import check_folder, make_folder, written_aside
+from homothety.cli.files import check_folder, make_folder
 from homothety.cli.options import add_command
 from homothety.errors import InputError
+from homothety.files import written_aside
 
 if TYPE_CHECKING:
     import argparse

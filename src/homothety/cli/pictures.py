@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.cli import actions, transforms
 from homothety.cli.figures import MAX_SERIES, draw_paths, figure_of
-from homothety.cli.wording import enumerated
 from homothety.datasets.readers.columns import is_missing
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.estimators.actions import ICSCHMM
+from homothety.palette import aspect_of
+from homothety.words import actions, enumerated, transforms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from homothety.cli.segmentation import Segmentation
     from homothety.viz._channels import Aspect
 
-MOST_STRETCH = 10  # of the longest to the shortest dimension: beyond, one scale for all would leave the shortest flat
 
 SHADES = "States are shades of the colour of their action."
 
@@ -239,12 +238,6 @@ def _names_of(labels: NDArray[Any]) -> NDArray[Any]:
     names = np.asarray(labels).astype(str).astype(object)
     names[is_missing(labels)] = None
     return names
-
-
-def aspect_of(points: FloatArray) -> Aspect:
-    """Return whether dimensions can be drawn to one scale, so that turned copies look like it."""
-    extents = np.ptp(points, axis=0)
-    return "equal" if extents.max() <= MOST_STRETCH * extents.min() else "auto"
 
 
 def _scales_note(aspect: Aspect) -> str:

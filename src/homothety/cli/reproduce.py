@@ -8,9 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli.files import check_folder, make_folder, write_figures, write_text
+from homothety.cli.files import check_folder, make_folder, write_figures
 from homothety.cli.options import add_command, add_shared_options, at_least
 from homothety.errors import InputError
+from homothety.files import write_text
 
 if TYPE_CHECKING:
     import argparse

@@ -9,25 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety._version import __version__
-from homothety.cli import actions, transforms
 from homothety.cli.figures import PAGE_FIGURES
-from homothety.cli.files import (
-    REPORT,
-    has_matplotlib,
-    make_folder,
-    write_figures,
-    write_json,
-    write_text,
-    written_aside,
-)
+from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.cli.pictures import pictures
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.estimators.actions import ICSCHMM
 from homothety.export.tables import KINDS, action_segments_table, segments_table, write_rows
+from homothety.files import write_text, written_aside
 from homothety.report import write_report
 from homothety.report.runs import versions
 from homothety.report.saved import RECORDINGS, write_recordings
-from homothety.reproduce.markdown import markdown_table
+from homothety.words import actions, transforms
+from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

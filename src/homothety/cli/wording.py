@@ -119,14 +119,3 @@ def in_columns(text: str, names: Sequence[str]) -> str:
         return capitals[match["capital"]] + match["many"] + ", ".join(names[dim] for dim in dims)
 
     return re.sub(r"\b(?P<capital>[Dd])imension(?P<many>s: | )(?P<dims>\d+(?:, \d+)*)\b", renamed, text)
-
-
-def enumerated(words: Sequence[str]) -> str:
-    """Return words one after the other, with an "and" before the last.
-
-    Examples
-    --------
-    >>> enumerated(["x", "y", "z"]), enumerated(["x"])
-    ('x, y and z', 'x')
-    """
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli.files import write_text
+from homothety.files import write_text
 from homothety.report.contents import describe_run
 from homothety.report.rendering import render
 from homothety.report.runs import run_of

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.cli.wording import enumerated
 from homothety.covariance import eigenvalues
 from homothety.metrics import ari, f_measure, nmi, purity
 from homothety.report import chains, settings
@@ -17,6 +16,7 @@ from homothety.report.downsampling import as_bytes, as_codes, block_means, packe
 from homothety.report.looks import chain_looks, cluster_looks
 from homothety.report.words import MAX_POINTS, NOT_KNOWN, SURE, number_of
 from homothety.summaries.partitions import membership
+from homothety.words import enumerated
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray

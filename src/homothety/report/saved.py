@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.cli.files import written_aside
 from homothety.datasets import MatrixSet, read_sequences
 from homothety.datasets.readers.columns import is_missing
 from homothety.datasets.readers.numpy_files import load_archive
 from homothety.errors import InputError
+from homothety.files import written_aside
 from homothety.persistence import load
 from homothety.report.runs import Run, run_of
 

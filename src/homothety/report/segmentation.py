@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.cli import actions, transforms
-from homothety.cli.wording import enumerated
 from homothety.report import chains, settings
 from homothety.report.document import Bullets, Chart, Report, Section, Table, Text
 from homothety.report.looks import chain_looks
@@ -15,6 +13,7 @@ from homothety.report.segmentation_answers import answers, differences
 from homothety.report.segmented import Segmented
 from homothety.report.series_data import MAX_CHANNELS, MAX_SERIES, series_data, steps_per_bin
 from homothety.report.words import SURE, number_of
+from homothety.words import actions, enumerated, transforms
 
 if TYPE_CHECKING:
     from homothety.arrays import IntArray

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.cli import actions, transforms
-from homothety.cli.wording import enumerated
 from homothety.report import chains
 from homothety.report.document import Answer
 from homothety.report.words import MAX_POINTS, NOT_KNOWN, SURE, number_of
+from homothety.words import actions, enumerated, transforms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

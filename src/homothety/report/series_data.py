@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.cli.pictures import aspect_of
-from homothety.palette import cluster_style
+from homothety.palette import aspect_of, cluster_style
 from homothety.report.downsampling import as_bytes, as_codes, bin_size, extremes, packed, runs_of
 from homothety.report.looks import cluster_looks, look, state_looks
 

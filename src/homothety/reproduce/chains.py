@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from homothety._version import __version__
-from homothety.reproduce.markdown import bullet_list, markdown_table
 from homothety.reproduce.plan import AnySet, Effort, Outcomes, Report, Task, tried
+from homothety.words.markdown import bullet_list, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,10 +13,10 @@ from homothety._version import __version__
 from homothety.estimators.spcm import SPCMMixture
 from homothety.metrics import f_measure
 from homothety.reproduce.comparison import fit_whole
-from homothety.reproduce.markdown import bullet_list, markdown_table
 from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, Task, tried
 from homothety.reproduce.scores import format_number
 from homothety.reproduce.sets import PaperSet, load_sets
+from homothety.words.markdown import bullet_list, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

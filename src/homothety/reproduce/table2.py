@@ -19,10 +19,10 @@ from homothety.reproduce.comparison import (
     provenance,
     score_labels,
 )
-from homothety.reproduce.markdown import bullet_list, markdown_table
 from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, tried
 from homothety.reproduce.scores import format_metric
 from homothety.reproduce.sets import PaperSet, load_sets
+from homothety.words.markdown import bullet_list, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,10 +18,10 @@ from homothety.reproduce.comparison import (
     printed_cell,
     provenance,
 )
-from homothety.reproduce.markdown import bullet_list, markdown_table
 from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, tried
 from homothety.reproduce.scores import format_metric, score, score_segmentation
 from homothety.reproduce.sequence_sets import SeriesSet, load_sequence_sets
+from homothety.words.markdown import bullet_list, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

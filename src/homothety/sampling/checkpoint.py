@@ -19,8 +19,8 @@ from numpy.random import SeedSequence
 
 from homothety._version import __version__
 from homothety.errors import CheckpointError, CheckpointWarning, InputError
+from homothety.files import UNFINISHED, write_whole
 from homothety.sampling.codec import from_bytes, to_bytes
-from homothety.sampling.files import UNFINISHED, write_whole
 from homothety.sampling.fingerprint import Fingerprint, differences, fingerprint
 from homothety.sampling.recorders import Recorder, Visit
 from homothety.sampling.trace import Trace

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from homothety.cli.files import check_folder, write_text, written_aside
+from homothety.cli.files import check_folder
 from homothety.errors import InputError
+from homothety.files import write_text, written_aside
 
 
 def fail_halfway(path):

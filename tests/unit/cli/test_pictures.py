@@ -6,9 +6,10 @@ from matplotlib.colors import same_color
 
 from homothety import IBPHMM, ICSCHMM
 from homothety.cli.figures import MAX_SERIES, PAGE_FIGURES
-from homothety.cli.pictures import aspect_of, pictures, steps_of_states, true_actions
+from homothety.cli.pictures import pictures, steps_of_states, true_actions
 from homothety.cli.segmentation import Segmentation
 from homothety.datasets import SequenceSet, make_toy_2d
+from homothety.palette import aspect_of
 from homothety.preprocessing import Preprocessing
 
 QUICK = {"n_chains": 1, "n_sweeps": 6, "random_state": 0}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from homothety.metrics import f_measure, gce, hamming, nmi, purity, vi
-from homothety.reproduce.markdown import markdown_table
 from homothety.reproduce.scores import format_cell, format_metric, format_seconds, score, score_segmentation, spread
+from homothety.words.markdown import markdown_table
 
 
 def test_score_has_the_columns_of_the_tables():

@@ -10,10 +10,10 @@ import pytest
 
 from homothety import ICSCHMM
 from homothety.cli.segmentation import Segmentation, page, summarise, write_tables
-from homothety.cli.transforms import flat_rows, section, sentence
 from homothety.datasets import make_toy_2d
 from homothety.preprocessing import Preprocessing
 from homothety.summaries.transforms import StateTransform
+from homothety.words.transforms import flat_rows, section, sentence
 
 
 @pytest.fixture(scope="module")

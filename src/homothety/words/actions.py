@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.reproduce.markdown import markdown_table
+from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.cli.wording import enumerated
-from homothety.reproduce.markdown import bullet_list
+from homothety.words import enumerated
+from homothety.words.markdown import bullet_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,11 +1,13 @@
-"""Writing a file so that, whatever happens, either the old one or the new one is there, whole."""
+"""Writing files so that, whatever happens, either the old one or the new one is there, whole."""
 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 UNFINISHED = ".part"  # how the names of files end that are being written
@@ -34,3 +36,20 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def written_aside(path: Path) -> Iterator[Path]:
+    """Give a path to write to, with the same ending; the file gets its name when it is complete."""
+    aside = path.with_name(f".part-{path.name}")
+    try:
+        yield aside
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file."""
+    with written_aside(path) as aside:
+        aside.write_text(text, encoding="utf-8")

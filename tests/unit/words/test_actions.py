@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from homothety import ICSCHMM
-from homothety.cli.actions import doubts, one_recording
 from homothety.cli.segmentation import Segmentation, describe_states, report, summarise, write_tables
 from homothety.datasets import make_toy_2d
+from homothety.words.actions import doubts, one_recording
 
 
 def read_table(path):
