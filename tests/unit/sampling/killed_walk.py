@@ -6,7 +6,8 @@ import os
 import signal
 import sys
 
-from homothety.sampling import Checkpoints, files
+from homothety import files
+from homothety.sampling import Checkpoints
 from walks import run_walks
 
 STEPS = iter(range(1, 10**6))

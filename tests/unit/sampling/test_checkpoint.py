@@ -17,12 +17,13 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
+from homothety import files
 from homothety.distributions import NIW
 from homothety.errors import CheckpointError, CheckpointWarning, InputError
 from homothety.models import crp, ddcrp
 from homothety.models.crp.recording import RECORDING as CRP_RECORDING
 from homothety.models.ddcrp.recording import RECORDING as DDCRP_RECORDING
-from homothety.sampling import Checkpoints, Recorder, StopWhen, StopWhenChainsAgree, StopWhenStuck, files, run_chains
+from homothety.sampling import Checkpoints, Recorder, StopWhen, StopWhenChainsAgree, StopWhenStuck, run_chains
 from homothety.sampling.checkpoint import HEADER, POSITION
 from walks import GROUND, START, SWEEP, Ground, contents, run_walks
 
