@@ -123,3 +123,21 @@ def test_more_steps_are_never_less_likely(rng, monkeypatch):
         reached.append(known._fit(np.random.default_rng(1), new, 0, 1.0)[1])
     assert (np.diff(reached) > -0.5).all()
     assert reached[-1] > reached[0] + 10
+
+
+def test_an_action_that_no_state_is_mostly_of_is_never_found(rng):
+    # Three actions are reported, but of two states neither is mostly of action 1.
+    path = np.tile(np.repeat([0, 1], [30, 20]), 4)
+    emission = Emission.gaussian(np.zeros(3), 0.1, np.eye(3), 5.0)
+    z = np.column_stack([np.ones(len(path)), recording(rng, SHAPES, path)])
+    known = KnownActions.of_path(emission, z, np.array([0, len(path)]), path, np.array([0, 2]))
+    assert known.actions.tolist() == [0, 2]
+    assert np.isfinite(known.spectra).all()
+    np.testing.assert_allclose(known.transition.sum(axis=1), 1.0)
+    np.testing.assert_allclose(known.initial.sum(), 1.0)
+
+
+def test_one_action_alone_is_found_without_a_warning(rng, recwarn):
+    known = KnownActions(np.zeros(1, dtype=int), SHAPES[:1], np.ones(1), np.ones((1, 1)))
+    assert (known.in_frame_of(rng, rng.normal(size=(20, 3))).path(rng.normal(size=(20, 3))) == 0).all()
+    assert not recwarn.list

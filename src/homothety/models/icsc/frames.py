@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 N_STARTS, MAX_ITERATIONS = 40, 60
 LEAST_GAIN = 1e-3  # of log-likelihood in one iteration
+TINY = np.finfo(float).tiny
 LEAST_SIZE = 1e-100  # of a state: a recording that stands still has none
 REST = 0.1  # share of all states together in any step, at the start
 
@@ -105,7 +106,8 @@ class KnownActions:
         end at the same wrong place.
         """
         shares = np.full((n_steps, len(self.actions)), REST / len(self.actions))
-        stays = np.clip(1.0 / (1.0 - np.diagonal(self.transition)), 2, n_steps).astype(np.int64)
+        leaves = np.maximum(1.0 - np.diagonal(self.transition), 1.0 / n_steps)
+        stays = np.clip(1.0 / leaves, 2, n_steps).astype(np.int64)
         for k, length in enumerate(stays):
             first = rng.integers(n_steps - length + 1)
             shares[first : first + length, k] += 1.0
@@ -131,16 +133,20 @@ def pooled_spectra(covariances: FloatArray, sizes: FloatArray, actions: IntArray
     logs = np.log(spectra_of(covariances))
     logs -= logs.mean(axis=1, keepdims=True)
     members = np.eye(actions.max() + 1)[actions] * sizes[:, None]
-    return np.asarray(np.exp((members.T @ logs) / members.sum(axis=0)[:, None]))
+    return np.asarray(np.exp((members.T @ logs) / np.maximum(members.sum(axis=0), TINY)[:, None]))
 
 
 def versions_per_series(path: IntArray, starts: IntArray, actions: IntArray) -> IntArray:
-    """Return how many states of an action a series shows that shows any, on average, rounded, (n_actions,)."""
+    """Return how many states of an action a series shows that shows any, on average, rounded, (n_actions,).
+
+    None of an action that no state is mostly of.
+    """
     series = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     shown = np.zeros((len(starts) - 1, len(actions)))
     shown[series, path] = 1.0
     numbers = shown @ np.eye(actions.max() + 1)[actions]
-    return np.maximum(1, np.rint(numbers.sum(axis=0) / np.maximum(1, (numbers > 0).sum(axis=0)))).astype(np.int64)
+    n_showing = np.maximum(1, (numbers > 0).sum(axis=0))
+    return np.rint(numbers.sum(axis=0) / n_showing).astype(np.int64)
 
 
 def transitions_between(
@@ -154,14 +160,16 @@ def transitions_between(
     begins, goes_on = np.zeros(len(path), dtype=bool), np.zeros(len(path), dtype=bool)
     begins[starts[:-1]] = True
     goes_on[1:] = (path[1:] == path[:-1]) & ~begins[1:]
-    n_actions, found, n_versions = actions.max() + 1, actions[path], np.bincount(shown)
+    n_actions, found = actions.max() + 1, actions[path]
+    n_versions = np.maximum(1, np.bincount(shown, minlength=n_actions))
     initial = np.bincount(found[begins], minlength=n_actions) + 0.5
     stays = np.bincount(found[goes_on], minlength=n_actions) + 0.5
     changes = np.full((n_actions, n_actions), 0.5)
     changed = np.flatnonzero(~begins & ~goes_on)
     np.add.at(changes, (found[changed - 1], found[changed]), 1.0)
     transition = (changes / n_versions)[np.ix_(shown, shown)] + np.diag(stays[shown])
-    return (initial / n_versions)[shown] / initial.sum(), transition / transition.sum(axis=1, keepdims=True)
+    begun = (initial / n_versions)[shown]
+    return begun / begun.sum(), transition / transition.sum(axis=1, keepdims=True)
 
 
 def weighted_regression(
