@@ -1,0 +1,111 @@
+r"""What a chain of the ordered mixture is conditioned on, and its joint density.
+
+The paper lets every item link to every other. With a million items the links that lead to one item, one after the
+other, are hundreds, and all of them move with it. Here items stand in a random order, and each links to one before it,
+or to itself:
+
+.. math::
+
+    p(c_i = j) \propto \begin{cases} s_{ij} & j < i \\ \alpha & j = i . \end{cases}
+
+With all similarities one that is the Chinese restaurant process. The sum over :math:`j < i` by which a row is divided
+does not depend on the links, and is never needed: no similarity is left out, and none is stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.arrays import frozen, read_only
+
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.distributions import NIW, NormalGamma
+    from homothety.models.ddcrp import ChainState
+    from homothety.models.ddcrp._kernels import Prior
+    from homothety.models.ordered._kernels import Neighbors
+    from homothety.models.ordered.similarity import PairSimilarity
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Points to cluster, in the order of the links, how alike they are, and the prior of a cluster. Never changes.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_items, n_dims)
+        What the likelihood sees.
+    similarity : PairSimilarity
+        Of the same items.
+    base : NIW or NormalGamma
+        Prior of the mean and covariance of a cluster.
+    neighbors : ndarray of int, shape (n_items, n_most), optional
+        Items each may link to besides; -1 where there are fewer. Those behind an item are left out.
+    neighbor_share : float
+        Weight of all such links of an item together, beside their similarity, as a share of the number of items before
+        it.
+    """
+
+    points: FloatArray
+    similarity: PairSimilarity
+    base: NIW | NormalGamma
+    neighbors: IntArray | None = None
+    neighbor_share: float = 0.0
+
+    @property
+    def n_items(self) -> int:
+        """Number of items to cluster."""
+        return len(self.points)
+
+    def first(self, n: int, base: NIW | NormalGamma) -> Model:
+        """Return the model of the first items only, with a prior of its own."""
+        near = None if self.neighbors is None else self.neighbors[:n]
+        return replace(
+            self, points=self.points[:n], similarity=self.similarity.take(slice(n)), base=base, neighbors=near
+        )
+
+    @cached_property
+    def centred_points(self) -> FloatArray:
+        """Points relative to the prior mean: sums of them can be subtracted without loss of digits."""
+        return frozen(self.points - self.base.mean)
+
+    @cached_property
+    def compiled_prior(self) -> Prior:
+        """The base measure as the compiled loops want it."""
+        return compiled_prior(self.base, self.n_items)
+
+    @cached_property
+    def compiled_neighbors(self) -> Neighbors:
+        """Neighbours before each item, as the compiled loops want them."""
+        from homothety.models.ddcrp._kernels import NOBODY
+        from homothety.models.ordered._kernels import Neighbors
+
+        if self.neighbors is None:
+            none = np.empty((self.n_items, 0), dtype=np.int64)
+            return Neighbors(read_only(none), read_only(np.zeros(self.n_items, dtype=np.int64)), 0.0)
+        before = (self.neighbors >= 0) & (self.neighbors < np.arange(self.n_items)[:, None])
+        # Those that count come first in their row.
+        packed = np.take_along_axis(np.where(before, self.neighbors, NOBODY), np.argsort(~before, axis=1), axis=1)
+        return Neighbors(read_only(packed), read_only(before.sum(axis=1)), float(self.neighbor_share))
+
+
+def compiled_prior(base: NIW | NormalGamma, n_items: int) -> Prior:
+    """Return a base measure as the compiled loops want it, for clusters of up to so many items."""
+    from homothety.models.ddcrp._kernels import Prior
+
+    by_size = np.column_stack(base.size_tables(n_items))
+    return Prior(by_size, float(base.mean_strength), np.array(base.scale), base.diagonal)
+
+
+def log_joint(model: Model, state: ChainState) -> float:
+    """Log of link prior times likelihood, up to a constant: what the rows are divided by does not depend on links."""
+    from homothety.models.ordered._kernels import sum_log_weights
+
+    labels = state.labels
+    log_likelihood = sum(model.base.log_marginal(model.points[labels == k]) for k in np.unique(labels))
+    weights = (state.concentration, model.similarity.compiled, model.compiled_neighbors)
+    return float(sum_log_weights(state.links, *weights) + log_likelihood)

@@ -1,0 +1,57 @@
+"""Where chains start: with clusters found in a sample, which all other items join."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.models.ddcrp.state import ChainState
+from homothety.models.ordered.model import compiled_prior
+from homothety.models.ordered.moves import resample_links, visit_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray
+    from homothety.distributions import NIW, NormalGamma
+    from homothety.models.ordered.model import Model
+
+N_SAMPLE, N_SWEEPS = 2000, 50
+
+
+def init_state(model: Model, concentration: float = 1.0) -> ChainState:
+    """Return the state in which every item sits alone."""
+    return ChainState(np.arange(model.n_items), float(concentration))
+
+
+def grow_state(
+    rng: Generator, model: Model, base_of: Callable[[FloatArray], NIW | NormalGamma], concentration: float = 1.0
+) -> ChainState:
+    """Return a state to start from: a chain over the first items, then the others join, one after the other.
+
+    Parameters
+    ----------
+    rng : Generator
+    model : Model
+    base_of : callable
+        From points to the prior of a cluster of them. The prior of a sample: one that counts as much as a share of a
+        million items would let nobody be told apart before thousands are seated.
+    concentration : float, default=1.0
+    """
+    from homothety.models.ddcrp._kernels import NOBODY, TARGET, attach_all
+    from homothety.models.ordered._kernels import seat_links
+
+    sample = model.first(N_SAMPLE, base_of(model.points[:N_SAMPLE]))
+    state = init_state(sample, concentration)
+    for _ in range(N_SWEEPS):
+        state, _ = resample_links(rng, sample, state)
+    links = np.full((model.n_items, 4), NOBODY)
+    attach_all(state.links, links)
+    alike = replace(model, base=sample.base)
+    # Without any concentration: who fits nowhere would open a table, thousands would, and every item looks at all.
+    visit_all(rng, seat_links, alike, 0.0, links, compiled_prior(sample.base, model.n_items), sample.n_items)
+    return ChainState(links[:, TARGET].copy(), float(concentration))

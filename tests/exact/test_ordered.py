@@ -1,0 +1,173 @@
+"""The chain over links that lead back in an order, against posteriors enumerated in full, and its parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import naive
+from homothety.covariance.similarity import pairwise_similarity
+from homothety.covariance.variants import SPCM_VARIANTS
+from homothety.distributions import NIW, NormalGamma
+from homothety.metrics import ari
+from homothety.models import ordered
+from homothety.models.base_measure import base_measure
+from homothety.models.ddcrp import _kernels as link_kernels
+from homothety.models.ordered import _kernels
+
+CONCENTRATION = 0.6
+N_SWEEPS = 15_000
+MAX_DISTANCE = 0.03  # total variation
+
+NEIGHBORS = np.array([[-1, -1], [0, 2], [3, 1], [0, -1], [2, 3]])  # those behind an item don't count
+
+
+def spectra_of(rng, n_items, n_dims=3):
+    return np.sort(np.exp(rng.normal(scale=1.2, size=(n_items, n_dims))), axis=1)
+
+
+def make_model(name, n_items=5):
+    rng = np.random.default_rng(7)
+    similarity = ordered.PairSimilarity.of_spectra(spectra_of(rng, n_items), SPCM_VARIANTS["paper"], 5.0)
+    points, base = rng.normal(size=(n_items, 2)), NIW(np.full(2, 0.1), 0.7, 0.5 * np.eye(2) + 0.1, 3.0)
+    if name == "diagonal":
+        base = NormalGamma(np.full(2, 0.1), 0.7, 1.5, np.array([0.4, 0.8]))
+    if name == "far apart":
+        points[:2] += 6.0
+    model = ordered.Model(points, similarity, base)
+    return replace(model, neighbors=NEIGHBORS, neighbor_share=0.5) if name == "neighbours" else model
+
+
+def weights_of(model):
+    """Weights of all links by the library's own similarity of all pairs, nothing above the diagonal."""
+    lengths = np.asarray(model.similarity.features)
+    matrices = [np.diag(row**2) for row in lengths]
+    weights = np.tril(pairwise_similarity(matrices, variant="paper", tolerance=5.0), -1)
+    for i, row in enumerate(model.neighbors if model.neighbors is not None else ()):
+        before = [j for j in row if 0 <= j < i]
+        for j in before:
+            weights[i, j] += model.neighbor_share * i / len(before)
+    return weights
+
+
+def exact_posterior(model):
+    log_marginal = naive.marginal_of_tables(model.points, model.base)
+    links, posterior = naive.exact_link_posterior(weights_of(model), CONCENTRATION, log_marginal)
+    return naive.by_partition(links, posterior)
+
+
+def frequencies(model, n_sweeps=N_SWEEPS):
+    rng, chain = np.random.default_rng(1), []
+    state = ordered.init_state(model, CONCENTRATION)
+    for _ in range(n_sweeps):
+        state, _ = ordered.resample_links(rng, model, state)
+        chain.append(state.links)
+    return naive.partition_frequencies(np.array(chain))
+
+
+@pytest.mark.parametrize("name", ["full", "diagonal", "far apart", "neighbours"])
+def test_partition_frequencies_are_the_posterior(name):
+    model = make_model(name)
+    assert naive.total_variation(exact_posterior(model), frequencies(model)) < MAX_DISTANCE
+
+
+FAULTS = {
+    "other similarities": lambda model: replace(model, similarity=replace(model.similarity, strength=0.0)),
+    "neighbours left out": lambda model: replace(model, neighbors=None),
+    "neighbours that count more": lambda model: replace(model, neighbor_share=2.0),
+    "another prior": lambda model: replace(model, base=NIW(np.full(2, 0.1), 0.7, np.eye(2), 3.0)),
+    "another order": lambda model: replace(
+        model,
+        points=model.points[::-1].copy(),
+        similarity=replace(model.similarity, features=model.similarity.features[::-1].copy()),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_chain_with_a_fault_is_caught(fault):
+    model = make_model("neighbours" if "neighbours" in fault else "full")
+    wrong = frequencies(FAULTS[fault](model), N_SWEEPS // 3)
+    assert naive.total_variation(exact_posterior(model), wrong) > 1.5 * MAX_DISTANCE
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+def test_giving_up_after_few_proposals_changes_nothing(limit, monkeypatch):
+    """Kernels as plain Python, since compiled code would not see the limit change."""
+    for module in (_kernels, link_kernels):
+        for name, kernel in list(vars(module).items()):
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(module, name, kernel.py_func)
+    monkeypatch.setattr(_kernels, "MAX_PROPOSALS", limit)
+    model = make_model("full", n_items=3)
+    distance = naive.total_variation(exact_posterior(model), frequencies(model, 6_000))
+    if limit == 0:
+        assert distance > 0.1  # nothing ever moves
+    else:
+        assert distance < 0.05
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", SPCM_VARIANTS)
+def test_similarity_of_a_pair_is_that_of_all_pairs(variant):
+    rng = np.random.default_rng(0)
+    spectra = spectra_of(rng, 12, n_dims=4) * np.exp(rng.normal(size=(12, 1)))
+    matrices = [np.diag(spectrum) for spectrum in spectra]
+    expected = pairwise_similarity(matrices, variant=variant, tolerance=2.0)
+    pairs = ordered.PairSimilarity.of_spectra(spectra, SPCM_VARIANTS[variant], 2.0).compiled
+    found = [[_kernels.similarity_of(i, j, pairs) for j in range(12)] for i in range(12)]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def made(n_items, seed=0):
+    """Points of three places, and spectra of three shapes."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(3, size=n_items)
+    points = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]])[truth] + rng.normal(scale=0.4, size=(n_items, 2))
+    spectra = np.sort(
+        np.array([[1.0, 1, 1], [1, 1, 9], [1, 9, 9]])[truth] * np.exp(rng.normal(scale=0.1, size=(n_items, 3)))
+    )
+    similarity = ordered.PairSimilarity.of_spectra(spectra, SPCM_VARIANTS["log"], 1.0)
+    return truth, ordered.Model(points, similarity, base_of(points))
+
+
+def base_of(points):
+    return base_measure(points, mean_strength=1.0, dof=None, scale=None, share=0.003, diagonal=False)
+
+
+def test_tables_and_members_agree_after_a_sweep_that_ran_out_of_room(monkeypatch):
+    truth, model = made(800)
+    monkeypatch.setattr(ordered.moves, "N_SLOTS", 2)  # room for more is made on the way
+    rng, state = np.random.default_rng(0), ordered.init_state(model)
+    for _ in range(3):
+        links = link_kernels.build_links(state.links)
+        tables, members = ordered.moves.visit_all(rng, _kernels.sweep_links, model, 1.0, links, model.compiled_prior)
+        state = replace(state, links=links[:, 0].copy())
+    assert (state.links <= np.arange(800)).all()
+    assert ari(state.labels, tables.labels) == 1.0
+    for k in tables.occupied[: tables.n_tables[0]]:
+        listed = members.pool[members.start[k] : members.start[k] + members.counts[k]]
+        assert sorted(listed) == np.flatnonzero(tables.labels == k).tolist()
+        expected = model.base.log_marginal(model.points[tables.labels == k])
+        assert tables.rows[k, 2] == pytest.approx(expected, abs=1e-6)
+    assert ari(truth, state.labels) > 0.9
+
+
+def test_a_state_grown_from_a_sample_has_all_items(monkeypatch):
+    truth, model = made(3_000)
+    monkeypatch.setattr(ordered.start, "N_SAMPLE", 500)
+    state = ordered.grow_state(np.random.default_rng(0), model, base_of)
+    assert (state.links <= np.arange(3_000)).all()
+    assert ari(truth, state.labels) > 0.9
+
+
+def test_the_trace_is_the_joint_density():
+    _, model = made(200)
+    state, infos = ordered.resample_links(np.random.default_rng(0), model, ordered.init_state(model))
+    traced = ordered.RECORDING.scalars(model, state, {"links": infos})
+    assert traced["log_joint"] == pytest.approx(ordered.log_joint(model, state), abs=1e-6)
+    assert traced["n_clusters"] == state.n_clusters
