@@ -37,6 +37,7 @@ SAVEABLE = {
     "HMMSelection": "homothety.estimators.hmm",
     "SpectralEmbedding": "homothety.estimators.embedding",
     "Embedding": "homothety.covariance.embedding",
+    "Landmarks": "homothety.covariance.landmarks",
     "SPCMVariant": "homothety.covariance.variants",
     "NIW": "homothety.distributions.niw",
     "NormalGamma": "homothety.distributions.normal_gamma",

@@ -42,6 +42,7 @@ MODEL_OPTIONS: tuple[tuple[str, str, Any, Any, str], ...] = (
     ("--tolerance", "tolerance", float, 1.0, "the paper's tau: larger values lower similarities"),
     ("--points", "points", str, "spectral", "coordinates to cluster: spectral, shape or log-euclidean"),
     ("--n-components", "n_components", number_or_name, "damped", "columns of the spectral embedding, or the rule"),
+    ("--solver", "solver", str, "auto", "exact keeps all pairs, ordered is for very many matrices"),
     ("--concentration", "concentration", float, 1.0, "the paper's alpha: larger values favour more clusters"),
     ("--chains", "n_chains", at_least(1), 4, "independent chains"),
     ("--sweeps", "n_sweeps", at_least(1), 200, "sweeps per chain; the first half is thrown away"),

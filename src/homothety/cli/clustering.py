@@ -57,6 +57,8 @@ class Clustering:
     @property
     def probabilities(self) -> FloatArray:
         """How firmly each matrix belongs to its cluster, (n_matrices,)."""
+        if self.model.solver_ == "ordered":
+            return self.model.probability_
         return membership(self.model.coclustering_, self.model.labels_)
 
     @property

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Drawing = Callable[[], Figure]
 
 MAX_BODIES = 200  # ellipses or ellipsoids in one picture
+MAX_POINTS = 20_000  # points or lines in one picture
 MAX_SERIES = 8  # with a picture of their own
 
 CAPTIONS = {
@@ -53,13 +54,15 @@ def clustering_figures(model: SPCMMixture, items: MatrixSet) -> dict[str, Drawin
     from homothety import viz
 
     labels, matrices = model.labels_, items.matrices
+    few = some_of_each(labels, MAX_POINTS)
     drawings: dict[str, Callable[[], Any]] = {
-        "similarity": partial(viz.plot_similarity, model.similarity_, labels),
-        "coclustering": partial(viz.plot_coclustering, model.coclustering_, labels),
-        "embedding": partial(viz.plot_embedding, model.embedding_, labels),
+        "embedding": partial(viz.plot_embedding, model.embedding_[few], labels[few]),
         "traces": partial(viz.plot_traces, model.trace_, model.n_burn_),
-        "spectra": partial(viz.plot_spectra, matrices, labels),
+        "spectra": partial(viz.plot_spectra, matrices[few], labels[few]),
     }
+    if model.solver_ == "exact":
+        drawings["similarity"] = partial(viz.plot_similarity, model.similarity_, labels)
+        drawings["coclustering"] = partial(viz.plot_coclustering, model.coclustering_, labels)
     some = some_of_each(labels, MAX_BODIES)
     if matrices.shape[1] == 2:
         drawings["ellipses"] = partial(viz.plot_ellipses, matrices[some], labels[some], sizes="equal")

@@ -35,6 +35,7 @@ OPTIONS = {
     "quaternions": "--quaternions",
     "scale": "--scale",
     "smooth": "--smooth",
+    "solver": "--solver",
     "step_weight": "--step-weight",
     "subsample": "--subsample",
     "tolerance": "--tolerance",

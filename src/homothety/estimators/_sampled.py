@@ -76,10 +76,18 @@ class SampledPartition(ClusterMixin, Saveable, BaseEstimator):
             warnings.warn(message, ShortChainWarning, stacklevel=4)
         self.n_burn_ = n_burn
         self.trace_ = stack_traces(traces)
-        self.draws_ = np.concatenate([np.stack(trace.kept) for trace in traces if trace.kept])
+        self.draws_ = self._of_items(np.concatenate([np.stack(trace.kept) for trace in traces if trace.kept]))
         self.map_labels_ = relabel_by_size(self.draws_[most_probable(traces, n_burn)])
-        self.labels_ = minimise_expected_vi(self.draws_) if self.point_estimate == "vi" else self.map_labels_
+        self.labels_ = self._agreed(self.draws_) if self.point_estimate == "vi" else self.map_labels_
         self.n_clusters_ = int(self.labels_.max()) + 1
+
+    def _of_items(self, draws: IntArray) -> IntArray:
+        """Return draws (n_draws, n_items) with the items in the order they were given in."""
+        return draws
+
+    def _agreed(self, draws: IntArray) -> IntArray:
+        """Return the partition that draws agree on best."""
+        return minimise_expected_vi(draws)
 
     @property
     def coclustering_(self) -> FloatArray:

@@ -46,7 +46,15 @@ class LinkMixture(SampledPartition):
     def _fit_points(self, points: FloatArray, similarity: FloatArray) -> Self:
         """Sample partitions of `points` whose links follow `similarity`."""
         self.embedding_, self.similarity_ = points, similarity
-        self.base_ = base_measure(
+        self.base_ = self._base_of(points)
+        model = ddcrp.Model.from_similarity(points, similarity, self.base_)
+        sweep = ddcrp.default_sweep(sample_concentration=self.sample_concentration)
+        self._sample(model, ddcrp.init_state(model, self.concentration), sweep, RECORDING)
+        return self
+
+    def _base_of(self, points: FloatArray) -> NIW | NormalGamma:
+        """Return the prior of a cluster of such points."""
+        return base_measure(
             points,
             mean_strength=self.mean_strength,
             dof=self.dof,
@@ -54,23 +62,26 @@ class LinkMixture(SampledPartition):
             share=self.prior_share,
             diagonal=self.diagonal,
         )
-        model = ddcrp.Model.from_similarity(points, similarity, self.base_)
-        sweep = ddcrp.default_sweep(sample_concentration=self.sample_concentration)
-        self._sample(model, ddcrp.init_state(model, self.concentration), sweep, RECORDING)
-        return self
 
     def _membership(self, points: FloatArray, similarity: FloatArray) -> FloatArray:
-        """Return the probability of each cluster for new points, given their similarity to the fitted items.
+        """Return the probability of each cluster for new points, given their similarity to the fitted items."""
+        in_clusters = np.eye(self.n_clusters_)[self.labels_]
+        return self._membership_of(points, similarity @ in_clusters, self._posteriors())
 
-        What the chain itself would use for a new item that nobody links to: the similarity to the members of a cluster
-        times the predictive density of the cluster.
+    def _posteriors(self) -> list[NIW | NormalGamma]:
+        """Return what is known of each cluster."""
+        return [self.base_.posterior(self.embedding_[self.labels_ == k]) for k in range(self.n_clusters_)]
+
+    @staticmethod
+    def _membership_of(points: FloatArray, masses: FloatArray, posteriors: list[NIW | NormalGamma]) -> FloatArray:
+        """Return the probability of each cluster for new points, given their similarity to all members together.
+
+        What the chain itself would use for a new item that nobody links to: the similarity to the members of a cluster,
+        (n_new, n_clusters), times the predictive density of the cluster.
         """
-        log_weights = np.empty((len(points), self.n_clusters_))
+        predictive = np.column_stack([posterior.log_predictive(points) for posterior in posteriors])
         with np.errstate(divide="ignore"):
-            for k in range(self.n_clusters_):
-                members = self.labels_ == k
-                predictive = self.base_.posterior(self.embedding_[members]).log_predictive(points)
-                log_weights[:, k] = np.log(similarity[:, members].sum(axis=1)) + predictive
+            log_weights = np.log(masses) + predictive
         # An item similar to nothing at all could have linked to nobody: every cluster is as good as another.
         log_weights[~np.isfinite(log_weights).any(axis=1)] = 0.0
         log_weights -= log_weights.max(axis=1, keepdims=True)

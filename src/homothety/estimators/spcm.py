@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from collections.abc import Sized
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from homothety.arrays import check_count, frozen
 from homothety.covariance.embedding import Embedding, spectral_embedding
+from homothety.covariance.landmarks import Landmarks, in_blocks, similarity_of_spectra, spectra_in_blocks
 from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates
+from homothety.covariance.spectra import eigenvalues
+from homothety.covariance.variants import resolve_variant
 from homothety.errors import InputError
-from homothety.estimators._matrices import matrix_tags, similarity_between, similarity_within
-from homothety.estimators._sampled import forget_fit
+from homothety.estimators._matrices import is_spcm, matrix_tags, similarity_between, similarity_within
+from homothety.estimators._sampled import forget_fit, seed_sequence
 from homothety.estimators.similarity import LinkMixture
+from homothety.models import ordered
+from homothety.summaries.partitions import agreed_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +34,9 @@ if TYPE_CHECKING:
     from homothety.estimators._sampled import PointEstimate, RandomState
 
 Points = Literal["spectral", "shape", "log-euclidean"]
+Solver = Literal["auto", "exact", "ordered"]
+MAX_EXACT = 4000  # matrices that are clustered from the similarities of all pairs, unless asked otherwise
+N_REPRESENTATIVES = 200  # members by whom new matrices are compared with a cluster of many
 MAX_FULL_DIMS = 100  # every seat changed costs the cube of it
 
 
@@ -57,6 +68,12 @@ class SPCMMixture(LinkMixture):
         Whether to sample the concentration under a Gamma(1, 1) prior; `concentration` is then the start.
     mean_strength, dof, scale, prior_share, diagonal
         Prior of a cluster, as in `SimilarityMixture`.
+    solver : {"auto", "exact", "ordered"}, default="auto"
+        "exact" keeps the similarities of all pairs and lets every matrix link to every other. "ordered" keeps none and
+        lets a matrix link to those before it in a random order, for up to millions of them; SPCM only. "auto" is exact
+        up to 4,000 matrices.
+    n_landmarks : int, default=1000
+        Matrices that the spectral embedding is made from by "ordered"; the others are placed by them.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         How to sample and what to report, as in `SimilarityMixture`.
 
@@ -65,11 +82,16 @@ class SPCMMixture(LinkMixture):
     labels_ : ndarray of shape (n_matrices,)
         Cluster of each matrix, numbered by decreasing size.
     n_clusters_ : int
+    solver_ : {"exact", "ordered"}
+        Which one was used.
     similarity_ : ndarray of shape (n_matrices, n_matrices)
+        If exact.
     embedding_ : ndarray of shape (n_matrices, n_components)
         Coordinates that were clustered.
     coclustering_ : ndarray of shape (n_matrices, n_matrices)
-        Share of the kept sweeps in which two matrices are in one cluster.
+        Share of the kept sweeps in which two matrices are in one cluster. If exact.
+    probability_ : ndarray of shape (n_matrices,)
+        Share of the kept sweeps that have a matrix in its cluster. If ordered.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
         "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep.
     draws_ : ndarray of shape (n_kept, n_matrices)
@@ -110,6 +132,8 @@ class SPCMMixture(LinkMixture):
         scale: float | None = None,
         prior_share: float = 0.003,
         diagonal: bool = False,
+        solver: Solver = "auto",
+        n_landmarks: int = 1000,
         n_chains: int = 4,
         n_sweeps: int = 200,
         n_burn: int | None = None,
@@ -132,6 +156,8 @@ class SPCMMixture(LinkMixture):
         self.scale = scale
         self.prior_share = prior_share
         self.diagonal = diagonal
+        self.solver = solver
+        self.n_landmarks = n_landmarks
         self.n_chains = n_chains
         self.n_sweeps = n_sweeps
         self.n_burn = n_burn
@@ -155,12 +181,81 @@ class SPCMMixture(LinkMixture):
         self
         """
         forget_fit(self)
+        self.solver_ = self._choose_solver(len(X) if isinstance(X, Sized) else 0)
+        if self.solver_ == "ordered":
+            return self._fit_ordered(X)
         self.matrices_, self.bandwidth_, similarity = similarity_within(X, self.measure, self.variant, self.tolerance)
         self.spectral_: Embedding | None = None
         if self.points == "spectral":
             self.spectral_ = spectral_embedding(similarity, n_components=self.n_components, damping=self.damping)
             return self._fit_points(self.spectral_.points, similarity)
         return self._fit_points(self._coordinates(self.matrices_), similarity)
+
+    def _choose_solver(self, n_matrices: int) -> Solver:
+        """Return "exact" or "ordered"."""
+        if self.solver not in get_args(Solver):
+            raise InputError(f"solver is {self.solver!r}, needed 'auto', 'exact' or 'ordered'.")
+        if self.solver == "auto":
+            return "ordered" if n_matrices > MAX_EXACT and is_spcm(self.measure) else "exact"
+        if self.solver == "ordered" and not is_spcm(self.measure):
+            raise InputError(
+                f"solver='ordered' works out similarities one by one, from eigenvalues alone, which measure="
+                f"{self.measure!r} does not allow. Use measure='bspcm', or solver='exact' with fewer matrices."
+            )
+        return self.solver
+
+    def _fit_ordered(self, X: ArrayLike) -> Self:
+        """Cluster many matrices without the similarities of all pairs."""
+        if self.sample_concentration:
+            raise InputError("sample_concentration needs all similarities: use solver='exact', or leave it out.")
+        variant, spectra = resolve_variant(self.variant), spectra_in_blocks(X)
+        self.order_ = np.random.default_rng(seed_sequence(self.random_state)).permutation(len(spectra))
+        sample = spectra[self.order_[: check_count(self.n_landmarks, "n_landmarks", minimum=2)]]
+        self.landmarks_ = Landmarks.of_spectra(sample, variant, self.tolerance, self.n_components, self.damping)
+        self.embedding_ = self._points_of(X, spectra)
+        self.base_ = self._base_of(self.embedding_)
+        similarity = ordered.PairSimilarity.of_spectra(spectra[self.order_], variant, self.tolerance)
+        model = ordered.Model(frozen(self.embedding_[self.order_]), similarity, self.base_)
+        start = partial(ordered.grow_state, base_of=self._base_of, concentration=self.concentration)
+        self._sample(model, start, ordered.default_sweep(), ordered.RECORDING)
+        self._choose_representatives(spectra)
+        return self
+
+    def _points_of(self, X: ArrayLike, spectra: FloatArray) -> FloatArray:
+        """Return the coordinates of many matrices, block by block."""
+        if self.points == "spectral":
+            return self.landmarks_.place(spectra)
+        array = np.asanyarray(X)
+        n_columns = self._coordinates(array[:1]).shape[1]
+        return in_blocks(self._coordinates, array, n_columns)
+
+    def _of_items(self, draws: IntArray) -> IntArray:
+        if self.solver_ == "exact":
+            return draws
+        return draws[:, np.argsort(self.order_)]
+
+    def _agreed(self, draws: IntArray) -> IntArray:
+        if self.solver_ == "exact":
+            return super()._agreed(draws)
+        labels, self.probability_ = agreed_partition(draws)
+        return labels
+
+    def _choose_representatives(self, spectra: FloatArray) -> None:
+        """Keep the eigenvalues of some members of each cluster, the first ones in the random order."""
+        of_clusters = [self.order_[self.labels_[self.order_] == k] for k in range(self.n_clusters_)]
+        chosen = [members[:N_REPRESENTATIVES] for members in of_clusters]
+        self.representatives_ = spectra[np.concatenate(chosen)]
+        self.represented_ = np.repeat(np.arange(self.n_clusters_), [len(members) for members in chosen])
+
+    @property
+    def coclustering_(self) -> FloatArray:
+        """Share of the kept sweeps in which two matrices are in one cluster, (n_matrices, n_matrices)."""
+        if getattr(self, "solver_", "exact") == "ordered":
+            raise AttributeError(
+                f"coclustering_ of {len(self.labels_)} matrices would have as many rows and columns. probability_ says "
+                "how sure each one is; homothety.summaries.partitions.coclustering takes some columns of draws_."
+            )
+        return super().coclustering_
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return the probability of each cluster for new matrices.
@@ -176,6 +271,8 @@ class SPCMMixture(LinkMixture):
             Over the clusters found; no new cluster is opened.
         """
         check_is_fitted(self)
+        if self.solver_ == "ordered":
+            return self._predict_ordered(X)
         similarity = similarity_between(
             X, self.matrices_, self.measure, self.variant, self.tolerance, self.bandwidth_, len(self.labels_)
         )
@@ -185,6 +282,26 @@ class SPCMMixture(LinkMixture):
     def predict(self, X: ArrayLike) -> IntArray:
         """Return the most probable cluster of new matrices, (n_new,)."""
         return np.asarray(self.predict_proba(X).argmax(axis=1))
+
+    def _predict_ordered(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each cluster for new matrices, block by block."""
+        posteriors, sizes = self._posteriors(), np.bincount(self.labels_)
+        shares = np.eye(self.n_clusters_)[self.represented_] * (sizes / np.bincount(self.represented_))
+        variant, array = resolve_variant(self.variant), np.asanyarray(X)
+
+        def membership(block: FloatArray) -> FloatArray:
+            spectra = eigenvalues(block)
+            similarity = similarity_of_spectra(spectra, self.representatives_, variant, self.tolerance)
+            return self._membership_of(self._points_of(block, spectra), similarity @ shares, posteriors)
+
+        self._check_n_dims(array)
+        return in_blocks(membership, array, self.n_clusters_)
+
+    def _check_n_dims(self, array: FloatArray) -> None:
+        """Raise unless new matrices have as many dimensions as those of the fit."""
+        n_dims = self.representatives_.shape[1]
+        if array.ndim != 3 or array.shape[1:] != (n_dims, n_dims):
+            raise InputError(f"X has shape {array.shape}, the model was fitted on {n_dims} x {n_dims} matrices.")
 
     def _coordinates(self, matrices: FloatArray | None) -> FloatArray:
         """Return coordinates of matrices that need no embedding."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 METRICS = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
 
 MAX_ROWS = 1000  # of items in a table; the least sure ones come first
+MAX_DOTS = 10_000  # drawn
 MAX_SIDE = 240  # cells along a side of a drawn matrix
 ONE_SIZE = 1.005  # ratio of sizes up to which they are the same, in three digits
 MAX_AXES = 8  # lengths of axes in a cell of a table
@@ -85,7 +86,7 @@ class Clustered:
     def probability(self) -> FloatArray | None:
         """How firmly each item belongs to its cluster."""
         if not hasattr(self.model, "coclustering_"):
-            return None
+            return getattr(self.model, "probability_", None)
         return membership(self.model.coclustering_, self.labels)
 
     @property
@@ -217,8 +218,9 @@ def embedding_section(seen: Clustered) -> Section:
     n_dims = seen.model.embedding_.shape[1]
     turned = " Drag it, or use the arrow keys, to turn it." * (n_dims >= 3)
     first = f"the first {min(n_dims, 3)} of {n_dims} coordinates" if n_dims > 3 else "the coordinates"
+    number = "Every" if len(seen.labels) <= MAX_DOTS else f"{MAX_DOTS} of {len(seen.labels)}: every"
     caption = (
-        f"Every {seen.called} at {first} that were clustered, with the colour and the marker of its cluster.{turned}"
+        f"{number} {seen.called} at {first} that were clustered, with the colour and the marker of its cluster.{turned}"
     )
     label = f"Scatter plot of {len(seen.labels)} {seen.plural} in {seen.model.n_clusters_} clusters."
     return Section("embedding", "Embedding", [Chart("space", "space", label, caption)])
@@ -286,14 +288,15 @@ def matrix_data(seen: Clustered, matrix: FloatArray) -> dict[str, Any]:
 
 
 def points_data(seen: Clustered) -> dict[str, Any]:
-    """Return the coordinates of all items, the first three."""
-    points = seen.model.embedding_[:, :3]
+    """Return the coordinates of the items, the first three; of very many, evenly chosen ones."""
+    some = np.unique(np.linspace(0, len(seen.labels) - 1, MAX_DOTS).astype(int))
+    points = seen.model.embedding_[some, :3]
     low, high = points.min(axis=0), points.max(axis=0)
     return {
         "names": [f"coordinate {dim + 1}" for dim in range(points.shape[1])],
         "low": low.tolist(),
         "high": high.tolist(),
         "places": [packed(codes) for codes in as_codes(points, low, high).T],
-        "labels": seen.labels.tolist(),
-        "items": seen.index.tolist(),
+        "labels": seen.labels[some].tolist(),
+        "items": seen.index[some].tolist(),
     }

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
-    from homothety.arrays import FloatArray
+    from homothety.arrays import FloatArray, IntArray
     from homothety.distributions import NIW, NormalGamma
     from homothety.models.ordered.model import Model
 
 N_SAMPLE, N_SWEEPS = 2000, 50
+N_CLUSTERS = (
+    30  # to start with in the sample, at most: too many are merged in a few sweeps, one too few is hard to split
+)
 
 
 def init_state(model: Model, concentration: float = 1.0) -> ChainState:
@@ -31,7 +34,10 @@ def init_state(model: Model, concentration: float = 1.0) -> ChainState:
 def grow_state(
     rng: Generator, model: Model, base_of: Callable[[FloatArray], NIW | NormalGamma], concentration: float = 1.0
 ) -> ChainState:
-    """Return a state to start from: a chain over the first items, then the others join, one after the other.
+    """Return a state to start from: clusters of a sample, which all others have joined.
+
+    A chain over the first items begins with many small clusters of points that lie close together; then the others
+    join, one after the other.
 
     Parameters
     ----------
@@ -46,7 +52,7 @@ def grow_state(
     from homothety.models.ordered._kernels import seat_links
 
     sample = model.first(N_SAMPLE, base_of(model.points[:N_SAMPLE]))
-    state = init_state(sample, concentration)
+    state = ChainState(star_links(nearby(rng, sample.points)), float(concentration))
     for _ in range(N_SWEEPS):
         state, _ = resample_links(rng, sample, state)
     links = np.full((model.n_items, 4), NOBODY)
@@ -55,3 +61,24 @@ def grow_state(
     # Without any concentration: who fits nowhere would open a table, thousands would, and every item looks at all.
     visit_all(rng, seat_links, alike, 0.0, links, compiled_prior(sample.base, model.n_items), sample.n_items)
     return ChainState(links[:, TARGET].copy(), float(concentration))
+
+
+def nearby(rng: Generator, points: FloatArray) -> IntArray:
+    """Return many small clusters of points that lie close together."""
+    from sklearn.cluster import KMeans
+
+    n_clusters = min(N_CLUSTERS, len(np.unique(points, axis=0)))
+    means = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31)))
+    return np.asarray(means.fit_predict(points), dtype=np.int64)
+
+
+def star_links(labels: IntArray) -> IntArray:
+    """Return links of all members of a cluster to its first one.
+
+    Examples
+    --------
+    >>> star_links(np.array([2, 0, 2, 0]))
+    array([0, 1, 0, 1])
+    """
+    _, first, numbered = np.unique(labels, return_index=True, return_inverse=True)
+    return first[numbered]

@@ -1,0 +1,110 @@
+"""A spectral embedding of very many matrices: of a sample of them, the landmarks, by which all others are placed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.covariance._pairs import euclidean_pairs, spcm_pairs
+from homothety.covariance.embedding import Embedding, spectral_embedding
+from homothety.covariance.measures import axis_lengths, similarity_from_spcm
+from homothety.covariance.shape import coordinates_of_spectra
+from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray
+    from homothety.covariance.embedding import DimensionRule
+    from homothety.covariance.variants import SPCMVariant
+
+BLOCK = 2**14  # matrices worked on at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """A sample of matrices, embedded, by whom others are placed.
+
+    Parameters
+    ----------
+    spectra : ndarray of shape (n_landmarks, n_dims)
+        Their eigenvalues.
+    embedding : Embedding
+        Of them.
+    variant : SPCMVariant
+    tolerance : float
+    """
+
+    spectra: FloatArray
+    embedding: Embedding
+    variant: SPCMVariant
+    tolerance: float
+
+    @classmethod
+    def of_spectra(
+        cls,
+        spectra: FloatArray,
+        variant: SPCMVariant,
+        tolerance: float,
+        n_components: int | DimensionRule = "damped",
+        damping: float | None = None,
+    ) -> Landmarks:
+        """Return landmarks with the given eigenvalues, embedded."""
+        similarity = similarity_of_spectra(spectra, None, variant, tolerance)
+        embedding = spectral_embedding(similarity, n_components=n_components, damping=damping)
+        return cls(spectra, embedding, variant, tolerance)
+
+    def place(self, spectra: FloatArray) -> FloatArray:
+        """Return the coordinates of matrices with given eigenvalues, (n_matrices, n_components), block by block."""
+        return in_blocks(
+            lambda block: self.embedding.place(self.similarity_to(block)), spectra, self.embedding.n_components
+        )
+
+    def similarity_to(self, spectra: FloatArray) -> FloatArray:
+        """Return the similarity of matrices to the landmarks, (n_matrices, n_landmarks)."""
+        return similarity_of_spectra(spectra, self.spectra, self.variant, self.tolerance)
+
+
+def similarity_of_spectra(
+    spectra: FloatArray, others: FloatArray | None, variant: SPCMVariant, tolerance: float
+) -> FloatArray:
+    """Return B-SPCM of matrices with given eigenvalues, of all pairs of one list or between two."""
+    n_dims = spectra.shape[1]
+    if variant.dispersion != "log":
+        lengths = None if others is None else axis_lengths(others, variant)
+        return spcm_pairs(axis_lengths(spectra, variant), lengths, variant, variant.strength(n_dims, tolerance))
+    factor = (1 if variant.length == "sqrt" else 4) / (n_dims - variant.ddof)
+    points = None if others is None else coordinates_of_spectra(others)
+    dissimilarity = euclidean_pairs(coordinates_of_spectra(spectra), points, squared=True) * factor
+    return similarity_from_spcm(dissimilarity, n_dims, variant=variant, tolerance=tolerance)
+
+
+def spectra_in_blocks(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:
+    """Return the eigenvalues of each matrix, ascending and positive, of arrays that need not fit into memory.
+
+    Parameters are those of `eigenvalues`. A memory-mapped array is read block by block.
+    """
+    array = X if isinstance(X, np.ndarray) else np.asarray(X)
+    if array.ndim != 3 or len(array) <= BLOCK:
+        return eigenvalues(array, floor=floor, name=name)
+    out = np.empty(array.shape[:2])
+    for rows in blocks_of(len(array)):
+        out[rows] = eigenvalues(array[rows], floor=floor, name=f"{name}[{rows.start}:]")
+    return out
+
+
+def in_blocks(function: Callable[[FloatArray], FloatArray], values: FloatArray, n_columns: int) -> FloatArray:
+    """Return what a function makes of rows, block by block."""
+    out = np.empty((len(values), n_columns))
+    for rows in blocks_of(len(values)):
+        out[rows] = function(values[rows])
+    return out
+
+
+def blocks_of(n: int) -> Iterator[slice]:
+    """Yield blocks of rows."""
+    return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
