@@ -57,7 +57,7 @@ class Clustering:
     @property
     def probabilities(self) -> FloatArray:
         """How firmly each matrix belongs to its cluster, (n_matrices,)."""
-        if self.model.solver_ == "ordered":
+        if hasattr(self.model, "probability_"):
             return self.model.probability_
         return membership(self.model.coclustering_, self.model.labels_)
 

@@ -60,7 +60,7 @@ def clustering_figures(model: SPCMMixture, items: MatrixSet) -> dict[str, Drawin
         "traces": partial(viz.plot_traces, model.trace_, model.n_burn_),
         "spectra": partial(viz.plot_spectra, matrices[few], labels[few]),
     }
-    if model.solver_ == "exact":
+    if hasattr(model, "similarity_"):
         drawings["similarity"] = partial(viz.plot_similarity, model.similarity_, labels)
         drawings["coclustering"] = partial(viz.plot_coclustering, model.coclustering_, labels)
     some = some_of_each(labels, MAX_BODIES)

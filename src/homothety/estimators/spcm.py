@@ -116,6 +116,9 @@ class SPCMMixture(LinkMixture):
     3
     """
 
+    solver_: Solver = "exact"  # of files from before there was another
+    probability_: FloatArray
+
     def __init__(
         self,
         *,
@@ -250,7 +253,7 @@ class SPCMMixture(LinkMixture):
     @property
     def coclustering_(self) -> FloatArray:
         """Share of the kept sweeps in which two matrices are in one cluster, (n_matrices, n_matrices)."""
-        if getattr(self, "solver_", "exact") == "ordered":
+        if self.solver_ == "ordered":
             raise AttributeError(
                 f"coclustering_ of {len(self.labels_)} matrices would have as many rows and columns. probability_ says "
                 "how sure each one is; homothety.summaries.partitions.coclustering takes some columns of draws_."
