@@ -94,6 +94,7 @@ def test_options_reach_the_model(run, no_figures, toy_file, tmp_path):
         "--tolerance": ("tolerance", 2.5),
         "--points": ("points", "spectral"),
         "--n-components": ("n_components", 2),
+        "--solver": ("solver", "exact"),
         "--concentration": ("concentration", 0.5),
         "--chains": ("n_chains", 3),
         "--sweeps": ("n_sweeps", 6),
