@@ -6,7 +6,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-browser browser bench accuracy lint types format docs clean
+.PHONY: help demo test test-slow test-browser browser bench bench-large accuracy lint types format docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,9 @@ browser:
 bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes docs/benchmarks*.md
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.segmentation
+
+bench-large: $(VENV)/.installed-bench  ## a million matrices, five million steps; writes docs/large.md
+	$(BIN)/python -m benchmarks.large
 
 accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; writes docs/*accuracy.md and others
 	$(BIN)/python -m benchmarks.accuracy
