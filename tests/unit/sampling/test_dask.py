@@ -1,0 +1,168 @@
+"""Chains on a dask cluster of two real worker processes: the same numbers, also when one of them is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed, parallel_config
+
+from homothety import SPCMMixture
+from homothety.datasets import make_toy_3d
+from homothety.errors import InputError
+from homothety.sampling import Checkpoints, ProgressLines
+from homothety.workers import run_all, use_cluster
+from walks import Diary, Forgetful, Interrupting, Watched, contents, run_walks
+
+distributed = pytest.importorskip("distributed")
+
+EVERY, N_SWEEPS = 5, 30  # sweeps between two checkpoints, and in all
+PATIENCE = 60  # seconds until something that should happen is given up
+needs_signals = pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"processes": True, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options, memory_limit=0) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def on_cluster(client):
+    client.wait_for_workers(2, timeout=PATIENCE)
+    with parallel_config(backend="dask", client=client):
+        yield client
+
+
+def here(**options):
+    """Return what walks come to in this process."""
+    with parallel_config(backend="sequential"):
+        return contents(run_walks(n_sweeps=N_SWEEPS, **options))
+
+
+def until(is_so):
+    """Wait for something to be so, and return it."""
+    for _ in range(50 * PATIENCE):
+        if found := is_so():
+            return found
+        time.sleep(0.02)
+    raise TimeoutError
+
+
+def killed_run(diary, **options):
+    """Run walks on the cluster, kill a worker that has come past its second checkpoint, and return what came out."""
+
+    def kill():
+        under_way = until(lambda: [pid for _, sweep, pid in diary.lines() if 2 * EVERY < sweep < N_SWEEPS - EVERY])
+        os.kill(under_way[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    traces = run_walks(n_sweeps=N_SWEEPS, recorders=[diary], **options)
+    killer.join(PATIENCE)
+    return contents(traces)
+
+
+def repeated(diary):
+    """Return, of each chain that changed hands, the last sweep of its first process and the first of its second."""
+    return [(spells[0][-1], spells[1][0]) for spells in diary.spells().values() if len(spells) > 1]
+
+
+def test_chains_are_those_run_here(on_cluster, tmp_path):
+    diary = Diary(tmp_path / "diary.txt", seconds=0.002)
+    assert contents(run_walks(n_chains=8, n_sweeps=N_SWEEPS, recorders=[diary])) == here(n_chains=8)
+    processes = {pid for *_, pid in diary.lines()}
+    assert len(processes) == 2
+    assert os.getpid() not in processes
+
+
+@needs_signals
+def test_chain_of_a_killed_worker_goes_on_from_its_last_checkpoint(on_cluster, tmp_path):
+    diary = Diary(tmp_path / "diary.txt", seconds=0.01)
+    found = killed_run(diary, n_chains=8, checkpoint=Checkpoints(tmp_path / "run", every_sweeps=EVERY))
+    assert found == here(n_chains=8)
+    ((last, first),) = repeated(diary)
+    # The sweep it goes on from is shown once more, and the diary is written just before the checkpoint of a sweep.
+    assert first in {last - last % EVERY, (last - 1) - (last - 1) % EVERY}
+    assert first >= 2 * EVERY
+
+
+@needs_signals
+def test_repeated_sweeps_would_be_noticed(on_cluster, tmp_path):
+    diary = Diary(tmp_path / "diary.txt", seconds=0.01)
+    found = killed_run(diary, n_chains=2, checkpoint=Forgetful(tmp_path / "run", every_sweeps=EVERY))
+    assert found == here(n_chains=2)  # the same, but for the work
+    ((_, first),) = repeated(diary)
+    assert first == 1
+
+
+def test_progress_is_shown_here(on_cluster, tmp_path, capfd):
+    slow = Diary(tmp_path / "diary.txt", seconds=0.005)
+    run_walks(n_chains=4, n_sweeps=N_SWEEPS, recorders=[slow, ProgressLines(4, N_SWEEPS, seconds=0.0)])
+    shown = capfd.readouterr().err.splitlines()
+    assert shown[-1].startswith(f"sampling {4 * N_SWEEPS}/{4 * N_SWEEPS} sweeps, 0:00 left, n_clusters ")
+    assert len(shown) > 4  # the ends of chains, and what was heard of them under way
+
+
+def test_estimator_is_the_one_fitted_here(on_cluster, tmp_path):
+    X = make_toy_3d(random_state=0).matrices
+    settings = {"n_chains": 2, "n_sweeps": 20, "random_state": 0}
+    one_worker = [next(iter(on_cluster.nthreads()))]  # options of the context count; the other need not load everything
+    with parallel_config(backend="dask", client=on_cluster, workers=one_worker):
+        far = SPCMMixture(**settings, checkpoint=tmp_path / "run").fit(X)
+    with parallel_config(backend="sequential"):
+        near = SPCMMixture(**settings).fit(X)
+    np.testing.assert_array_equal(far.draws_, near.draws_)
+    np.testing.assert_array_equal(far.trace_["log_joint"], near.trace_["log_joint"])
+
+
+def test_data_are_opened_once_in_each_process(on_cluster, tmp_path):
+    ground = Watched(tmp_path / "opened.txt")
+    run_walks(n_chains=6, n_sweeps=N_SWEEPS, model=ground)
+    opened = ground.path.read_text().split()
+    assert len(opened) == len(set(opened))
+    assert set(opened) <= {str(pid) for pid in on_cluster.run(os.getpid).values()}
+
+
+def test_work_within_work_stays_with_its_worker(on_cluster, tmp_path):
+    def work():
+        run_walks(n_chains=2, n_jobs=2, recorders=[diary])
+        return os.getpid()
+
+    diary = Diary(tmp_path / "diary.txt")
+    processes = run_all([work]) + Parallel()([delayed(work)()])
+    assert {pid for *_, pid in diary.lines()} == set(processes)
+    assert os.getpid() not in processes
+
+
+def test_errors_come_back_as_they_are(on_cluster):
+    def fail():
+        raise InputError("This cannot be used.")
+
+    with pytest.raises(InputError, match=r"^This cannot be used\.$"):
+        run_all([os.getpid, fail])
+
+
+@needs_signals
+def test_interrupt_here_ends_chains_there(on_cluster, tmp_path):
+    diary = Diary(tmp_path / "diary.txt", seconds=0.005)
+    checkpoints = Checkpoints(tmp_path / "run", every_sweeps=EVERY)
+    traces = run_walks(n_chains=2, n_sweeps=10**5, recorders=[diary, Interrupting(2)], checkpoint=checkpoints)
+    assert [trace.interrupted for trace in traces] == [True, True]
+    assert min(trace.n_sweeps for trace in traces) >= EVERY
+    until(lambda: time.time() - diary.path.stat().st_mtime > 0.5)
+    after = checkpoints.traces(2)
+    assert [trace.n_sweeps for trace in after] == [spells[0][-1] for _, spells in sorted(diary.spells().items())]
+
+
+def test_scheduler_that_is_not_there():
+    with (
+        pytest.raises(InputError, match=r"No dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
+        use_cluster("tcp://127.0.0.1:9", patience=0.2),
+    ):
+        pass
