@@ -1,4 +1,4 @@
-"""Work handed to the workers of a dask cluster; where none is in use, everything is done here, in order.
+"""Work handed to the workers of a dask cluster, or shared out as joblib is told to; else done here, in order.
 
 A cluster is in use inside ``joblib.parallel_config(backend="dask")``, or inside `use_cluster`. Work that is itself done
 by a worker stays there: what it consists of is not handed on, so no worker ever waits for another.
@@ -15,6 +15,9 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
+
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 
 from homothety.errors import ClusterError, InputError
 
@@ -46,8 +49,6 @@ def use_cluster(address: str, *, patience: float = PATIENCE) -> Iterator[Any]:
     InputError
         If nothing answers at the address, or dask is not installed.
     """
-    from joblib import parallel_config
-
     with _connect(address, patience) as client, parallel_config(backend="dask", client=client):
         yield client
 
@@ -56,8 +57,6 @@ def cluster_in_use() -> Any:
     """Return joblib's backend if it is a dask cluster and this is not one of its workers; else None."""
     if "distributed" not in sys.modules:
         return None
-    from joblib.parallel import get_active_backend
-
     backend, _ = get_active_backend()
     return backend if hasattr(backend, "client") and not is_worker() else None
 
@@ -75,8 +74,16 @@ def is_worker() -> bool:
     return True
 
 
+def n_workers() -> int:
+    """Return how much can be done at once in this context: 1 unless it says otherwise."""
+    cluster = cluster_in_use()
+    if cluster is not None:
+        return max(1, sum(cluster.client.nthreads().values()))
+    return 1 if is_worker() else int(effective_n_jobs(None))
+
+
 def run_all(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Return what each of some functions returns, worked out by the cluster in use if there is one."""
+    """Return what each of some functions returns."""
     return list(run_in_order(jobs))
 
 
@@ -107,10 +114,13 @@ def run_as_completed(jobs: Sequence[Callable[[], Result]]) -> Iterator[tuple[int
         If the work, or the scheduler, was lost on the way.
     """
     cluster = cluster_in_use()
-    if cluster is None:
-        yield from enumerate(job() for job in jobs)
-    else:
+    if cluster is not None:
         yield from _run_on(cluster.client, jobs, cluster.submit_kwargs)
+    elif n_workers() > 1:
+        side_by_side = Parallel(prefer="threads", return_as="generator_unordered")
+        yield from side_by_side(delayed(_do_one)(number, job) for number, job in enumerate(jobs))
+    else:
+        yield from (_do_one(number, job) for number, job in enumerate(jobs))
 
 
 @contextmanager
@@ -182,14 +192,16 @@ def _run_on(client: Any, jobs: Sequence[Callable[[], Result]], options: dict[str
         futures = client.map(_do, range(len(jobs)), parcel=parcel, key=_keys("job", len(jobs)), **options)
         numbers = {future: number for number, future in enumerate(futures)}
         del futures  # a result is let go of, here and at its worker, as soon as it has been handed over
-        for future in as_completed(list(numbers)):
+        for future in as_completed(list(numbers), loop=client.loop):
             yield numbers.pop(future), future.result()
     except KilledWorker as error:
         raise ClusterError(
             f"Workers died one after the other over the same piece of work: {error} They may have run out of memory."
         ) from error
     except CancelledError as error:
-        raise ClusterError(f"The cluster was lost: {error or 'its scheduler is gone'}.") from error
+        raise ClusterError(
+            f"The cluster has lost the work: {error} Run it again; chains with a checkpoint go on from there."
+        ) from error
     finally:
         client.cancel(list(numbers))
 
@@ -213,6 +225,10 @@ def _keys(kind: str, number: int) -> list[str]:
     return [f"homothety-{kind}-{run}-{i}" for i in range(number)]
 
 
+def _do_one(number: int, job: Callable[[], Result]) -> tuple[int, Result]:
+    return number, job()
+
+
 def _do(number: int, *, parcel: Parcel) -> Any:
     return parcel.job(number)()
 
@@ -221,11 +237,13 @@ def _connect(address: str, patience: float) -> Any:
     """Return a client of the scheduler at an address."""
     try:
         from distributed import Client
+        from distributed.comm import get_address_host_port
     except ImportError as error:
         raise InputError(
             "A cluster needs dask, which is not installed. Install homothety[dask], here and where workers run."
         ) from error
     try:
+        get_address_host_port(address)  # a client would choke on what is no address
         return Client(address, timeout=patience, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(

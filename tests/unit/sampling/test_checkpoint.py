@@ -421,7 +421,7 @@ def test_whoever_went_on_with_a_chain_last_is_the_only_one_to_write_it(folder):
             if visit.n_sweeps == 5:
                 run_walks(n_chains=1, checkpoint=folder)
 
-    with pytest.raises(CheckpointError, match="Another process has gone on with chain 0 in .*chain-0"):
+    with pytest.raises(CheckpointError, match=r"Another process has gone on with chain 0 in .*chain-0"):
         run_walks(n_chains=1, recorders=[Intruder()], checkpoint=Checkpoints(folder, every_sweeps=2))
     assert contents(Checkpoints(folder).traces(1)) == contents(run_walks(n_chains=1))
 
@@ -437,7 +437,7 @@ def test_what_the_dead_leave_behind_is_in_nobodys_way(folder):
 def test_a_folder_that_is_not_shared_is_named(folder):
     run_walks(checkpoint=folder)
     Checkpoints(folder).check_shared()
-    with pytest.raises(CheckpointError, match="elsewhere is not there on .* need a folder that all machines share"):
+    with pytest.raises(CheckpointError, match=r"elsewhere is not there on .* need a folder that all machines share"):
         Checkpoints(folder / "elsewhere").check_shared()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -12,8 +14,9 @@ import pytest
 from joblib import Parallel, delayed, parallel_config
 
 from homothety import SPCMMixture
+from homothety.cli import main, reproduce
 from homothety.datasets import make_toy_3d
-from homothety.errors import InputError
+from homothety.errors import ClusterError, InputError
 from homothety.sampling import Checkpoints, ProgressLines
 from homothety.workers import run_all, use_cluster
 from walks import Diary, Forgetful, Interrupting, Watched, contents, run_walks
@@ -160,9 +163,37 @@ def test_interrupt_here_ends_chains_there(on_cluster, tmp_path):
     assert [trace.n_sweeps for trace in after] == [spells[0][-1] for _, spells in sorted(diary.spells().items())]
 
 
-def test_scheduler_that_is_not_there():
+def test_reproduction_is_the_one_made_here(client, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOMOTHETY_DATA", raising=False)
+    monkeypatch.setattr(reproduce, "write_report", lambda *_: None)  # drawing takes longer than all the rest
+    command = ["reproduce", "sensitivity", "--quick", "--sets", "toy-3d", "--grid", "2", "--json", "--quiet"]
+    results = []
+    for where in (["--cluster", client.scheduler.address], []):
+        assert main([*command, *where]) == 0
+        results.append(json.loads(capsys.readouterr().out))
+    assert results[0] == results[1]
+
+
+@needs_signals
+def test_work_that_kills_its_workers_is_given_up(on_cluster, monkeypatch):
+    monkeypatch.setattr(on_cluster.cluster.scheduler, "allowed_failures", 0)
+    with pytest.raises(ClusterError, match="Workers died one after the other over the same piece of work"):
+        run_all([lambda: os.kill(os.getpid(), signal.SIGKILL)])
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "other://127.0.0.1:9"])
+def test_scheduler_that_is_not_there(address):
     with (
-        pytest.raises(InputError, match=r"No dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
-        use_cluster("tcp://127.0.0.1:9", patience=0.2),
+        pytest.raises(InputError, match=f"No dask scheduler answers at '{address}'"),
+        use_cluster(address, patience=0.2),
     ):
         pass
+
+
+def test_cluster_that_cannot_be_used_ends_a_command_with_2(monkeypatch, capsys):
+    assert main(["cluster", "matrices.npy", "--cluster", "nonsense"]) == 2
+    assert "homothety: No dask scheduler answers at 'nonsense'" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["segment", "series.csv", "--cluster", "tcp://127.0.0.1:9"]) == 2
+    assert "Install homothety[dask]" in capsys.readouterr().err
