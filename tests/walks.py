@@ -108,6 +108,20 @@ class Diary(Recorder):
         return {chain: list(by_process.values()) for chain, by_process in found.items()}
 
 
+class Deadly(Diary):
+    """Kills the process in which a chain comes to some sweep for the first time."""
+
+    def __init__(self, path, chain, sweep):
+        super().__init__(path)
+        self.chain, self.sweep = chain, sweep
+
+    def on_sweep(self, visit):
+        super().on_sweep(visit)
+        times = [line[:2] for line in self.lines()].count((self.chain, self.sweep))
+        if (visit.chain, visit.n_sweeps, times) == (self.chain, self.sweep, 1):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 class Interrupting(Recorder):
     """Does what Ctrl-C does, as soon as it has heard of so many sweeps of every one of two chains."""
 

@@ -6,6 +6,7 @@ a copy in each worker, but for those to which a glimpse now and then is enough: 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -34,7 +35,7 @@ def run_on_workers(chains: Sequence[Chain]) -> list[Trace]:
             for recorder in watching:
                 recorder.on_sweep(_seen(*glimpse))
 
-    with workers.listening(show) as topic:
+    with workers.listening(show) if watching else nullcontext() as topic:
         jobs = [partial(_to_end, sendable(chain), topic) for chain in chains]
         for number, trace in workers.run_as_completed(jobs):
             show(_glimpse(number, trace))
@@ -56,13 +57,13 @@ class Messenger(Recorder):
 
     Parameters
     ----------
-    topic : str
-        Under which the client listens.
+    topic : str or None
+        Under which the client listens, if it does.
     run : SharedRun
         Of this chain alone.
     """
 
-    def __init__(self, topic: str, run: SharedRun) -> None:
+    def __init__(self, topic: str | None, run: SharedRun) -> None:
         self.topic, self.run = topic, run
         self._last = -SECONDS
 
@@ -71,12 +72,13 @@ class Messenger(Recorder):
         now = perf_counter()
         if now - self._last >= SECONDS:
             self._last = now
-            workers.tell(self.topic, _glimpse(visit.chain, visit.trace))
+            if self.topic is not None:
+                workers.tell(self.topic, _glimpse(visit.chain, visit.trace))
             if not workers.is_wanted():
                 self.run.stop()
 
 
-def _to_end(chain: Chain, topic: str) -> Trace:
+def _to_end(chain: Chain, topic: str | None) -> Trace:
     """Run a chain on a worker."""
     if chain.checkpoints is not None:
         chain.checkpoints.check_shared()
