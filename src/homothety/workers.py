@@ -16,9 +16,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from joblib.parallel import get_active_backend
-
 from homothety.errors import ClusterError, InputError
 
 if TYPE_CHECKING:
@@ -49,6 +46,8 @@ def use_cluster(address: str, *, patience: float = PATIENCE) -> Iterator[Any]:
     InputError
         If nothing answers at the address, or dask is not installed.
     """
+    from joblib import parallel_config
+
     with _connect(address, patience) as client, parallel_config(backend="dask", client=client):
         yield client
 
@@ -57,6 +56,8 @@ def cluster_in_use() -> Any:
     """Return joblib's backend if it is a dask cluster and this is not one of its workers; else None."""
     if "distributed" not in sys.modules:
         return None
+    from joblib.parallel import get_active_backend
+
     backend, _ = get_active_backend()
     return backend if hasattr(backend, "client") and not is_worker() else None
 
@@ -79,7 +80,11 @@ def n_workers() -> int:
     cluster = cluster_in_use()
     if cluster is not None:
         return max(1, sum(cluster.client.nthreads().values()))
-    return 1 if is_worker() else int(effective_n_jobs(None))
+    if is_worker() or "joblib" not in sys.modules:  # whoever has set a context has loaded it, which takes a while
+        return 1
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(None))
 
 
 def run_all(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
@@ -117,6 +122,8 @@ def run_as_completed(jobs: Sequence[Callable[[], Result]]) -> Iterator[tuple[int
     if cluster is not None:
         yield from _run_on(cluster.client, jobs, cluster.submit_kwargs)
     elif n_workers() > 1:
+        from joblib import Parallel, delayed
+
         side_by_side = Parallel(prefer="threads", return_as="generator_unordered")
         yield from side_by_side(delayed(_do_one)(number, job) for number, job in enumerate(jobs))
     else:
