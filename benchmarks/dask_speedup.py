@@ -44,7 +44,7 @@ def run(n_sweeps: int = 100, n_steps: int = 2000) -> list[Row]:
                 n_burn=n_sweeps - 1,
             )
 
-    options = {"processes": True, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"processes": True, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         both = sorted(client.nthreads())
         for worker in both:

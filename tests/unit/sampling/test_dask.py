@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from homothety import SPCMMixture
 from homothety.cli import main, reproduce
 from homothety.datasets import make_toy_3d
 from homothety.errors import ClusterError, InputError
+from homothety.reproduce.plan import Task
 from homothety.sampling import Checkpoints, ProgressLines
 from homothety.workers import run_all, use_cluster
 from walks import Deadly, Diary, Forgetful, Interrupting, Watched, contents, run_walks
@@ -29,7 +30,8 @@ needs_signals = pytest.mark.skipif(os.name == "nt", reason="signals are those of
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"processes": True, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    # The port is any that is free: there may be another cluster, of a second process of pytest.
+    options = {"processes": True, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**options, memory_limit=0) as cluster, distributed.Client(cluster) as client:
         yield client
 
@@ -144,16 +146,24 @@ def test_interrupt_here_ends_chains_there(on_cluster, tmp_path):
     assert [trace.n_sweeps for trace in after] == [spells[0][-1] for _, spells in sorted(diary.spells().items())]
 
 
-def test_reproduction_is_the_one_made_here(client, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HOMOTHETY_DATA", raising=False)
-    monkeypatch.setattr(reproduce, "write_report", lambda *_: None)  # drawing takes longer than all the rest
-    command = ["reproduce", "sensitivity", "--quick", "--sets", "toy-3d", "--grid", "2", "--json", "--quiet"]
-    results = []
-    for where in (["--cluster", client.scheduler.address], []):
-        assert main([*command, *where]) == 0
-        results.append(json.loads(capsys.readouterr().out))
-    assert results[0] == results[1]
+def test_command_hands_its_tasks_to_the_cluster(client, monkeypatch):
+    def run(args, console):
+        tasks = [Task("a task", (number % 2,), partial(slowest_first, number)) for number in range(6)]
+        outcomes.update(reproduce.run_tasks(tasks, console)[0])
+        return True
+
+    def slowest_first(number):
+        time.sleep(0.05 * (number == 0))
+        return number, os.getpid()
+
+    outcomes = {}
+    monkeypatch.setattr(reproduce, "run", run)
+    assert main(["reproduce", "3", "--quiet", "--cluster", client.scheduler.address]) == 0
+    assert {key: [number for number, _ in found] for key, found in outcomes.items()} == {
+        (0,): [0, 2, 4],
+        (1,): [1, 3, 5],
+    }
+    assert os.getpid() not in {pid for found in outcomes.values() for _, pid in found}
 
 
 @needs_signals
