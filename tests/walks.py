@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import SeedSequence
 
-from homothety.sampling import Recording, run_chains, storable
+from homothety.sampling import Checkpoints, Recorder, Recording, run_chains, storable
+from homothety.sampling.checkpoint import ChainStore
 
 
 @storable
@@ -78,3 +83,81 @@ def content(trace):
 
 def contents(traces):
     return [content(trace) for trace in traces]
+
+
+class Diary(Recorder):
+    """Writes a line for every sweep it is shown: chain, sweep and process. Takes its time."""
+
+    def __init__(self, path, seconds=0.0):
+        self.path, self.seconds = path, seconds
+
+    def on_sweep(self, visit):
+        time.sleep(self.seconds)
+        with self.path.open("a") as file:
+            file.write(f"{visit.chain} {visit.n_sweeps} {os.getpid()}\n")
+
+    def lines(self):
+        text = self.path.read_text() if self.path.exists() else ""
+        return [tuple(map(int, line.split())) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+    def spells(self):
+        """Return by chain the sweeps that each process made, in the order the processes came."""
+        found = defaultdict(lambda: defaultdict(list))
+        for chain, sweep, process in self.lines():
+            found[chain][process].append(sweep)
+        return {chain: list(by_process.values()) for chain, by_process in found.items()}
+
+
+class Deadly(Diary):
+    """Kills the process in which a chain comes to some sweep for the first time."""
+
+    def __init__(self, path, chain, sweep):
+        super().__init__(path)
+        self.chain, self.sweep = chain, sweep
+
+    def on_sweep(self, visit):
+        super().on_sweep(visit)
+        times = [line[:2] for line in self.lines()].count((self.chain, self.sweep))
+        if (visit.chain, visit.n_sweeps, times) == (self.chain, self.sweep, 1):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Interrupting(Recorder):
+    """Does what Ctrl-C does, as soon as it has heard of so many sweeps of every one of two chains."""
+
+    needs_glimpses_only = True
+
+    def __init__(self, n_sweeps):
+        self.n_sweeps, self.seen = n_sweeps, {}
+
+    def on_sweep(self, visit):
+        self.seen[visit.chain] = visit.n_sweeps
+        if len(self.seen) == 2 and min(self.seen.values()) >= self.n_sweeps:
+            os.kill(os.getpid(), signal.SIGINT)
+            self.n_sweeps = float("inf")
+
+
+class Forgetful(Checkpoints):
+    """Checkpoints that are written, and never read."""
+
+    def store(self, chain):
+        return Unread(self.path / f"chain-{chain}", chain)
+
+
+class Unread(ChainStore):
+    def read(self):
+        return None
+
+
+class Watched(Ground):
+    """A ground that writes down each process that it comes to."""
+
+    def __init__(self, path):
+        super().__init__(GROUND.slope)
+        object.__setattr__(self, "path", path)
+
+    def __setstate__(self, values):
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        with self.path.open("a") as file:
+            file.write(f"{os.getpid()}\n")

@@ -13,6 +13,10 @@ class CheckpointError(InputError):
     """A checkpoint that cannot be read, or belongs to another run; the message names what differs."""
 
 
+class ClusterError(OSError):
+    """A cluster that lost work it was given; what was written to disk until then is there."""
+
+
 class HomothetyWarning(UserWarning):
     """Base of all warnings of this library."""
 

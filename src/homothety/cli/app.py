@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from homothety._version import __version__
 from homothety.cli import cluster, compare, completion, demo, import_authors, report, reproduce, resume, segment
 from homothety.cli.console import Console
+from homothety.cli.options import on_cluster
 from homothety.cli.wording import in_options
 from homothety.errors import HomothetyWarning, InputError
 
@@ -76,7 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", HomothetyWarning)
         warnings.showwarning = console.show_warning
         try:
-            finished: bool = args.run(args, console)
+            with on_cluster(getattr(args, "cluster", None), console):
+                finished: bool = args.run(args, console)
             sys.stdout.flush()
         except BrokenPipeError:  # whoever reads the output has had enough of it, such as head
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the very end

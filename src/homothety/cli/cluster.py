@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from homothety.cli.files import check_folder
-from homothety.cli.options import add_command, add_shared_options, at_least, number_or_name
+from homothety.cli.options import add_cluster_option, add_command, add_shared_options, at_least, number_or_name
 from homothety.errors import InputError, NotSPDError
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(resumed=None)
     parser.add_argument("file", metavar="FILE", type=Path, help=".npy, .npz, .h5, .mat, .csv, .nii, .nii.gz or .fif")
     add_shared_options(parser, output=OUTPUT)
+    add_cluster_option(parser)
     reading = parser.add_argument_group("reading")
     reading.add_argument("--variable", metavar="NAME", help="array in a .npz or .mat file that holds the matrices")
     reading.add_argument("--order", help="order of distinct entries: upper, lower, diagonal, fsl, nifti, dipy, mrtrix")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from homothety.cli import series
 from homothety.cli.files import check_folder
-from homothety.cli.options import add_command, add_shared_options, at_least
+from homothety.cli.options import add_cluster_option, add_command, add_shared_options, at_least
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 
@@ -78,6 +78,7 @@ def add_parser(commands: Any) -> None:
     )
     series.add_files(parser)
     add_shared_options(parser, output=OUTPUT)
+    add_cluster_option(parser)
     parser.add_argument("--matrices", action="store_true", help="FILE holds covariance matrices to cluster, no series")
     parser.add_argument(
         "--truth",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,6 +35,28 @@ def add_output_options(parser: ArgumentParser) -> None:
     """Add what to print."""
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, and nothing else, on stdout")
+
+
+def add_cluster_option(parser: ArgumentParser) -> None:
+    """Add where the work is done."""
+    parser.add_argument(
+        "--cluster", metavar="ADDRESS", help="dask scheduler whose workers do the work, such as tcp://host:8786"
+    )
+
+
+@contextmanager
+def on_cluster(address: str | None, console: Console) -> Iterator[None]:
+    """Have work done by the cluster at an address, if one is given."""
+    if address is None:
+        yield
+        return
+    from homothety.workers import use_cluster
+
+    with use_cluster(address) as client:
+        threads = client.nthreads()
+        found = f"{len(threads)} workers with {sum(threads.values())} threads" if threads else "no worker yet, waiting"
+        console.say(f"Cluster at {address}: {found}")
+        yield
 
 
 def at_least(least: int) -> Callable[[str], int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from homothety.cli.files import check_folder, make_folder, write_figures
-from homothety.cli.options import add_command, add_shared_options, at_least
+from homothety.cli.options import add_cluster_option, add_command, add_shared_options, at_least
 from homothety.errors import InputError
 from homothety.files import write_text
 
@@ -46,6 +46,7 @@ examples:
   homothety reproduce 3 --sets toy-6d,task --runs 3    part of it
   homothety reproduce 4 --sets toy-2d,grating          series take longer than matrices
   homothety reproduce sensitivity --grid 8             a coarse grid
+  homothety reproduce sensitivity --cluster tcp://head:8786    all 400 settings, on the workers of a dask cluster
   homothety reproduce 2 --quick                        does it work at all?
 
 Sets of matrices: toy-3d, toy-6d, toy-6d-scaled, task, dti, rat, eth80, eth80-images, eth80-images-lerm; of series, as
@@ -69,6 +70,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("what", metavar="TABLE", choices=MODULES, help="table or figure, see above")
     add_shared_options(parser, output=OUTPUT.format(name="..."))
+    add_cluster_option(parser)
     parser.add_argument(
         "--data", metavar="DIR", type=Path, help="folder of the paper's data; $HOMOTHETY_DATA, or ./data, if not given"
     )
@@ -124,12 +126,15 @@ def run_tasks(tasks: list[Task], console: Console) -> tuple[dict[Key, list[Any]]
     """Run tasks until the last or an interrupt; return the results by key, and whether the last was reached."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+    from homothety.workers import run_in_order
+
     outcomes: dict[Key, list[Any]] = {}
+    results = run_in_order([task.run for task in tasks])
     try:
         # Most problems are so small that threads of BLAS and OpenMP would spend their time waiting for each other.
         with threadpool_limits(1):
             for task in console.track(tasks):
-                result = task.run()
+                result = next(results)
                 outcomes.setdefault(task.key, []).append(result)
     except KeyboardInterrupt:
         if not outcomes:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli.options import add_command, add_output_options, at_least
+from homothety.cli.options import add_cluster_option, add_command, add_output_options, at_least
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ examples:
   homothety resume grating --sweeps 1000            let chains that do not agree yet run longer
 
 A kill loses at most half a minute of sampling, and Ctrl-C nothing. With --sweeps, the first sweeps that are thrown
-away stay those of the command. A run that has come to its end is left as it is.
+away stay those of the command. A run that has come to its end is left as it is. It goes on here, also if it began on a
+cluster, unless --cluster says where.
 Exit status: 0; 2 for a folder without a run, or other data; 130 after Ctrl-C, from where it can be resumed again.
 """
 
@@ -45,6 +46,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder of the results (-o of the command)")
     parser.add_argument("--sweeps", metavar="N", type=at_least(1), help="sweeps per chain, if they are to be more")
+    add_cluster_option(parser)
     add_output_options(parser)
 
 

@@ -190,6 +190,10 @@ class RunCheckpoints(Checkpoints):
 
     run: Run
 
+    def __reduce__(self) -> tuple[type[Checkpoints], tuple[Any, ...]]:
+        # Chains in other processes only write: the run was begun here.
+        return Checkpoints, (self.path, self.every_sweeps, self.every_seconds)
+
     def open(self, seed: SeedSequence | None, prints: Fingerprint) -> SeedSequence:
         """Begin the run: the input has proved to be good."""
         return self.run.begin(lambda: super(RunCheckpoints, self).open(seed, prints))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from homothety.cli import exports, series
 from homothety.cli.files import check_folder
-from homothety.cli.options import add_command, add_shared_options, at_least, number_or_auto
+from homothety.cli.options import add_cluster_option, add_command, add_shared_options, at_least, number_or_auto
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 
@@ -33,6 +33,7 @@ examples:
   homothety segment arm.csv --columns x,y,z,qw,qx,qy,qz --quaternions qw,qx,qy,qz
   homothety segment demos.npz --velocities append --subsample 5
   homothety segment demos.npz -o run --sweeps 2000        can be stopped: homothety resume run goes on
+  homothety segment demos.npz --chains 20 --cluster tcp://head:8786    chains on the workers of a dask cluster
   homothety segment arm.bag --topic /joint_states --columns position
   homothety segment lerobot/pusht --export ruptures,elan --rate 10   annotations to look at in ELAN
   homothety segment demos.npz --json | jq '.segments[0]'
@@ -97,6 +98,7 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(resumed=None)
     series.add_files(parser)
     add_shared_options(parser, output=OUTPUT)
+    add_cluster_option(parser)
     series.add_reading_options(parser)
     series.add_preparation_options(parser)
     exports.add_export_options(parser)

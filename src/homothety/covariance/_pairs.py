@@ -6,11 +6,13 @@ list, or None for the first list against itself. Within one list results are exa
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from homothety.covariance._sharing import shared_out
 from homothety.covariance.measures import LogRatios
 from homothety.errors import InputError
 
@@ -85,14 +87,21 @@ def called_pairs(
     measure: Callable[[FloatArray, FloatArray], float], covariances: FloatArray, others: FloatArray | None
 ) -> FloatArray:
     """Return the results of a callable on all pairs, or raise where they cannot be distances."""
-    second = covariances if others is None else others
-    distance = np.array([[_called_once(measure, a, b) for b in second] for a in covariances])
+    # Both orders of a pair are asked for also within one list: it is not known to be symmetric.
+    distance = shared_out(partial(_called, measure), covariances, covariances if others is None else others)
     bad = np.isnan(distance) | (distance < -_NEGATIVE * _largest_finite(distance))
     if bad.any():
         i, j = np.argwhere(bad)[0]
         raise InputError(f"measure of pair ({i}, {j}) is {distance[i, j]}, needed a distance: a number of at least 0.")
     distance = np.maximum(distance, 0.0)
     return _checked_symmetric(distance) if others is None else distance
+
+
+def _called(
+    measure: Callable[[FloatArray, FloatArray], float], covariances: FloatArray, others: FloatArray | None
+) -> FloatArray:
+    second = covariances if others is None else others
+    return np.array([[_called_once(measure, a, b) for b in second] for a in covariances])
 
 
 def _called_once(measure: Callable[[FloatArray, FloatArray], float], a: FloatArray, b: FloatArray) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from homothety.arrays import FloatArray
 from homothety.covariance._pairs import called_pairs, euclidean_pairs, log_ratio_pairs, spcm_pairs
+from homothety.covariance._sharing import shared_out
 from homothety.covariance.measures import (
     airm_of_log_ratios,
     axis_lengths,
@@ -74,7 +75,8 @@ def pairwise_distance(
     scale of the two matrices. KLDM and JBLD are divergences, in the place of squared distances.
 
     SPCM costs O(M N^3 + M^2 N) time, LERM O(M N^3 + M^2 N^2), the others O(M^2 N^3); memory is that of the result plus
-    working space that does not grow with M^2 N.
+    working space that does not grow with M^2 N. Inside `joblib.parallel_config`, AIRM, KLDM, JBLD and callables are
+    worked out in blocks of rows by all workers it provides, a cluster's too, once there are many pairs.
 
     Examples
     --------
@@ -91,7 +93,8 @@ def pairwise_distance(
         return _spcm(X, Y, resolve_variant(variant), floor)
     if measure == "lerm":
         return euclidean_pairs(*_of_both(partial(log_euclidean_coordinates, floor=floor), X, Y))
-    return log_ratio_pairs(_FORMS_OF_LOG_RATIOS[measure], *_of_both(partial(floored_covariances, floor=floor), X, Y))
+    engine = partial(log_ratio_pairs, _FORMS_OF_LOG_RATIOS[measure])
+    return shared_out(engine, *_of_both(partial(floored_covariances, floor=floor), X, Y))
 
 
 def pairwise_similarity(

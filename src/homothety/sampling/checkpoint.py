@@ -3,16 +3,21 @@
 A folder holds ``run.json``, which says what the run is conditioned on, and a folder for each chain: pieces of its
 trace, never written twice, and ``position.zip``, which says where the chain is and which pieces count. The position
 is renamed into place last, so at every moment the folder holds a whole checkpoint, the last one or the one before.
+
+There are no locks: the dead would keep them. Whoever goes on with a chain puts its mark in the folder. Another
+that is still at it, such as a worker that a cluster has lost sight of, finds that mark before it writes, and ends.
 """
 
 from __future__ import annotations
 
 import json
+import platform
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 HEADER = "run.json"
 POSITION = "position.zip"
+OWNER = "owner.txt"
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,14 @@ class Checkpoints:
             )
         return stored
 
+    def check_shared(self) -> None:
+        """Raise unless the folder that was opened elsewhere is seen here too."""
+        if not (self.path / HEADER).exists():
+            raise CheckpointError(
+                f"{self.path} is not there on {platform.node()}, where a chain was to be run. Checkpoints of a cluster "
+                "need a folder that all machines share, under the same name."
+            )
+
     def store(self, chain: int) -> ChainStore:
         """Return where one chain is written."""
         return ChainStore(self.path / f"chain-{chain}", chain)
@@ -100,10 +114,18 @@ class ChainStore:
         self.pieces: list[str] = []
         self.n_sweeps = self.n_kept = 0
         self.stopped_by: str | None = None
+        self._mark: str | None = None
+
+    def claim(self) -> None:
+        """Be the one that writes this chain from now on."""
+        mark = uuid4().hex
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / OWNER).write_text(mark)
+        self._mark = mark
 
     def write(self, visit: Visit) -> None:
         """Write what the trace gained since the last time, then the position that counts it in."""
-        self.folder.mkdir(exist_ok=True)
+        self._check_owner()
         # Named by where it starts: one that no position came to count is written over, and nothing else is.
         name, pieces = f"sweeps-{self.n_sweeps:09}.zip", self.pieces
         if visit.n_sweeps > self.n_sweeps:
@@ -138,6 +160,15 @@ class ChainStore:
         self._remember(position)
         last = {name: values[-1] for name, values in trace.scalars.items()}
         return Visit(self.chain, position["state"], last, trace, self.n_sweeps, self.n_kept, position["generator"])
+
+    def _check_owner(self) -> None:
+        """Raise if somebody else has gone on with the chain: two that write would damage it."""
+        if self._mark is None:
+            self.claim()
+        elif (self.folder / OWNER).read_text() != self._mark:
+            raise CheckpointError(
+                f"Another process has gone on with chain {self.chain} in {self.folder}. Leave it to that one."
+            )
 
     def _remember(self, position: dict[str, Any]) -> None:
         """Know what is on disk without reading it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Generator as Steps
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
@@ -22,8 +22,10 @@ from homothety.sampling.checkpoint import Checkpointer, Checkpoints
 from homothety.sampling.fingerprint import Fingerprint, fingerprint
 from homothety.sampling.generators import capture, restore
 from homothety.sampling.recorders import Recorder, Visit, show_progress
+from homothety.sampling.remote import run_on_workers
 from homothety.sampling.shared import SharedRun
 from homothety.sampling.trace import Trace
+from homothety.workers import cluster_in_use, is_worker
 
 Move = Callable[[Generator, Any, Any], tuple[Any, Any]]
 Sweep = Mapping[str, Move]
@@ -137,6 +139,9 @@ class Chain:
                 f"Chain {self.number} has made {visit.n_sweeps} sweeps already, n_sweeps is only {self.n_sweeps}. "
                 "Ask for as many or more, or use another folder."
             )
+        elif visit.n_sweeps < self.n_sweeps:
+            with suppress(OSError):  # a disk that cannot be written to is warned of when it is time to write
+                store.claim()
         return visit, (*self.recorders, Checkpointer(store, self.checkpoints))
 
     def _start(self) -> Visit:
@@ -202,7 +207,8 @@ def run_chains(
     """Run several chains from independent spawned seeds and return their traces, in the order of the seeds.
 
     The compiled sweeps release the interpreter's lock, so threads are preferred; `joblib.parallel_config` chooses
-    another backend. The result does not depend on `n_jobs`.
+    another backend. With ``backend="dask"`` the workers of that cluster share all chains, whatever `n_jobs` is. The
+    result depends on neither.
 
     Parameters
     ----------
@@ -292,8 +298,10 @@ def _run_until_interrupted(chains: list[Chain], n_jobs: int | None) -> list[Trac
 
 
 def _run_all(chains: list[Chain], n_jobs: int | None) -> list[Trace]:
-    """Run chains side by side, in turn, or one after the other."""
-    if n_jobs not in (None, 1) and len(chains) > 1:
+    """Run chains on a cluster, side by side, in turn, or one after the other."""
+    if cluster_in_use() is not None:
+        return run_on_workers(chains)
+    if n_jobs not in (None, 1) and len(chains) > 1 and not is_worker():
         return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(Chain.to_end)(chain) for chain in chains))
     if any(recorder.compares_chains for recorder in chains[0].recorders):
         return _run_in_turn(chains)

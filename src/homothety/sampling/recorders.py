@@ -1,7 +1,7 @@
 """Observers of running chains: each is shown every finished sweep and may ask for no more.
 
 A recorder changes nothing a chain computes. One object watches all chains of a process, from several threads if there
-are any; where chains run in other processes, each process has its own copy.
+are any; where chains run in other processes, each process has its own copy, or gets glimpses if those are enough.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ class Recorder:
 
     compares_chains: ClassVar[bool] = False
     """Whether chains must advance side by side, even on one thread, for this recorder to be of use."""
+
+    needs_glimpses_only: ClassVar[bool] = False
+    """Whether the numbers of a sweep now and then are enough: a cluster sends those instead of taking a copy."""
 
     def on_sweep(self, visit: Visit) -> bool | None:  # noqa: ARG002
         """Look at a finished sweep; return True to make it the last of this chain.
@@ -180,6 +183,8 @@ class _Watched:
 
 class _Progress(Recorder):
     """Counts the sweeps of all chains and knows the last numbers of each."""
+
+    needs_glimpses_only = True
 
     def __init__(self, n_chains: int, n_sweeps: int) -> None:
         self.n_chains, self.n_sweeps = n_chains, n_sweeps

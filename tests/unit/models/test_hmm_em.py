@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy.stats import multivariate_normal
 
 import naive_hmm as naive
@@ -163,6 +164,15 @@ def test_restarts_only_help():
     steps, starts, _ = make_series(distance=1.0)
     one, many = (fit_hmm(np.random.default_rng(4), steps, starts, 4, n_init=n).log_likelihood for n in (1, 6))
     assert many > one
+
+
+def test_restarts_side_by_side_come_to_the_same():
+    steps, starts, _ = make_series()
+    alone = select_hmm(np.random.default_rng(0), steps, starts, [2, 3], n_init=3)
+    with parallel_config(n_jobs=2):
+        shared = select_hmm(np.random.default_rng(0), steps, starts, [2, 3], n_init=3)
+    np.testing.assert_array_equal(shared.best.means, alone.best.means)
+    assert shared.criteria == alone.criteria
 
 
 def test_constant_dimension_is_survived():

@@ -415,6 +415,32 @@ def test_a_file_is_no_folder(folder):
         run_walks(checkpoint=folder)
 
 
+def test_whoever_went_on_with_a_chain_last_is_the_only_one_to_write_it(folder):
+    class Intruder(Recorder):
+        def on_sweep(self, visit):
+            if visit.n_sweeps == 5:
+                run_walks(n_chains=1, checkpoint=folder)
+
+    with pytest.raises(CheckpointError, match=r"Another process has gone on with chain 0 in .*chain-0"):
+        run_walks(n_chains=1, recorders=[Intruder()], checkpoint=Checkpoints(folder, every_sweeps=2))
+    assert contents(Checkpoints(folder).traces(1)) == contents(run_walks(n_chains=1))
+
+
+def test_what_the_dead_leave_behind_is_in_nobodys_way(folder):
+    run_walks(checkpoint=folder, n_sweeps=8)
+    for name in (POSITION, "sweeps-000000008.zip", "owner.txt"):
+        (folder / "chain-1" / (name + files.UNFINISHED)).write_bytes(b"half")
+    (folder / "chain-1" / "owner.txt").write_bytes(b"")
+    assert contents(run_walks(checkpoint=folder)) == contents(run_walks())
+
+
+def test_a_folder_that_is_not_shared_is_named(folder):
+    run_walks(checkpoint=folder)
+    Checkpoints(folder).check_shared()
+    with pytest.raises(CheckpointError, match=r"elsewhere is not there on .* need a folder that all machines share"):
+        Checkpoints(folder / "elsewhere").check_shared()
+
+
 def test_a_state_that_cannot_be_stored_is_refused_before_the_first_sweep(folder):
     def fail(rng, model, state):
         raise AssertionError

@@ -6,6 +6,7 @@ All series share initial probabilities, transitions and emissions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -14,6 +15,7 @@ from homothety.arrays import check_points
 from homothety.distributions.gaussian import gaussian_log_density
 from homothety.errors import InputError
 from homothety.models.hmm.messages import most_likely_path
+from homothety.workers import run_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -199,10 +201,8 @@ def fit_hmm(
         raise InputError(f"n_init is {n_init} and max_iter is {max_iter}: both must be at least 1.")
     check_enough_steps(points, n_states)
     floor = variance_floor(points)
-    fits = [
-        run_em(points, bounds, draw_start(rng, points, n_states, floor), floor, max_iter=max_iter, tol=tol)
-        for _ in range(n_init)
-    ]
+    improve = partial(run_em, points, bounds, floor=floor, max_iter=max_iter, tol=tol)
+    fits = run_all([partial(improve, draw_start(rng, points, n_states, floor)) for _ in range(n_init)])
     return max(fits, key=lambda fit: fit.log_likelihood)
 
 

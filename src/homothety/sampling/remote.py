@@ -1,0 +1,97 @@
+"""Chains on the workers of a cluster, with news of them while they run.
+
+A chain whose worker dies is given to another one by the scheduler, and goes on from its last checkpoint. Recorders have
+a copy in each worker, but for those to which a glimpse now and then is enough: they stay where they are, and get it.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from homothety import workers
+from homothety.sampling.recorders import Recorder, Visit
+from homothety.sampling.shared import SharedRun
+from homothety.sampling.trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from homothety.sampling.driver import Chain
+
+SECONDS = 1.0  # between two pieces of news of a chain
+
+
+def run_on_workers(chains: Sequence[Chain]) -> list[Trace]:
+    """Run chains on the cluster in use and return their traces in order."""
+    watching = [recorder for recorder in chains[0].recorders if recorder.needs_glimpses_only]
+    traces: dict[int, Trace] = {}
+
+    def show(glimpse: Sequence[Any]) -> None:
+        if glimpse[0] not in traces:  # what was sent before the end may arrive after it
+            for recorder in watching:
+                recorder.on_sweep(_seen(*glimpse))
+
+    with workers.listening(show) if watching else nullcontext() as topic:
+        jobs = [partial(_to_end, sendable(chain), topic) for chain in chains]
+        for number, trace in workers.run_as_completed(jobs):
+            show(_glimpse(number, trace))
+            traces[number] = trace
+    return [traces[number] for number in sorted(traces)]
+
+
+def sendable(chain: Chain) -> Chain:
+    """Return a chain without what stays here, and with a folder that has the same name everywhere."""
+    checkpoints = chain.checkpoints
+    if checkpoints is not None:
+        checkpoints = replace(checkpoints, path=checkpoints.path.absolute())
+    recorders = [recorder for recorder in chain.recorders if not recorder.needs_glimpses_only]
+    return replace(chain, recorders=recorders, checkpoints=checkpoints, run=SharedRun())
+
+
+class Messenger(Recorder):
+    """Tells the client where a chain is, and ends the chain when nobody waits for it any more.
+
+    Parameters
+    ----------
+    topic : str or None
+        Under which the client listens, if it does.
+    run : SharedRun
+        Of this chain alone.
+    """
+
+    def __init__(self, topic: str | None, run: SharedRun) -> None:
+        self.topic, self.run = topic, run
+        self._last = -SECONDS
+
+    def on_sweep(self, visit: Visit) -> None:
+        """Send news if it is time to."""
+        now = perf_counter()
+        if now - self._last >= SECONDS:
+            self._last = now
+            if self.topic is not None:
+                workers.tell(self.topic, _glimpse(visit.chain, visit.trace))
+            if not workers.is_wanted():
+                self.run.stop()
+
+
+def _to_end(chain: Chain, topic: str | None) -> Trace:
+    """Run a chain on a worker."""
+    if chain.checkpoints is not None:
+        chain.checkpoints.check_shared()
+    run = SharedRun()
+    return replace(chain, recorders=[*chain.recorders, Messenger(topic, run)], run=run).to_end()
+
+
+def _glimpse(chain: int, trace: Trace) -> tuple[int, int, int, dict[str, float]]:
+    """Return what is told of a chain: numbers that any message can hold."""
+    last = {name: values[-1] for name, values in trace.scalars.items() if values}
+    return chain, trace.n_sweeps, len(trace.kept), last
+
+
+def _seen(chain: int, n_sweeps: int, n_kept: int, scalars: dict[str, float]) -> Visit:
+    """Return a visit of which nothing is known but its numbers."""
+    return Visit(chain, None, scalars, Trace(), n_sweeps, n_kept, {})
