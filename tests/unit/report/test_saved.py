@@ -41,6 +41,8 @@ def test_a_segmentation_is_reported_again_as_it_was(tmp_path, capsys):
     assert {"report.html", "recordings.npz"} <= set(files)
     first = (tmp_path / "report.html").read_text()
     (tmp_path / "report.html").unlink()
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "missing" / "page.html")]) == 2
+    assert f"there is no folder {tmp_path / 'missing'}." in capsys.readouterr().err
     assert main(["report", str(tmp_path), "--json"]) == 0
     assert (tmp_path / "report.html").read_text() == first
     told = json.loads(capsys.readouterr().out)

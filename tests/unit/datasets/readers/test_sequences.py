@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import numpy as np
 import pytest
 from scipy.io import savemat
 
-from homothety.datasets import read_sequences
+from homothety.datasets import read_matrices, read_sequences
 from homothety.errors import InputError
 from homothety.sequences import check_sequences
 
@@ -230,6 +231,21 @@ def test_single_matlab_matrix(tmp_path, series):
     read = read_sequences(tmp_path / "set.mat", lengths=[5, 7, 4])
     assert_series(read, series)
     np.testing.assert_array_equal(np.concatenate(read.actions), np.arange(16))
+
+
+def test_text_labels_beside_a_matlab_matrix(tmp_path, series):
+    labels = np.empty((5, 1), dtype=object)
+    labels[:, 0] = ["cut", "cut", "", "peel", "peel"]
+    savemat(tmp_path / "set.mat", {"X": series[0], "labels": labels})
+    assert read_sequences(tmp_path / "set.mat").actions[0].tolist() == ["cut", "cut", "", "peel", "peel"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text there")
+def test_names_of_files_that_are_no_text(tmp_path):
+    for name in (b"demo\xfe.csv", b"demo\xff.csv"):
+        (tmp_path / os.fsdecode(name)).write_text("2,1,3\n3,1,4\n")
+    assert read_sequences(tmp_path).names == ("demo? (0)", "demo? (1)")
+    assert read_matrices(tmp_path / os.fsdecode(b"demo\xff.csv")).name == "demo?"
 
 
 def test_the_authors_files(shared_data):
