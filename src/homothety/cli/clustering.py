@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from homothety.estimators.spcm import SPCMMixture
 
 AXES = "ijk"
+LABEL_IMAGE = "labels.nii.gz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +93,11 @@ def write(result: Clustering, folder: Path, console: Console) -> list[str]:
     write_json(folder / "summary.json", summarise(result))
     names = ["labels.csv", "summary.json", "model.homothety"]
     if result.source.lower().endswith((".nii", ".nii.gz")):
-        with written_aside(folder / "labels.nii.gz") as aside:
+        with written_aside(folder / LABEL_IMAGE) as aside:
             write_label_image(aside, result.model.labels_, result.items)
-        names.append("labels.nii.gz")
+        names.append(LABEL_IMAGE)
+    else:
+        (folder / LABEL_IMAGE).unlink(missing_ok=True)  # of an earlier run
     drawings = clustering_figures(result.model, result.items) if has_matplotlib() else {}
     figures = write_figures(folder, drawings, console, PAGE_FIGURES)
     write_text(folder / "summary.md", describe(result, figures))

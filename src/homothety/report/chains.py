@@ -144,19 +144,20 @@ def trace_data(traces: Mapping[str, FloatArray], n_burn: int) -> list[dict[str, 
 
 
 def _one_trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
-    """Return one traced number, (n_chains, n_sweeps); its range is that of all but the first few sweeps.
+    """Return one traced number, (n_chains, n_sweeps); what is drawn is the range of all but the first few sweeps.
 
     Chains start anywhere: drawn over the whole range, all that matters would be a flat line.
     """
     n_sweeps = values.shape[1]
     settled = values[:, min(max(n_burn // 4, 1), n_sweeps - 1) :]
-    low, high = float(np.nanmin(settled)), float(np.nanmax(settled))
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
     size = -(-n_sweeps // MAX_BINS)
     lows, highs = extremes(values.T, size)
     return {
         "title": title,
         "low": low,
         "high": high,
+        "drawn": {"low": float(np.nanmin(settled)), "high": float(np.nanmax(settled))},
         "sweeps": n_sweeps,
         "burn": n_burn,
         "every": size,

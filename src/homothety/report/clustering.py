@@ -27,6 +27,7 @@ METRICS = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
 MAX_ROWS = 1000  # of items in a table; the least sure ones come first
 MAX_SIDE = 240  # cells along a side of a drawn matrix
 ONE_SIZE = 1.005  # ratio of sizes up to which they are the same, in three digits
+SHAPE_MEASURES = ("spcm", "bspcm")  # the others see where axes point and how long they are, too
 MAX_AXES = 8  # lengths of axes in a cell of a table
 
 MATRICES = {
@@ -169,7 +170,16 @@ def how_clusters_differ(seen: Clustered) -> Answer:
     members = [seen.labels == k for k in range(min(seen.model.n_clusters_, MAX_POINTS))]
     points = [f"Cluster {k}: axes {_axes(shapes[own])}; {_sizes(sizes[own])}" for k, own in enumerate(members)]
     more = [f"{seen.model.n_clusters_ - MAX_POINTS} more are in the table of clusters"]
-    return Answer(question, "By shape.", text, points + more * (seen.model.n_clusters_ > MAX_POINTS))
+    points += more * (seen.model.n_clusters_ > MAX_POINTS)
+    return Answer(question, _what_was_compared(seen.model), text, points)
+
+
+def _what_was_compared(model: Any) -> str:
+    """Return what of the matrices the clusters rest on."""
+    if callable(model.measure):
+        return "By the measure that was given."
+    by_shape = model.points == "shape" or (model.points == "spectral" and model.measure in SHAPE_MEASURES)
+    return "By shape." if by_shape else "As whole matrices: shape, size and direction."
 
 
 def shapes_and_sizes(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:

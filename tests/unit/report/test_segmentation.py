@@ -46,6 +46,11 @@ def test_the_four_answers(report):
     assert agree.short in ("Yes.", "Not yet.")
 
 
+def test_series_in_one_array_are_those_that_were_fitted(model, recordings):
+    items = run_of(model, np.concatenate(recordings.sequences)).items
+    assert [one.tolist() for one in items.sequences] == [one.tolist() for one in recordings.sequences]
+
+
 def test_nothing_is_uncertain_where_all_is_sure(recordings):
     sure = describe_run(run_of(make_segmentation(recordings, unsure=1.0), recordings))
     assert sure.answers[1].short == "None."
