@@ -14,7 +14,7 @@ from homothety.report import chains, settings
 from homothety.report.document import Answer, Chart, Report, Section, Table, Text
 from homothety.report.downsampling import as_bytes, as_codes, block_means, packed, runs_of
 from homothety.report.looks import chain_looks, cluster_looks
-from homothety.report.words import MAX_POINTS, NOT_KNOWN, SURE, number_of
+from homothety.report.words import MAX_POINTS, NOT_KNOWN, SURE, listing, number_of
 from homothety.summaries.partitions import membership
 from homothety.words import enumerated
 
@@ -265,8 +265,8 @@ def items_section(seen: Clustered) -> Section:
     rows = list(zip(*columns.values(), strict=True))
     cut = f"Only {MAX_ROWS} of {len(seen.labels)} are listed. " * (len(seen.labels) > MAX_ROWS)
     meaning = "The probability is how often, on average, one shared its cluster with the others in it."
-    first = ", the least sure first" * (seen.probability is not None)
-    table = Table(f"All {seen.plural}{first}", list(columns), rows, folded=True)
+    caption = listing(seen.plural, len(seen.labels), MAX_ROWS, by_doubt=seen.probability is not None)
+    table = Table(caption, list(columns), rows, folded=True)
     return Section("items", seen.plural.capitalize(), [Text(cut + meaning * (seen.probability is not None)), table])
 
 

@@ -11,8 +11,8 @@ from homothety.report.document import Bullets, Chart, Report, Section, Table, Te
 from homothety.report.looks import chain_looks
 from homothety.report.segmentation_answers import answers, differences
 from homothety.report.segmented import Segmented
-from homothety.report.series_data import MAX_CHANNELS, MAX_SERIES, series_data, steps_per_bin
-from homothety.report.words import SURE, number_of
+from homothety.report.series_data import MAX_CHANNELS, MAX_SERIES, n_drawn, series_data, steps_per_bin
+from homothety.report.words import SURE, listing, number_of
 from homothety.words import actions, enumerated, transforms
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def coaction_section(seen: Segmented) -> Section:
 
 
 def segments_section(seen: Segmented) -> Section:
-    """Return the part with all segments, the least sure first."""
+    """Return the part with the segments, the least sure first; those of series that are drawn lead there."""
     ordered = sorted(seen.segments, key=lambda one: 1.0 if one.probability is None else one.probability)[:MAX_ROWS]
     header = ["series", "from step", "to step", seen.called, *["probability"] * (seen.probability is not None)]
     rows = [
@@ -228,7 +228,7 @@ def segments_section(seen: Segmented) -> Section:
     ]
     sure = f" Those below {SURE:.2f} are called uncertain above." * (seen.probability is not None)
     cut = f" Only {MAX_ROWS} of {len(seen.segments)} are listed." * (len(seen.segments) > MAX_ROWS)
-    places = [(one.series, one.start, one.end) for one in ordered]
-    first = ", the least sure first" * (seen.probability is not None)
-    table = Table(f"All segments{first}", header, rows, folded=True, places=places)
+    places = [(one.series, one.start, one.end) if one.series < n_drawn(seen) else None for one in ordered]
+    caption = listing("segments", len(seen.segments), MAX_ROWS, by_doubt=seen.probability is not None)
+    table = Table(caption, header, rows, folded=True, places=places)
     return Section("segments", "Segments", [Text(f"A button shows its segment in the charts above.{sure}{cut}"), table])

@@ -84,7 +84,14 @@ class TraceChart {
 
   value(chain, bin) {
     if (chain.lows[bin] === MISSING) return "none";
-    return [...new Set([chain.lows[bin], chain.highs[bin]].map((code) => shown(valueOf(code, this.trace))))].join(" to ");
+    return [...new Set([chain.lows[bin], chain.highs[bin]].map((code) => this.words(code)))].join(" to ");
+  }
+
+  /** Return a number; of one that is not drawn, on which side it is. */
+  words(code) {
+    const { low, high } = this.trace.drawn;
+    if (code === 0) return `below ${shown(low)}`;
+    return code === MISSING - 1 ? `above ${shown(high)}` : shown(valueOf(code, this.trace));
   }
 
   leave() {
