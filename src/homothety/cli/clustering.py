@@ -18,6 +18,7 @@ from homothety.report import write_report
 from homothety.report.clustering import METRICS
 from homothety.report.runs import versions
 from homothety.summaries.partitions import membership
+from homothety.words import number_of
 from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -155,8 +156,8 @@ def cluster_table(result: Clustering) -> str:
 
 def headline(result: Clustering) -> str:
     """Return the outcome in one sentence."""
-    n_dims, n_clusters = result.items.matrices.shape[1], result.model.n_clusters_
-    return f"{len(result.items)} matrices of {n_dims} x {n_dims} in {n_clusters} cluster{'s' * (n_clusters != 1)}"
+    n_dims = result.items.matrices.shape[1]
+    return f"{len(result.items)} matrices of {n_dims} x {n_dims} in {number_of(result.model.n_clusters_, 'cluster')}"
 
 
 def agreement(result: Clustering) -> str:

@@ -14,9 +14,9 @@ from homothety.report import chains, settings
 from homothety.report.document import Answer, Chart, Report, Section, Table, Text
 from homothety.report.downsampling import as_bytes, as_codes, block_means, packed, runs_of
 from homothety.report.looks import chain_looks, cluster_looks
-from homothety.report.words import MAX_POINTS, NOT_KNOWN, SURE, listing, number_of
+from homothety.report.words import MAX_POINTS, NOT_KNOWN, listing
 from homothety.summaries.partitions import membership
-from homothety.words import enumerated
+from homothety.words import SURE, enumerated, number_of
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
