@@ -85,9 +85,10 @@ def transform_table(n_dims):
 
 
 def made_up_trace(counts, n_chains=2, n_sweeps=40):
-    """Return traces of chains that agree, with constant counts."""
+    """Return traces of chains that agree, with constant counts; they start from afar."""
     rng = np.random.default_rng(1)
     trace = {"log_joint": -100 + rng.normal(size=(n_chains, n_sweeps))}
+    trace["log_joint"][:, 0] = -1000.0
     return trace | {name: np.full((n_chains, n_sweeps), 4.0) for name in counts}
 
 

@@ -50,6 +50,16 @@ def written_aside(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file."""
-    with written_aside(path) as aside:
-        aside.write_text(text, encoding="utf-8")
+    """Write a text file, such as the record that taking up a run depends on."""
+    write_whole(path, text.encode("utf-8"))
+
+
+def printable(name: str) -> str:
+    r"""Return the name of a file as text that can be written: a name may hold bytes that are no text.
+
+    Examples
+    --------
+    >>> printable("demo\udcff")
+    'demo?'
+    """
+    return name.encode("utf-8", "replace").decode()

@@ -199,6 +199,25 @@ def test_a_trajectory_turns_by_keys_and_by_hand(visit):
     assert looks_like(views[3], ORANGE).sum() < looks_like(views[2], ORANGE).sum() / 2
 
 
+@pytest.mark.parametrize(
+    ("name", "section", "words"), [("series", "trajectories", "demo 0, step "), ("clusters", "embedding", "item ")]
+)
+def test_places_are_read_by_keys(visit, name, section, words):
+    page = visit(name).page
+    chart = page.locator(f"#{section} canvas.sheet")
+    picture(chart)
+    chart.focus()
+    told = []
+    for key in ("n", "n", "p", "Shift+N"):
+        page.keyboard.press(key)
+        told.append(tip(page, f"#{section}"))
+    assert all(one.startswith(words) for one in told)
+    assert told[0] == told[2] != told[1]
+    assert told[3] not in told[:3]
+    page.keyboard.press("Escape")
+    assert tip(page, f"#{section}") == ""
+
+
 def test_a_row_of_the_table_leads_to_its_segment(visit):
     page = visit("series").page
     page.locator("#segments summary").click()
@@ -223,6 +242,9 @@ def test_traces_tell_every_chain(visit):
     point(page, "#chains canvas.sheet >> nth=1", 0.5)
     assert "chain 0: 4" in tip(page, "#chains")
     assert "chain 1: 4" in tip(page, "#chains")
+    page.locator("#chains canvas.sheet").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert "chain 0: below " in tip(page, "#chains")
 
 
 @pytest.mark.parametrize("name", ["series", "clusters", "long"])

@@ -114,7 +114,10 @@ def explain(error: Exception) -> str:
             "matrices that follow from others, or bring all to one size first."
         )
     elif isinstance(error, MemoryError):
-        text = f"Not enough memory: {error or 'too many matrices'}. The pairs of all matrices are kept: give fewer."
+        text = (
+            f"Not enough memory: {error or 'too many data'}. Give fewer matrices, of which all pairs are kept, or "
+            "fewer steps of series."
+        )
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from homothety.cli.files import check_folder
 from homothety.cli.options import add_cluster_option, add_command, add_shared_options, at_least, number_or_name
 from homothety.errors import InputError, NotSPDError
+from homothety.files import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     with this.explaining_interrupts():
         try:
             with this.sampling(model):
-                result = clustering.fit(items, model, console, source=str(args.file), index=index)
+                result = clustering.fit(items, model, console, source=printable(str(args.file)), index=index)
         except NotSPDError as error:
             raise InputError(f"{args.file}: {error} Or leave all such matrices out with --only-spd.") from error
         files = clustering.write(result, folder, console)

@@ -18,6 +18,7 @@ from homothety.report import write_report
 from homothety.report.clustering import METRICS
 from homothety.report.runs import versions
 from homothety.summaries.partitions import membership
+from homothety.words import number_of
 from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from homothety.estimators.spcm import SPCMMixture
 
 AXES = "ijk"
+LABEL_IMAGE = "labels.nii.gz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +96,11 @@ def write(result: Clustering, folder: Path, console: Console) -> list[str]:
     write_json(folder / "summary.json", summarise(result))
     names = ["labels.csv", "summary.json", "model.homothety"]
     if result.source.lower().endswith((".nii", ".nii.gz")):
-        with written_aside(folder / "labels.nii.gz") as aside:
+        with written_aside(folder / LABEL_IMAGE) as aside:
             write_label_image(aside, result.model.labels_, result.items)
-        names.append("labels.nii.gz")
+        names.append(LABEL_IMAGE)
+    else:
+        (folder / LABEL_IMAGE).unlink(missing_ok=True)  # of an earlier run
     drawings = clustering_figures(result.model, result.items) if has_matplotlib() else {}
     figures = write_figures(folder, drawings, console, PAGE_FIGURES)
     write_text(folder / "summary.md", describe(result, figures))
@@ -154,8 +158,8 @@ def cluster_table(result: Clustering) -> str:
 
 def headline(result: Clustering) -> str:
     """Return the outcome in one sentence."""
-    n_dims, n_clusters = result.items.matrices.shape[1], result.model.n_clusters_
-    return f"{len(result.items)} matrices of {n_dims} x {n_dims} in {n_clusters} cluster{'s' * (n_clusters != 1)}"
+    n_dims = result.items.matrices.shape[1]
+    return f"{len(result.items)} matrices of {n_dims} x {n_dims} in {number_of(result.model.n_clusters_, 'cluster')}"
 
 
 def agreement(result: Clustering) -> str:

@@ -7,6 +7,8 @@ import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from homothety.files import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -53,7 +55,7 @@ class Console:
         if self.as_json:
             print(json.dumps(data, indent=2, allow_nan=False))
         elif not self.quiet:
-            print(text)
+            print(printable(text))  # names of files may be no text
 
     def show_warning(self, message: Warning | str, *_: Any, **__: Any) -> None:
         """Say what the library warns of, in the place of `warnings.showwarning`."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import partial
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from homothety.cli.files import make_folder, write_json
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 KINDS = ("ruptures", "aeon", "elan", "moments")
 FORMATS = ("csv", "parquet", "json")
-ELAN_FOLDER = "elan"
+ELAN_FOLDER, CHANGES, MOMENTS = "elan", "changes_{}.json", "moments.npz"
 
 
 def add_export_options(parser: ArgumentParser) -> None:
@@ -63,7 +65,22 @@ def write(result: Segmentation, folder: Path, kinds: list[str], rate: float | No
         "elan": partial(_write_elan, rate=rate or 0.0),
         "moments": _write_moments,
     }
-    return [name for kind in KINDS if kind in kinds for name in writers[kind](result, folder)]
+    written = [name for kind in KINDS if kind in kinds for name in writers[kind](result, folder)]
+    _remove_earlier(folder, {*known_names(result.items.names)}.difference(written))
+    return written
+
+
+def known_names(series: tuple[str, ...]) -> list[str]:
+    """Return the names of all files that exports of these series are written to."""
+    return [CHANGES.format("ruptures"), CHANGES.format("aeon"), MOMENTS, *_elan_names(series)]
+
+
+def _remove_earlier(folder: Path, names: set[str]) -> None:
+    """Remove what an earlier run has exported: it does not belong to the results beside it."""
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):  # it is not there, or holds something else
+        (folder / ELAN_FOLDER).rmdir()
 
 
 def label_kinds(result: Segmentation) -> dict[str, list[IntArray]]:
@@ -79,10 +96,17 @@ def file_names(names: tuple[str, ...], suffix: str) -> list[str]:
     --------
     >>> file_names(("demo 1", "a/b: c", "a b c"), ".eaf")
     ['demo_1.eaf', 'a_b_c.eaf', 'a_b_c_2.eaf']
+    >>> file_names(("a_b_2", "a/b", "a b"), "")
+    ['a_b_2', 'a_b', 'a_b_3']
     """
     plain = [re.sub(r"[^\w.-]+", "_", name).strip("._") or "series" for name in names]
-    lowered = [one.lower() for one in plain]
-    return [f"{one}_{i}{suffix}" if lowered[i] in lowered[:i] else f"{one}{suffix}" for i, one in enumerate(plain)]
+    used: set[str] = set()
+    free: list[str] = []
+    for one in plain:
+        numbered = (f"{one}_{i}" for i in count(2))
+        free.append(next(name for name in chain([one], numbered) if name.lower() not in used))
+        used.add(free[-1].lower())
+    return [name + suffix for name in free]
 
 
 def _write_changes(result: Segmentation, folder: Path, kind: str) -> list[str]:
@@ -90,7 +114,7 @@ def _write_changes(result: Segmentation, folder: Path, kind: str) -> list[str]:
     from homothety import export
 
     convert = {"ruptures": export.to_ruptures, "aeon": export.to_aeon}[kind]
-    name = f"changes_{kind}.json"
+    name = CHANGES.format(kind)
     changes = {
         series: {label: convert(paths[i]) for label, paths in label_kinds(result).items()}
         for i, series in enumerate(result.items.names)
@@ -103,12 +127,16 @@ def _write_elan(result: Segmentation, folder: Path, rate: float) -> list[str]:
     """Write one file of annotations per series, into a folder of their own."""
     from homothety.export import write_elan
 
-    names = [f"{ELAN_FOLDER}/{name}" for name in file_names(result.items.names, ".eaf")]
+    names = _elan_names(result.items.names)
     make_folder(folder / ELAN_FOLDER)
     for i, name in enumerate(names):
         with written_aside(folder / name) as aside:
             write_elan(aside, {label: paths[i] for label, paths in label_kinds(result).items()}, rate=rate)
     return names
+
+
+def _elan_names(series: tuple[str, ...]) -> list[str]:
+    return [f"{ELAN_FOLDER}/{name}" for name in file_names(series, ".eaf")]
 
 
 def _write_moments(result: Segmentation, folder: Path) -> list[str]:
@@ -117,6 +145,6 @@ def _write_moments(result: Segmentation, folder: Path) -> list[str]:
 
     counts = {"state": result.model.n_states_, "action": getattr(result.model, "n_actions_", None)}
     found = {label: pooled_moments(result.items, paths, counts[label]) for label, paths in label_kinds(result).items()}
-    with written_aside(folder / "moments.npz") as aside:
+    with written_aside(folder / MOMENTS) as aside:
         write_moments(aside, found, result.channels)
-    return ["moments.npz"]
+    return [MOMENTS]

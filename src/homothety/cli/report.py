@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from homothety.cli.files import REPORT
 from homothety.cli.options import add_command
+from homothety.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
@@ -43,6 +44,10 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
     console.say(f"Reading {args.folder}")
     path = args.output or args.folder / REPORT
+    if args.output is not None and not path.absolute().parent.is_dir():
+        raise InputError(
+            f"{path} cannot be written: there is no folder {path.parent}. Make it, or name another with -o."
+        )
     report = write_report(read_run(args.folder), path)
     answers = [{"question": one.question, "answer": f"{one.short} {one.text}".strip()} for one in report.answers]
     text = "\n\n".join(f"{one['question']}\n{one['answer']}" for one in answers)

@@ -7,6 +7,7 @@ has the chains. Both come into being when the first chain begins, so input that 
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 RECORD, CHECKPOINT = "run.json", "checkpoint"
 EVERY_SECONDS = 30.0  # of work that a kill may cost
+PRINTING = ("--quiet", "--json")
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,19 @@ def read(folder: Path) -> Record:
     return record
 
 
-def holds_unfinished(folder: Path) -> bool:
-    """Say whether there is a run in a folder that could be gone on with."""
+def unfinished(folder: Path) -> Record | None:
+    """Return the record of the run in a folder that could be gone on with, if there is one."""
     try:
-        return not read(folder).finished
+        found = read(folder)
     except InputError:
-        return False
+        return None
+    return None if found.finished else found
+
+
+def _asks_the_same(record: Record, other: Record) -> bool:
+    """Say whether two commands are one, whatever they print, and of the same data."""
+    words, others = ([word for word in one.command if word not in PRINTING] for one in (record, other))
+    return (words, record.given_in, record.data) == (others, other.given_in, other.data)
 
 
 def clear(folder: Path) -> None:
@@ -117,7 +126,11 @@ class Run:
     @property
     def way_on(self) -> str:
         """How to go on after an interrupt."""
-        return f"To go on from there: homothety resume {self.folder}"
+        return f"To go on from there: {self._resuming}"
+
+    @property
+    def _resuming(self) -> str:
+        return f"homothety resume {shlex.quote(str(self.folder))}"
 
     @contextmanager
     def sampling(self, model: Any) -> Iterator[None]:
@@ -126,9 +139,8 @@ class Run:
             yield
             return
         if not self.resumed:
-            n_burn = model.n_sweeps // 2 if model.n_burn is None else model.n_burn
-            self.record = replace(self.record, n_sweeps=model.n_sweeps, n_burn=n_burn)
-        elif self.record.n_sweeps != model.n_sweeps:
+            self.record = self._scheduled(model)
+        if self.record.n_sweeps != model.n_sweeps:
             # Half of more sweeps would be another burn-in, and what a checkpoint has kept depends on it.
             model.set_params(n_sweeps=self.record.n_sweeps, n_burn=self.record.n_burn)
         model.set_params(checkpoint=RunCheckpoints(self.folder / CHECKPOINT, every_seconds=EVERY_SECONDS, run=self))
@@ -137,17 +149,25 @@ class Run:
         finally:
             model.set_params(checkpoint=None)  # whoever loads the model may fit it to something else
 
+    def _scheduled(self, model: Any) -> Record:
+        """Return the record with the sweeps asked for, or those that the same run has been lengthened to since."""
+        found = unfinished(self.folder)
+        if found is not None and found.n_sweeps > model.n_sweeps and _asks_the_same(found, self.record):
+            return replace(self.record, n_sweeps=found.n_sweeps, n_burn=found.n_burn)
+        n_burn = model.n_sweeps // 2 if model.n_burn is None else model.n_burn
+        return replace(self.record, n_sweeps=model.n_sweeps, n_burn=n_burn)
+
     def begin(self, open_chains: Callable[[], SeedSequence]) -> SeedSequence:
         """Open the chains, those of the run in the folder if they can be gone on with, and write the record."""
-        unfinished = holds_unfinished(self.folder)
-        if not (self.resumed or unfinished):
+        found = None if self.resumed else unfinished(self.folder)
+        if not (self.resumed or found):
             clear(self.folder)
         try:
             seed = open_chains()
-            if unfinished and not self.resumed:
-                self.console.say(f"Going on with the same run in {self.folder}, which was not finished")
+            if found:
+                self._go_on(found)
         except CheckpointError:
-            if self.resumed or not unfinished:
+            if not found:
                 raise
             self.console.say(f"Replacing a run in {self.folder} that was not finished, of other data or settings")
             clear(self.folder)
@@ -155,6 +175,16 @@ class Run:
         self._write(self.record)
         self.has_begun = True
         return seed
+
+    def _go_on(self, found: Record) -> None:
+        """Say that the run in the folder goes on, or raise if it may have made more sweeps than it is asked for."""
+        n_sweeps = self.record.n_sweeps
+        if found.n_sweeps > n_sweeps:
+            raise InputError(
+                f"--sweeps is {n_sweeps}, but the same run in {self.folder} has been made longer, to {found.n_sweeps}. "
+                f"Go on with {self._resuming}, to which --sweeps N adds still more, or name another folder with -o."
+            )
+        self.console.say(f"Going on with the same run in {self.folder}, which was not finished, to sweep {n_sweeps}")
 
     @contextmanager
     def explaining_interrupts(self) -> Iterator[None]:

@@ -14,19 +14,18 @@ from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figur
 from homothety.cli.pictures import pictures
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.estimators.actions import ICSCHMM
-from homothety.export.tables import KINDS, action_segments_table, segments_table, write_rows
+from homothety.export.tables import KINDS, action_segments_table, rounded, segments_table, write_rows
 from homothety.files import write_text, written_aside
 from homothety.report import write_report
 from homothety.report.runs import versions
 from homothety.report.saved import RECORDINGS, write_recordings
-from homothety.words import actions, transforms
+from homothety.words import actions, listed, number_of, transforms
 from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from homothety.arrays import IntArray
     from homothety.cli.console import Console
     from homothety.cli.pictures import Picture
     from homothety.datasets import SequenceSet
@@ -145,7 +144,7 @@ def boundary_rows(result: Segmentation) -> list[dict[str, Any]]:
     names = result.items.names
     if isinstance(result.model, SampledSegmenter):
         return [
-            {**one._asdict(), "series": names[one.series], "share": _rounded(one.share)}
+            {**one._asdict(), "series": names[one.series], "share": rounded(one.share)}
             for one in result.model.boundaries_
         ]
     inner = [one for one in result.model.segments_ if one.start > 0]
@@ -304,30 +303,21 @@ def series_table(result: Segmentation, most: int | None = None) -> str:
         "series": result.items.names,
         "steps": [len(path) for path in model.paths_],
         "segments": n_segments,
-        "states": [_listed(path) for path in model.paths_],
+        "states": [listed(path) for path in model.paths_],
     }
     if isinstance(model, ICSCHMM):
-        columns["actions"] = [_listed(path) for path in model.actions_]
+        columns["actions"] = [listed(path) for path in model.actions_]
     rows = list(zip(*columns.values(), strict=True))
     n_left = len(rows) - len(rows[:most])
     return markdown_table(list(columns), rows[:most]) + f"\n... and {n_left} more series." * (n_left > 0)
 
 
-def _listed(path: IntArray) -> str:
-    """Return the different labels of a path in few words."""
-    return ", ".join(map(str, np.unique(path)))
-
-
 def headline(result: Segmentation) -> str:
     """Return the outcome in one sentence."""
     model = result.model
-    found = f"{len(result.items)} series in {_number(len(model.segments_), 'segment')}"
-    known = f", {_number(model.n_actions_, 'action')}" if isinstance(model, ICSCHMM) else ""
-    return f"{found} of {_number(model.n_states_, 'state')}{known}"
-
-
-def _number(count: int, thing: str) -> str:
-    return f"{count} {thing}{'s' * (count != 1)}"
+    found = f"{len(result.items)} series in {number_of(len(model.segments_), 'segment')}"
+    known = f", {number_of(model.n_actions_, 'action')}" if isinstance(model, ICSCHMM) else ""
+    return f"{found} of {number_of(model.n_states_, 'state')}{known}"
 
 
 def report(result: Segmentation) -> str:
@@ -363,10 +353,14 @@ def page(result: Segmentation, shown: Mapping[str, Picture], kind: str = "csv") 
         verdict(model),
         f"{stride_note(model)} {weight_note(model)}".strip(),
         where_to_look(model, kind),
-        *(transforms.section(model, result.spoken_channels) if isinstance(model, ICSCHMM) else []),
+        *(_transforms_section(model, result.spoken_channels, kind) if isinstance(model, ICSCHMM) else []),
         *(_picture_section(name, picture) for name, picture in shown.items()),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _transforms_section(model: ICSCHMM, channels: Sequence[str], kind: str) -> list[str]:
+    return transforms.section(model, channels, called(transforms.FILE, kind))
 
 
 def where_to_look(model: Segmenter, kind: str = "csv") -> str:
@@ -389,7 +383,3 @@ def _picture_section(name: str, picture: Picture) -> str:
     """Return the part of a page that shows a picture."""
     shown = f"## {picture.title}\n\n![{picture.title}]({name}.png)"
     return f"{shown}\n\n{picture.caption}" if picture.caption else shown
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)

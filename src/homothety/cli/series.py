@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from homothety.cli.options import column, columns, number_or_name
+from homothety.files import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -83,7 +84,7 @@ def reading_options(args: Namespace) -> dict[str, Any]:
 
 def title(files: list[Path]) -> str:
     """Return the files in few words."""
-    return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+    return printable(str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more")
 
 
 def dimension_names(items: SequenceSet, velocities: str | None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -38,7 +38,8 @@ def write_elan(
     tiers : mapping from str to array_like of shape (n_steps,)
         Label of every step by the name of the tier, such as ``{"action": model.actions_[0]}``.
     rate : float
-        Steps per second of the recording. Times in ELAN are whole milliseconds.
+        Steps per second of the recording. Times in ELAN are whole milliseconds, of which every annotation gets at
+        least one.
     date : datetime, optional
         Written into the file; now by default.
     """
@@ -79,11 +80,12 @@ def _add_tier(
     """Add a tier with one annotation for each run of equal labels; `step` is the time between steps in milliseconds."""
     tier = ElementTree.SubElement(document, "TIER", LINGUISTIC_TYPE_REF=TYPE, TIER_ID=str(name))
     ends = to_ruptures(labels)
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+    times = _times(ends, step)
+    for start, from_to in zip([0, *ends[:-1]], pairwise(times), strict=True):
         number = next(numbers)
         slots = [f"ts{2 * number - 1}", f"ts{2 * number}"]
-        for slot, at in zip(slots, (start, end), strict=True):
-            ElementTree.SubElement(order, "TIME_SLOT", TIME_SLOT_ID=slot, TIME_VALUE=str(round(at * step)))
+        for slot, at in zip(slots, from_to, strict=True):
+            ElementTree.SubElement(order, "TIME_SLOT", TIME_SLOT_ID=slot, TIME_VALUE=str(at))
         annotation = ElementTree.SubElement(
             ElementTree.SubElement(tier, "ANNOTATION"),
             "ALIGNABLE_ANNOTATION",
@@ -92,3 +94,11 @@ def _add_tier(
             TIME_SLOT_REF2=slots[1],
         )
         ElementTree.SubElement(annotation, "ANNOTATION_VALUE").text = f"{name} {labels[start]}"
+
+
+def _times(ends: list[int], step: float) -> list[int]:
+    """Return when runs of labels start and the last one ends, in whole milliseconds that differ: ELAN needs that."""
+    times = [0]
+    for end in ends:
+        times.append(max(round(end * step), times[-1] + 1))
+    return times

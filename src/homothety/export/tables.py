@@ -42,7 +42,7 @@ def segments_table(model: Any, names: Sequence[str] | None = None) -> list[dict[
     """
     named = model.names_ if names is None else names
     return [
-        {**one._asdict(), "series": named[one.series], "probability": _rounded(one.probability)}
+        {**one._asdict(), "series": named[one.series], "probability": rounded(one.probability)}
         | (columns_of_segment(model, one) if hasattr(model, "action_probability_") else {})
         for one in model.segments_
     ]
@@ -60,7 +60,7 @@ def action_segments_table(model: Any, names: Sequence[str] | None = None) -> lis
             "start": one.start,
             "end": one.end,
             "action": one.state,
-            "probability": _rounded(one.probability),
+            "probability": rounded(one.probability),
         }
         for one in model.action_segments_
     ]
@@ -71,7 +71,7 @@ def columns_of_segment(model: Any, segment: Segment) -> dict[str, Any]:
     steps = slice(segment.start, segment.end)
     actions, sure = model.actions_[segment.series][steps], model.action_probability_[segment.series][steps]
     action = int(np.bincount(actions).argmax())
-    return {"action": action, "action_probability": _rounded(float(sure[actions == action].mean()))}
+    return {"action": action, "action_probability": rounded(float(sure[actions == action].mean()))}
 
 
 def write_rows(path: str | PathLike[str], rows: Iterable[Row], header: Iterable[str] | None = None) -> None:
@@ -131,5 +131,6 @@ def _is_known(value: Any) -> bool:
     return not isinstance(value, float) or bool(np.isfinite(value))
 
 
-def _rounded(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
+    """Return a probability as tables have it."""
     return None if value is None else round(value, DIGITS)

@@ -30,6 +30,7 @@ TRACED = {
     "occupancy_entropy": "evenness of states (entropy)",
 }
 MAX_BINS = 600  # of a trace
+EDGE = 1e-3  # of the range of a trace, to either side, for what is outside of it
 MAX_R_HAT, MIN_ESS = 1.05, 25  # as `diagnose` of segmenters has them
 MAX_COUNTS = 4  # different numbers named in a sentence
 
@@ -144,19 +145,23 @@ def trace_data(traces: Mapping[str, FloatArray], n_burn: int) -> list[dict[str, 
 
 
 def _one_trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
-    """Return one traced number, (n_chains, n_sweeps); its range is that of all but the first few sweeps.
+    """Return one traced number, (n_chains, n_sweeps); what is drawn is the range of all but the first few sweeps.
 
-    Chains start anywhere: drawn over the whole range, all that matters would be a flat line.
+    Chains start anywhere: drawn over the whole range, all that matters would be a flat line. Numbers outside of it have
+    the first or the last code, and all others have none of these two.
     """
     n_sweeps = values.shape[1]
     settled = values[:, min(max(n_burn // 4, 1), n_sweeps - 1) :]
-    low, high = float(np.nanmin(settled)), float(np.nanmax(settled))
+    drawn = float(np.nanmin(settled)), float(np.nanmax(settled))
+    edge = EDGE * ((drawn[1] - drawn[0]) or 1.0)
+    low, high = drawn[0] - edge, drawn[1] + edge
     size = -(-n_sweeps // MAX_BINS)
     lows, highs = extremes(values.T, size)
     return {
         "title": title,
         "low": low,
         "high": high,
+        "drawn": {"low": drawn[0], "high": drawn[1]},
         "sweeps": n_sweeps,
         "burn": n_burn,
         "every": size,

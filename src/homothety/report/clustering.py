@@ -14,9 +14,9 @@ from homothety.report import chains, settings
 from homothety.report.document import Answer, Chart, Report, Section, Table, Text
 from homothety.report.downsampling import as_bytes, as_codes, block_means, packed, runs_of
 from homothety.report.looks import chain_looks, cluster_looks
-from homothety.report.words import MAX_POINTS, NOT_KNOWN, SURE, number_of
+from homothety.report.words import MAX_POINTS, NOT_KNOWN, listing
 from homothety.summaries.partitions import membership
-from homothety.words import enumerated
+from homothety.words import SURE, enumerated, number_of
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
@@ -28,6 +28,7 @@ MAX_ROWS = 1000  # of items in a table; the least sure ones come first
 MAX_DOTS = 10_000  # drawn
 MAX_SIDE = 240  # cells along a side of a drawn matrix
 ONE_SIZE = 1.005  # ratio of sizes up to which they are the same, in three digits
+SHAPE_MEASURES = ("spcm", "bspcm")  # the others see where axes point and how long they are, too
 MAX_AXES = 8  # lengths of axes in a cell of a table
 
 MATRICES = {
@@ -170,7 +171,16 @@ def how_clusters_differ(seen: Clustered) -> Answer:
     members = [seen.labels == k for k in range(min(seen.model.n_clusters_, MAX_POINTS))]
     points = [f"Cluster {k}: axes {_axes(shapes[own])}; {_sizes(sizes[own])}" for k, own in enumerate(members)]
     more = [f"{seen.model.n_clusters_ - MAX_POINTS} more are in the table of clusters"]
-    return Answer(question, "By shape.", text, points + more * (seen.model.n_clusters_ > MAX_POINTS))
+    points += more * (seen.model.n_clusters_ > MAX_POINTS)
+    return Answer(question, _what_was_compared(seen.model), text, points)
+
+
+def _what_was_compared(model: Any) -> str:
+    """Return what of the matrices the clusters rest on."""
+    if callable(model.measure):
+        return "By the measure that was given."
+    by_shape = model.points == "shape" or (model.points == "spectral" and model.measure in SHAPE_MEASURES)
+    return "By shape." if by_shape else "As whole matrices: shape, size and direction."
 
 
 def shapes_and_sizes(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -257,8 +267,8 @@ def items_section(seen: Clustered) -> Section:
     rows = list(zip(*columns.values(), strict=True))
     cut = f"Only {MAX_ROWS} of {len(seen.labels)} are listed. " * (len(seen.labels) > MAX_ROWS)
     meaning = "The probability is how often, on average, one shared its cluster with the others in it."
-    first = ", the least sure first" * (seen.probability is not None)
-    table = Table(f"All {seen.plural}{first}", list(columns), rows, folded=True)
+    caption = listing(seen.plural, len(seen.labels), MAX_ROWS, by_doubt=seen.probability is not None)
+    table = Table(caption, list(columns), rows, folded=True)
     return Section("items", seen.plural.capitalize(), [Text(cut + meaning * (seen.probability is not None)), table])
 
 

@@ -54,8 +54,8 @@ class Table:
         Whether it is shown only when asked for, under its caption.
     shaded : bool
         Whether numbers from 0 to 1 are also shown by how dark their cell is.
-    places : sequence of (series, start, end), optional
-        Where the charts of series can show each row.
+    places : sequence of (series, start, end) or None, optional
+        Where the charts of series can show each row, if they do.
     """
 
     caption: str
@@ -63,7 +63,7 @@ class Table:
     rows: Sequence[Sequence[Any]]
     folded: bool = False
     shaded: bool = False
-    places: Sequence[tuple[int, int, int]] | None = None
+    places: Sequence[tuple[int, int, int] | None] | None = None
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,10 @@ def _scrolling(block: Table, caption: str) -> str:
     """Return a table that scrolls by itself where it is wider than the page."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in [*block.header, *["chart"] * bool(block.places)])
     places: Sequence[tuple[int, int, int] | None] = block.places or [None] * len(block.rows)
-    body = "\n".join(_row(row, place, block.shaded) for row, place in zip(block.rows, places, strict=True))
+    body = "\n".join(
+        _row(row, place, block.shaded) + "<td></td>" * (place is None and bool(block.places)) + "</tr>"
+        for row, place in zip(block.rows, places, strict=True)
+    )
     shaded = ' class="shaded"' * block.shaded
     table = f"<table{shaded}>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(block.caption)}">{table}</div>'
@@ -112,7 +115,7 @@ def _row(row: Sequence[Any], place: tuple[int, int, int] | None, shaded: bool) -
     first, *others = row
     cells = "".join(_cell(value, shaded) for value in others)
     shown = "" if place is None else f"<td>{_button(row, place)}</td>"
-    return f'<tr><th scope="row">{escape(str(first))}</th>{cells}{shown}</tr>'
+    return f'<tr><th scope="row">{escape(str(first))}</th>{cells}{shown}'
 
 
 def _cell(value: Any, shaded: bool) -> str:

@@ -81,6 +81,10 @@ def _items_of(model: Any, data: Any) -> SequenceSet | MatrixSet | None:
         items = data
     elif hasattr(model, "paths_"):
         checked = check_sequences(data, allow_constant=True, min_steps=1)
+        lengths = [len(path) for path in model.paths_]
+        if len(checked) == 1 < len(lengths) and checked.lengths[0] == sum(lengths):
+            # One array of all steps, as `fit` takes it with the lengths of the series in it.
+            checked = check_sequences(checked[0], lengths=lengths, allow_constant=True, min_steps=1)
         items = SequenceSet([checked[i] for i in range(len(checked.lengths))], names=checked.names)
     else:
         items = None  # what clusterings need of their items they keep

@@ -11,12 +11,11 @@ from homothety.report.document import Bullets, Chart, Report, Section, Table, Te
 from homothety.report.looks import chain_looks
 from homothety.report.segmentation_answers import answers, differences
 from homothety.report.segmented import Segmented
-from homothety.report.series_data import MAX_CHANNELS, MAX_SERIES, series_data, steps_per_bin
-from homothety.report.words import SURE, number_of
-from homothety.words import actions, enumerated, transforms
+from homothety.report.series_data import MAX_CHANNELS, MAX_SERIES, n_drawn, series_data, steps_per_bin
+from homothety.report.words import listing
+from homothety.words import SURE, actions, enumerated, listed, number_of, transforms
 
 if TYPE_CHECKING:
-    from homothety.arrays import IntArray
     from homothety.report.document import Block
     from homothety.report.runs import Run
 
@@ -111,13 +110,9 @@ def series_table(seen: Segmented) -> tuple[list[str], list[list[object]]]:
     rows = []
     for i, name in enumerate(seen.names):
         sure = [] if seen.probability is None else [f"{seen.probability[i].mean():.2f}"]
-        kinds = [_listed(seen.labels[i])] + [_listed(seen.paths[i])] * (seen.actions is not None)
+        kinds = [listed(seen.labels[i])] + [listed(seen.paths[i])] * (seen.actions is not None)
         rows.append([name, len(seen.paths[i]), int(n_segments[i]), *sure, *kinds])
     return [*header, *["actions"] * (seen.actions is not None), "states"], rows
-
-
-def _listed(numbers: IntArray) -> str:
-    return ", ".join(map(str, np.unique(numbers)))
 
 
 def trajectory_section(seen: Segmented) -> Section:
@@ -167,7 +162,7 @@ def _cells(seen: Segmented, i: int) -> list[str | None]:
     cells: list[str | None] = []
     for k in range(seen.n_labels):
         there = seen.labels[i] == k
-        states = f" ({_listed(seen.paths[i][there])})" if seen.actions is not None else ""
+        states = f" ({listed(seen.paths[i][there])})" if seen.actions is not None else ""
         cells.append(f"{int(there.sum())}{states}" if there.any() else None)
     return cells
 
@@ -218,7 +213,7 @@ def coaction_section(seen: Segmented) -> Section:
 
 
 def segments_section(seen: Segmented) -> Section:
-    """Return the part with all segments, the least sure first."""
+    """Return the part with the segments, the least sure first; those of series that are drawn lead there."""
     ordered = sorted(seen.segments, key=lambda one: 1.0 if one.probability is None else one.probability)[:MAX_ROWS]
     header = ["series", "from step", "to step", seen.called, *["probability"] * (seen.probability is not None)]
     rows = [
@@ -228,7 +223,7 @@ def segments_section(seen: Segmented) -> Section:
     ]
     sure = f" Those below {SURE:.2f} are called uncertain above." * (seen.probability is not None)
     cut = f" Only {MAX_ROWS} of {len(seen.segments)} are listed." * (len(seen.segments) > MAX_ROWS)
-    places = [(one.series, one.start, one.end) for one in ordered]
-    first = ", the least sure first" * (seen.probability is not None)
-    table = Table(f"All segments{first}", header, rows, folded=True, places=places)
+    places = [(one.series, one.start, one.end) if one.series < n_drawn(seen) else None for one in ordered]
+    caption = listing("segments", len(seen.segments), MAX_ROWS, by_doubt=seen.probability is not None)
+    table = Table(caption, header, rows, folded=True, places=places)
     return Section("segments", "Segments", [Text(f"A button shows its segment in the charts above.{sure}{cut}"), table])

@@ -8,8 +8,8 @@ import numpy as np
 
 from homothety.report import chains
 from homothety.report.document import Answer
-from homothety.report.words import MAX_POINTS, NOT_KNOWN, SURE, number_of
-from homothety.words import actions, enumerated, transforms
+from homothety.report.words import MAX_POINTS, NOT_KNOWN
+from homothety.words import SURE, actions, enumerated, number_of, transforms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from homothety.arrays import IntArray
+
+SURE = 0.9  # probability from which on something counts as sure: a segment, an item, two states being one action
 
 
 def enumerated(words: Sequence[str]) -> str:
@@ -17,3 +23,25 @@ def enumerated(words: Sequence[str]) -> str:
     ('x, y and z', 'x')
     """
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def number_of(count: int, thing: str) -> str:
+    """Return a count and what is counted.
+
+    Examples
+    --------
+    >>> number_of(1, "action"), number_of(3, "action")
+    ('1 action', '3 actions')
+    """
+    return f"{count} {thing}{'s' * (count != 1)}"
+
+
+def listed(labels: IntArray) -> str:
+    """Return the different labels there are.
+
+    Examples
+    --------
+    >>> listed(np.array([2, 0, 2, 2]))
+    '0, 2'
+    """
+    return ", ".join(map(str, np.unique(labels)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from homothety.words import SURE
 from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from homothety.estimators.actions import ICSCHMM
 
 EXPLANATION = "An action is what states have in common that are the same but for their place, direction and size."
-SURE = 0.9  # of the kept sweeps saying the same of two states
 MAX_DOUBTS = 5  # pairs of states named in a sentence
 
 

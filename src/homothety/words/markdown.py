@@ -32,5 +32,5 @@ def bullet_list(lines: Iterable[str]) -> str:
 
 
 def _escape(cell: object) -> str:
-    """Return a cell's text; a bar in it would start another cell."""
-    return str(cell).replace("|", "\\|")
+    """Return a cell's text; a bar in it would start another cell, and a new line another row."""
+    return " ".join(str(cell).splitlines()).replace("|", "\\|")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.words import enumerated
+from homothety.words import SURE, enumerated
 from homothety.words.markdown import bullet_list
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 FILE = "transforms.csv"
 TITLE = "How the states of an action differ"
 
-SURE = 0.9  # of two states being one action: below, it is said
 MAX_SENTENCES = 20
 MAX_MOVES = 3  # dimensions named in a sentence
 
@@ -130,16 +129,19 @@ def units(model: ICSCHMM) -> str:
     return "recordings" if (factors == factors[0]).all() else "prepared series"
 
 
-def section(model: ICSCHMM, channels: Sequence[str]) -> list[str]:
-    """Return a part of a page that says how the states of each action differ; nothing if no action has two."""
+def section(model: ICSCHMM, channels: Sequence[str], file: str = FILE) -> list[str]:
+    """Return a part of a page that says how the states of each action differ; nothing if no action has two.
+
+    `file` is the name of the table with all numbers.
+    """
     turned = [one for one in model.transforms_ if not one.is_reference]
     if not turned:
         return []
     dims, directed = model.preprocessing_.name_dims(channels), model.emission != "diagonal"
     said = [sentence(one, dims, directed=directed) for one in turned[:MAX_SENTENCES]]
     n_left = len(turned) - len(said)
-    more = [f"{n_left} more are in `{FILE}`."] * (n_left > 0)
-    return [f"## {TITLE}", _introduction(model), bullet_list([*said, *more]), _remarks(model)]
+    more = [f"{n_left} more are in `{file}`."] * (n_left > 0)
+    return [f"## {TITLE}", _introduction(model), bullet_list([*said, *more]), _remarks(model, file)]
 
 
 def sentence(one: StateTransform, dims: Sequence[str], *, directed: bool = True) -> str:
@@ -226,7 +228,7 @@ def _states(numbers: list[str]) -> str:
     return f"state{'s' * (len(numbers) > 1)} {enumerated(numbers)}"
 
 
-def _remarks(model: ICSCHMM) -> str:
+def _remarks(model: ICSCHMM, file: str) -> str:
     """Return what holds for all sentences."""
     where = " and relative to the middle of each series" * model.preprocessing_.means_are_relative
     prepared = ", in which shapes were compared" * (units(model) != "recordings")
@@ -237,4 +239,4 @@ def _remarks(model: ICSCHMM) -> str:
         parts.append("No rotation is told, because independent dimensions were assumed (--emission diagonal).")
     else:
         parts.append("An axis has no front and back, so several rotations fit: the smallest is told.")
-    return " ".join([*parts, f"`{FILE}` has all numbers, angles in degrees; what is not known is left empty."])
+    return " ".join([*parts, f"`{file}` has all numbers, angles in degrees; what is not known is left empty."])

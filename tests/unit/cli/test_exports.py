@@ -47,6 +47,12 @@ def test_everything_that_can_be_exported(run, series_file, tmp_path, no_figures)
         assert moments["state_means"].shape == (model.n_states_, 2)
         assert moments["action_steps"].sum() == sum(map(len, model.actions_))
 
+    (folder / "elan" / "by hand.eaf").touch()
+    assert run("segment", series_file, "-o", folder, *quick, "--export", "aeon").status == 0
+    assert {path.name for path in (folder / "elan").iterdir()} == {"by hand.eaf"}
+    assert not {"changes_ruptures.json", "moments.npz"} & {path.name for path in folder.iterdir()}
+    assert (folder / "changes_aeon.json").is_file()
+
 
 @pytest.mark.parametrize(
     ("options", "said"),

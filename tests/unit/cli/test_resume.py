@@ -139,6 +139,23 @@ def test_the_same_command_goes_on_and_another_one_starts_anew(run, toy_file, tmp
     assert homothety.load(folder / "model.homothety").random_state == 1
 
 
+def test_the_same_command_goes_on_with_a_run_that_was_made_longer(run, toy_file, tmp_path, interrupt_after):
+    folder = tmp_path / "my results"
+    run("cluster", toy_file, "-o", folder, *QUICK)
+    interrupt_after(2)
+    stopped = run("resume", folder, "--sweeps", "12")
+    assert f"To go on from there: homothety resume '{folder}'" in stopped.err
+    before = record_of(folder)
+    refused = run("cluster", toy_file, "-o", folder, "--jobs", "1", *QUICK)  # other words, the same run
+    assert refused.status == 2
+    assert f"has been made longer, to 12. Go on with homothety resume '{folder}'" in refused.error
+    assert record_of(folder) == before
+    answer = run("cluster", toy_file, "-o", folder, *QUICK)
+    assert answer.status == 0
+    assert f"Going on with the same run in {folder}, which was not finished, to sweep 12" in answer.err
+    assert homothety.load(folder / "model.homothety").trace_["log_joint"].shape == (2, 12)
+
+
 def test_a_command_that_is_refused_leaves_the_run_that_was_there(run, toy_file, tmp_path, interrupt_after):
     interrupt_after(3)
     run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)

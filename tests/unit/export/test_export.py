@@ -63,6 +63,12 @@ def test_annotations_have_what_the_format_demands(tmp_path):
     assert all(one.get("TIME_SLOT_REF2") in slots for one in root.iter("ALIGNABLE_ANNOTATION"))
 
 
+def test_annotations_shorter_than_a_millisecond_get_one_each(tmp_path):
+    export.write_elan(tmp_path / "demo.eaf", {"state": [0, 1, 2, 2, 2, 2, 2, 2]}, rate=4000)
+    slots = [int(slot.get("TIME_VALUE")) for slot in ElementTree.parse(tmp_path / "demo.eaf").iter("TIME_SLOT")]
+    assert slots == [0, 1, 1, 2, 2, 3]
+
+
 def test_annotations_need_a_rate_and_a_name(tmp_path):
     with pytest.raises(InputError, match="rate is 0, needed a finite number above 0"):
         export.write_elan(tmp_path / "demo.eaf", {"state": PATH}, rate=0)

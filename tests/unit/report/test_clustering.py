@@ -33,6 +33,19 @@ def test_the_four_answers(report):
     assert differs.points[0].startswith("Cluster 0: axes 1.59 : 0.794 : 0.794; the largest is ")
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"measure": "airm"}, "As whole matrices: shape, size and direction."),
+        ({"points": "log-euclidean"}, "As whole matrices: shape, size and direction."),
+        ({"measure": "airm", "points": "shape"}, "By shape."),
+        ({"measure": lambda a, b: 1.0}, "By the measure that was given."),
+    ],
+)
+def test_what_was_compared_depends_on_the_measure(settings, said):
+    assert describe_run(run_of(make_clustering().set_params(**settings))).answers[2].short == said
+
+
 def test_data_are_json_with_all_charts(report):
     data = json.loads(json.dumps(report.data, allow_nan=False))
     charts = [block for section in report.sections for block in section.blocks if type(block).__name__ == "Chart"]

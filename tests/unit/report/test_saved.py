@@ -41,6 +41,8 @@ def test_a_segmentation_is_reported_again_as_it_was(tmp_path, capsys):
     assert {"report.html", "recordings.npz"} <= set(files)
     first = (tmp_path / "report.html").read_text()
     (tmp_path / "report.html").unlink()
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "missing" / "page.html")]) == 2
+    assert f"there is no folder {tmp_path / 'missing'}." in capsys.readouterr().err
     assert main(["report", str(tmp_path), "--json"]) == 0
     assert (tmp_path / "report.html").read_text() == first
     told = json.loads(capsys.readouterr().out)
@@ -52,7 +54,9 @@ def test_a_clustering_is_reported_again_with_its_numbers_and_classes(tmp_path):
     model = make_clustering()
     items = MatrixSet(model.matrices_, np.array(["cigar", "plate", "ball"])[model.labels_])
     result = clustering.Clustering(items, model, np.arange(30) + 5, "shapes.npy", 2.0)
+    (tmp_path / "labels.nii.gz").touch()
     clustering.write(result, tmp_path, Console(quiet=True))
+    assert not (tmp_path / "labels.nii.gz").exists()  # of an earlier run
     again, before = describe_run(read_run(tmp_path)), describe_run(run_of(result))
     assert again.answers == before.answers
     assert again.data == before.data

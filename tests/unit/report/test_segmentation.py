@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from fabricated import make_recordings, make_segmentation
 from homothety import HMMSelection, TwoStageHMM
 from homothety.datasets import SequenceSet
 from homothety.errors import InputError
-from homothety.report import describe_run, write_report
+from homothety.report import chains, describe_run, render, write_report
+from homothety.report.downsampling import MISSING
 from homothety.report.runs import Run, run_of
 from homothety.report.segmented import Segmented
 
@@ -44,6 +46,34 @@ def test_the_four_answers(report):
     assert "State 1 is state 0 turned by 90° (within 5°), 2.0 times as large" in differs.points[0]
     assert "State 1 is found in 1 of 3 series (demo 0)" in differs.points[0]
     assert agree.short in ("Yes.", "Not yet.")
+
+
+def test_series_in_one_array_are_those_that_were_fitted(model, recordings):
+    items = run_of(model, np.concatenate(recordings.sequences)).items
+    assert [one.tolist() for one in items.sequences] == [one.tolist() for one in recordings.sequences]
+
+
+def test_rows_of_series_that_are_not_drawn_have_no_button(model, recordings, monkeypatch):
+    monkeypatch.setattr("homothety.report.series_data.MAX_SERIES", 2)
+    monkeypatch.setattr("homothety.report.segmentation.MAX_ROWS", 6)
+    report = describe_run(run_of(model, recordings))
+    (table,) = block(report, "segments", "Table")
+    assert table.caption == "The 6 least sure segments"
+    assert [place is None for place in table.places] == [row[0] == "demo 2" for row in table.rows]
+    page = render(report)
+    assert page.count('data-place="') == sum(place is not None for place in table.places) > 0
+    assert 'data-place="2,' not in page
+
+
+def test_what_is_outside_of_a_drawn_trace_is_told_apart():
+    trace = np.array([[-1000.0, 9.0, 1.0, 2.0, 3.0, 2.0]])
+    (told,) = chains.trace_data({"log_joint": trace}, 8)
+    codes = np.frombuffer(b64decode(told["chains"][0]["low"]), dtype="<u2")
+    values = told["low"] + codes / (MISSING - 1) * (told["high"] - told["low"])
+    assert told["drawn"] == {"low": 1.0, "high": 3.0}
+    assert codes.tolist()[:2] == [0, MISSING - 1]
+    assert ((codes[2:] > 0) & (codes[2:] < MISSING - 1)).all()
+    np.testing.assert_allclose(values[2:], trace[0, 2:], atol=1e-4)
 
 
 def test_nothing_is_uncertain_where_all_is_sure(recordings):

@@ -59,7 +59,7 @@ def test_seconds(seconds, text):
 
 
 def test_tables_are_aligned_and_bars_in_cells_are_escaped():
-    table = markdown_table(["a", "b"], [["x|y", 1], ["long cell", np.int64(22)]])
+    table = markdown_table(["a", "b"], [["x|y", 1], ["long\ncell", np.int64(22)]])
     lines = table.splitlines()
     assert len({len(line) for line in lines}) == 1
     assert r"x\|y" in lines[2]

@@ -185,3 +185,5 @@ def test_very_many_states_are_left_to_the_table():
     listed = section(stand_in(many), ["x", "y"])[2].splitlines()
     assert len(listed) == 21
     assert listed[-1] == "- 3 more are in `transforms.csv`."
+    other = "\n".join(section(stand_in(many), ["x", "y"], "transforms.json"))
+    assert (other.count("`transforms.json`"), "transforms.csv" in other) == (2, False)

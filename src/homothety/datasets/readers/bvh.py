@@ -85,7 +85,9 @@ def _movement(joint: Joint, values: FloatArray) -> tuple[FloatArray, Rotation]:
     for channel, numbers in zip(joint.channels, values.T, strict=True):
         axis, kind = channel[0], channel[1:]
         if kind == "position":
-            shift[:, AXES.index(axis)] += numbers
+            # That of a root is from its offset; elsewhere it is from the parent, in place of the offset.
+            at = AXES.index(axis)
+            shift[:, at] = numbers + joint.offset[at] if joint.parent < 0 else numbers
         else:  # each about the axis as the turns before it left it
             turn = turn * Rotation.from_euler(axis, numbers[:, None], degrees=True)
     return shift, turn
@@ -137,6 +139,12 @@ def _parse_frames(lines: list[str], joints: list[Joint], path: Path) -> FloatArr
                 f"{path}, frame {number}, counted from 0, has {len(row)} numbers, needed {n_channels}: one for each "
                 "channel of the hierarchy."
             )
+    announced = [int(line.split(":")[1]) for line in lines if line.strip().upper().startswith("FRAMES:")]
+    if announced and announced[0] != len(rows):
+        raise InputError(
+            f"{path} says that it has {announced[0]} frames but has {len(rows)} lines of numbers, needed as many. Copy "
+            "it again if it was cut short, or correct the number after Frames."
+        )
     if not rows or not n_channels:
         raise InputError(f"{path} has {len(rows)} frames of {n_channels} channels, needed at least one of each.")
     return np.array(rows, dtype=np.float64)

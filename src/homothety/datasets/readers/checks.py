@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from homothety.datasets.readers.columns import whole_labels
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,9 +64,7 @@ def check_labels(labels: NDArray[Any], n_matrices: int, source: str) -> NDArray[
             f"{source}: the label of matrix {int(missing.argmax())}, counted from 0, is NaN ({int(missing.sum())} such "
             f"of {len(labels)}). Leave those matrices out, or the labels."
         )
-    if labels.dtype.kind == "f" and (labels == np.round(labels)).all():
-        return labels.astype(np.int64)
-    return labels
+    return whole_labels(labels)
 
 
 def _how_to_stack(array: NDArray[Any]) -> str:

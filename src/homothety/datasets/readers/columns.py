@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Column: TypeAlias = "str | int"
 """A column, by its name or by its number from 0."""
 
+MAX_EXACT = 2.0**53  # floats beyond it are all whole numbers
+
 
 def find_column(column: Column, names: Sequence[str], n_columns: int, path: Path) -> int:
     """Return the number of a column, or raise saying which there are."""
@@ -115,5 +117,5 @@ def as_numbers(array: NDArray[Any], item: str) -> FloatArray:
 def whole_labels(labels: NDArray[Any]) -> NDArray[Any]:
     """Return labels as a row, whole numbers as integers."""
     labels = np.ravel(labels)
-    is_whole = labels.dtype.kind == "f" and bool((labels == np.round(labels)).all())
+    is_whole = labels.dtype.kind == "f" and bool(((labels == np.round(labels)) & (np.abs(labels) <= MAX_EXACT)).all())
     return labels.astype(np.int64) if is_whole else labels

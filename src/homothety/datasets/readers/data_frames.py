@@ -75,6 +75,10 @@ class DataFrameTable:
         """Return a column as whole numbers, numbers or whatever it holds."""
         return whole_labels(np.asarray(self.frame.iloc[:, column]))
 
+    def groups(self, column: int) -> NDArray[Any]:
+        """Return a column as it is."""
+        return self.values(column)
+
     def place(self, row: int) -> str:
         """Return the number of a row."""
         return f"row {row}, counted from 0,"

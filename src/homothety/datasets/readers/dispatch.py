@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from homothety.datasets.readers.mne_files import read_epochs
 from homothety.datasets.readers.nifti import read_nifti
 from homothety.datasets.readers.numpy_files import read_npy, read_npz
 from homothety.errors import InputError
+from homothety.files import printable
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -120,6 +122,7 @@ def read_matrices(
             matrices = read_epochs(path, variable)
         case _:
             matrices = read_nifti(path, order, mask)
+    matrices = replace(matrices, name=printable(matrices.name))
     return _keep_spd(matrices, path) if only_spd else matrices
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from homothety.datasets.readers.checks import blame_file
 from homothety.datasets.readers.numpy_files import read_archive_matrices
 from homothety.datasets.readers.options import require
+from homothety.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +52,7 @@ def _values(item: Any, h5py: Any) -> NDArray[Any]:
     """Return a data set as an array: text as such, and of an image only the shape."""
     if item.ndim > MAX_AXES:
         return np.broadcast_to(np.zeros((), dtype=np.float64), item.shape)
+    _check_inside(item)
     if h5py.check_string_dtype(item.dtype) is not None:
         return np.array(item.asstr()[()])
     return np.asarray(item[()])
@@ -61,10 +63,20 @@ def _is_here(file: Any, name: str, h5py: Any) -> bool:
     return isinstance(file.get(name, getlink=True), h5py.HardLink)
 
 
+def _check_inside(item: Any) -> None:
+    """Raise if the numbers of a data set are in other files, which whoever sent this one may not be meant to see."""
+    if item.external or item.is_virtual:
+        raise InputError(
+            f"{item.file.filename}, array {item.name!r} keeps its numbers in other files or data sets, needed the "
+            "numbers themselves: links are not followed. Write the file again with them inside."
+        )
+
+
 def _from_matlab(item: Any, file: Any, h5py: Any) -> NDArray[Any]:
     """Return a variable of MATLAB, whose axes HDF5 has in the opposite order."""
     if isinstance(item, h5py.Group):
         return _struct({name: item[name] for name in item if _is_here(item, name, h5py)}, file, h5py)
+    _check_inside(item)
     if item.attrs.get("MATLAB_empty", 0):
         return np.empty(tuple(int(size) for size in item[()]))
     if h5py.check_ref_dtype(item.dtype) is not None:

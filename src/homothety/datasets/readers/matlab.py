@@ -30,7 +30,7 @@ def read_mat(path: Path, variable: str | None) -> MatrixSet:
     matrices = check_stack(stack, f"{path}, variable {name!r}")
     labels = None
     if "labels" in variables and name != "labels":
-        labels = check_labels(_plain(variables["labels"]), len(matrices), str(path))
+        labels = check_labels(plain_labels(variables["labels"]), len(matrices), str(path))
     return MatrixSet(matrices, labels, path.stem)
 
 
@@ -115,8 +115,8 @@ def _stack_items(items: list[NDArray[Any] | None]) -> NDArray[Any] | None:
     return np.stack(matrices)
 
 
-def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+def plain_labels(labels: NDArray[Any]) -> NDArray[Any]:
     """Return labels as a row; a cell array of character rows becomes an array of strings."""
     if labels.dtype == object:
-        return np.array([str(np.squeeze(item)) for item in labels.ravel()])
+        return np.array([str(np.squeeze(item)) if np.size(item) else "" for item in labels.ravel()])
     return labels.ravel()

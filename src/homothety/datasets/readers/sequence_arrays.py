@@ -16,7 +16,7 @@ from homothety.datasets.readers.columns import (
     whole_labels,
 )
 from homothety.datasets.readers.hdf5 import load_hdf5
-from homothety.datasets.readers.matlab import load_variables
+from homothety.datasets.readers.matlab import load_variables, plain_labels
 from homothety.datasets.readers.numpy_files import listed, load_archive, load_array
 from homothety.datasets.readers.options import natural_order
 from homothety.datasets.sequence_set import SequenceSet
@@ -82,7 +82,8 @@ def read_mat_series(path: Path, options: ReadingOptions) -> SequenceSet:
     name = _choose_mat_variable(variables, options.variable, path)
     if variables[name].dtype != object:
         steps = _time_first([variables[name]], f"{path}, variable {name!r}")[0]
-        return _cut(steps, path, columns, lengths, labels=variables.get(LABELS) if name != LABELS else None)
+        labels = plain_labels(variables[LABELS]) if LABELS in variables and name != LABELS else None
+        return _cut(steps, path, columns, lengths, labels=labels)
     if lengths is not None:
         raise InputError(f"lengths cut up a single array, but {path}, variable {name!r} is a cell array of series.")
     series = _time_first(list(variables[name].ravel()), f"{path}, variable {name!r}")
@@ -136,16 +137,13 @@ def _one_per_array(
     series: dict[str, NDArray[Any]], path: Path, columns: Columns, channels: tuple[str, ...]
 ) -> SequenceSet:
     """Return each array of an archive as a series of its own."""
-    widths = {array.shape[1] for array in series.values()}
-    if len(widths) > 1:
+    checked = [as_numbers(array, f"{path}, array {name!r}") for name, array in series.items()]
+    if len({steps.shape[1] for steps in checked}) > 1:
         raise InputError(
             f"{path} holds {listed(series)}: arrays of different numbers of dimensions are no series of one kind. "
             "Say which array to read with variable=. A name with a star, such as 'data/*/actions', reads several."
         )
-    taken = [
-        take_columns(as_numbers(array, f"{path}, array {name!r}"), columns, channels, path)
-        for name, array in series.items()
-    ]
+    taken = [take_columns(steps, columns, channels, path) for steps in checked]
     return SequenceSet([steps for steps, _ in taken], None, None, tuple(series), taken[0][1], path.stem)
 
 

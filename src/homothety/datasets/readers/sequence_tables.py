@@ -21,6 +21,7 @@ from homothety.datasets.readers.text_tables import (
     counts_columns,
     names_columns,
     parse_labels,
+    parse_names,
     parse_numbers,
     read_table,
 )
@@ -53,6 +54,9 @@ class Frame(Protocol):
 
     def values(self, column: int) -> NDArray[Any]:
         """Return a column as it is, shape (n_rows,)."""
+
+    def groups(self, column: int) -> NDArray[Any]:
+        """Return what a column calls the series of each row, shape (n_rows,)."""
 
     def place(self, row: int) -> str:
         """Return where in the file a row is, in words."""
@@ -128,7 +132,7 @@ def _values_called(name: str, frame: Frame, taken: list[int]) -> NDArray[Any] | 
 
 def _rows_by_group(frame: Frame, group_at: int, path: Path) -> tuple[list[IntArray], list[str]]:
     """Return the rows of each group in the order of the file, and its name; groups by first appearance."""
-    values = frame.values(group_at)
+    values = frame.groups(group_at)
     gaps = np.flatnonzero(is_missing(values))
     if gaps.size:
         raise InputError(
@@ -148,8 +152,6 @@ class TextFrame:
         self.path = path
         self.table: Table = read_table(path, "one time step per row", _has_header)
         self.names = list(self.table.header or [])
-        if self.names and self.names[0].startswith("#"):
-            self.names[0] = self.names[0].lstrip("# ")  # how NumPy writes a header
         self.n_columns, self.n_rows = self.table.width, len(self.table.rows)
 
     def numbers(self, columns: list[int]) -> tuple[FloatArray, list[str]]:
@@ -162,6 +164,10 @@ class TextFrame:
         """Return a column as whole numbers, numbers or text."""
         return parse_labels([row[column] for row in self.table.rows])
 
+    def groups(self, column: int) -> NDArray[Any]:
+        """Return a column as it is written: 007 and 7 are different series."""
+        return parse_names([row[column] for row in self.table.rows])
+
     def place(self, row: int) -> str:
         """Return the line of a row."""
         return f"line {self.table.lines[row]}"
@@ -169,10 +175,11 @@ class TextFrame:
 
 def _has_header(rows: list[list[str]]) -> bool:
     """Tell whether a first row names the columns."""
-    if names_columns(rows[0]) or rows[0][0] == "":
+    if names_columns(rows[0]):
         return True
-    # 0, 1, 2, ... could be data too, unless what follows are not whole numbers.
-    return counts_columns(rows[0]) and any(not cell.lstrip("-").isdigit() for row in rows[1:] for cell in row)
+    # 0, 1, 2, ... could be data too, unless nothing stands before them or what follows are not whole numbers.
+    has_fractions = any(not cell.lstrip("-").isdigit() for row in rows[1:] for cell in row)
+    return counts_columns(rows[0]) and (rows[0][0] == "" or has_fractions)
 
 
 def load_parquet(path: Path, columns: list[str] | None = None) -> Any:
@@ -205,6 +212,10 @@ class ParquetFrame:
     def values(self, column: int) -> NDArray[Any]:
         """Return a column as whole numbers, numbers or text."""
         return whole_labels(np.array(self.table.column(column).to_pylist()))
+
+    def groups(self, column: int) -> NDArray[Any]:
+        """Return a column as it is."""
+        return self.values(column)
 
     def place(self, row: int) -> str:
         """Return the number of a row."""

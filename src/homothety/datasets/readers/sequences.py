@@ -22,6 +22,7 @@ from homothety.datasets.readers.sequence_arrays import (
 from homothety.datasets.readers.sequence_tables import read_csv_series, read_parquet_series
 from homothety.datasets.sequence_set import SequenceSet, join_sets
 from homothety.errors import InputError
+from homothety.files import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -236,11 +237,11 @@ def _check_same_dims(sets: list[SequenceSet], files: list[Path]) -> None:
 
 def _with_distinct_names(sets: list[SequenceSet], files: list[Path]) -> SequenceSet:
     """Join the sets; series with the same name in several files are called by their file too."""
-    joined = join_sets(sets, files[0].stem if len(files) == 1 else files[0].parent.name or "sequences")
+    joined = join_sets(sets, printable(files[0].stem if len(files) == 1 else files[0].parent.name or "sequences"))
     counts = Counter(joined.names)
     origins = [path for path, one in zip(files, sets, strict=True) for _ in one.names]
     names = [
-        name if counts[name] == 1 else f"{path.parent.name}/{path.name}: {name}"
+        printable(name if counts[name] == 1 else f"{path.parent.name}/{path.name}: {name}")
         for path, name in zip(origins, joined.names, strict=True)
     ]
     if len(set(names)) < len(names):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass
+from decimal import Decimal
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from homothety.datasets.readers.checks import blame_file
+from homothety.datasets.readers.columns import whole_labels
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -21,6 +24,12 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray
 
 DELIMITERS = "\t;|,"
+COMMENT = "#"
+NOT_KNOWN = "nan"
+# Neither 007 nor 1e5 is a number where labels are meant: they are names, and others than 7 and 100000. With a point and
+# a sign, as in 1.000e+00, it is how NumPy writes numbers.
+WHOLE_LABEL = re.compile(r"0|-?[1-9][0-9]*")
+DECIMAL_LABEL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+(e[+-][0-9]{2,3})?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +60,42 @@ def read_table(path: Path, needed: str, has_header: Callable[[list[list[str]]], 
     """
     with blame_file(path, f"Save it as plain text in UTF-8, {needed}."):
         text = path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte-order mark in front
-        delimiter = _delimiter(text.lstrip("\n").split("\n", 1)[0])
-        reader = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=delimiter == " ")
-        numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row))]
+        comments, rest = _split_comments(StringIO(text).readlines())
+        delimiter = _delimiter(next(filter(str.strip, rest), ""))
+        numbered = [(line + len(comments), row) for line, row in _cells(rest, delimiter) if any(row)]
     if not numbered:
         raise InputError(f"{path} is empty, needed {needed}.")
     lines, rows = [line for line, _ in numbered], [row for _, row in numbered]
     if not has_header(rows):
-        return Table(None, rows, lines, delimiter != ",")
+        return Table(_names_in_comments(comments, delimiter, len(rows[0])), rows, lines, delimiter != ",")
     if len(rows) == 1:
         raise InputError(f"{path} has a header and no rows, needed {needed}.")
     return Table(rows[0], rows[1:], lines[1:], delimiter != ",")
+
+
+def _split_comments(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Part the comments at the beginning of a file, and blank lines among them, from the rest."""
+    is_comment = [not line.strip() or line.lstrip().startswith(COMMENT) for line in lines]
+    n_comments = is_comment.index(False) if False in is_comment else len(lines)
+    return lines[:n_comments], lines[n_comments:]
+
+
+def _cells(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of every row, and the number of the line it ends in."""
+    if delimiter == " ":
+        lines = [line.strip() + "\n" for line in lines]  # a blank at the end parts nothing
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " ")
+    for row in reader:
+        yield reader.line_num, [cell.strip() for cell in row]
+
+
+def _names_in_comments(comments: list[str], delimiter: str, n_columns: int) -> list[str] | None:
+    """Return the names of the columns if the last comment is such a header, as NumPy writes it, else None."""
+    last = next((line for line in reversed(comments) if line.strip()), "").strip().lstrip(COMMENT).strip(" ")
+    for names in (next(iter(_cells([last], delimiter)), (0, []))[1], last.split()):
+        if len(names) == n_columns and names_columns(names):
+            return names
+    return None
 
 
 def parse_numbers(table: Table, columns: Sequence[int], path: Path, remedy: str) -> FloatArray:
@@ -84,11 +118,32 @@ def parse_numbers(table: Table, columns: Sequence[int], path: Path, remedy: str)
 
 
 def parse_labels(cells: list[str]) -> NDArray[Any]:
-    """Return labels as integers where all are whole numbers, as numbers where all are such, otherwise as text."""
-    if not all(is_number(cell) for cell in cells):
+    """Return labels as integers where all are whole numbers, as numbers where all are such, otherwise as text.
+
+    Different labels stay different: those that numbers cannot tell apart are text.
+    """
+    different = set(cells)
+    if all(WHOLE_LABEL.fullmatch(cell) for cell in different):
+        return _fitting_integers(cells)
+    known = {cell for cell in different if cell.lower() != NOT_KNOWN}
+    if not known or not all(DECIMAL_LABEL.fullmatch(cell) for cell in known):
         return np.array(cells)
-    numbers = np.array(cells, dtype=np.float64)
-    return numbers.astype(np.int64) if (numbers == np.round(numbers)).all() else numbers
+    if len({Decimal(cell) for cell in known}) > len({float(cell) for cell in known}):
+        return np.array(cells)
+    return whole_labels(np.array(cells, dtype=np.float64))
+
+
+def _fitting_integers(cells: list[str]) -> NDArray[Any]:
+    """Return whole numbers as integers of 64 bits, or as text if they do not fit."""
+    try:
+        return np.array([int(cell) for cell in cells], dtype=np.int64)
+    except (OverflowError, ValueError):  # Python itself refuses those of thousands of digits
+        return np.array(cells)
+
+
+def parse_names(cells: list[str]) -> NDArray[np.str_]:
+    """Return names as they are written, nothing for those that are not known."""
+    return np.array(["" if cell.lower() == NOT_KNOWN else cell for cell in cells])
 
 
 def names_columns(row: list[str], decimal_comma: bool = True) -> bool:
@@ -99,7 +154,7 @@ def names_columns(row: list[str], decimal_comma: bool = True) -> bool:
 def counts_columns(row: list[str]) -> bool:
     """Tell whether a row reads 0, 1, 2, ...: data frames number unnamed columns, with nothing above row numbers."""
     names = row[1:] if row[0] == "" else row
-    return len(names) > 1 and names == [str(column) for column in range(len(names))]
+    return len(row) > 1 and names == [str(column) for column in range(len(names))]
 
 
 def is_number(cell: str, decimal_comma: bool = False) -> bool:
@@ -113,6 +168,8 @@ def is_number(cell: str, decimal_comma: bool = False) -> bool:
 
 def _number(cell: str, decimal_comma: bool) -> float:
     """Return the number in a cell; a comma is a decimal point where it does not part the cells."""
+    if "_" in cell:  # of Python's own spelling: in data it is a name such as 1_12
+        raise ValueError(f"{cell} is a name")
     return float(cell.replace(",", ".") if decimal_comma else cell)
 
 

@@ -114,13 +114,14 @@ class MatrixChart {
     this.sheet.redraw();
   }
 
-  /** Return which items a row stands for, and their cluster. */
+  /** Return which items a row stands for, and their clusters. */
   named(row) {
     const { every, items, clusters } = this.matrix;
     const first = row * every;
-    const cluster = clusters.labels[runAt(clusters, first)];
     const last = Math.min(first + every, items.length) - 1;
-    return last > first ? `${last - first + 1} items of cluster ${cluster}` : `item ${items[first]} (cluster ${cluster})`;
+    const own = clusters.labels.slice(runAt(clusters, first), runAt(clusters, last) + 1);
+    if (last === first) return `item ${items[first]} (cluster ${own[0]})`;
+    return `${last - first + 1} items of cluster${own.length > 1 ? "s" : ""} ${own.join(", ")}`;
   }
 
   leave() {

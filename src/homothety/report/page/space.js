@@ -1,6 +1,7 @@
 // Places in two or three dimensions, seen from any side: trajectories of series, or points of clusters.
 
 const MOST_POINTS = 2000; // of one trajectory
+const LEAP = 25; // places, with shift held
 const START = { yaw: 0.6, pitch: 0.5, zoom: 1 };
 
 /** Points that belong together: a trajectory, or all items. */
@@ -30,9 +31,9 @@ class SpaceChart {
     Object.assign(this, { names, tip: new Tip(figure), ...START, spots: [], cursor: null, only: null });
     this.isFlat = names.length < 3;
     if (this.isFlat) Object.assign(this, { yaw: 0, pitch: Math.PI / 2 });
-    const keys = this.isFlat ? "+ and - zoom." : "Arrow keys turn it, + and - zoom.";
+    const keys = `${this.isFlat ? "" : "Arrow keys turn it, "}n and p point at one place after the other, + and - zoom.`;
     const height = Math.min(520, Math.max(320, 0.9 * place.clientWidth));
-    this.sheet = new Sheet(place, height, `${label} ${keys}`, (pen, width, height) => this.draw(pen, width, height));
+    this.sheet = new Sheet(place, height, `${label} ${keys[0].toUpperCase()}${keys.slice(1)}`, (pen, width, height) => this.draw(pen, width, height));
     this.follow();
   }
 
@@ -40,15 +41,23 @@ class SpaceChart {
     const { canvas } = this.sheet;
     followPointers(canvas, {
       point: (x, y) => this.point(x, y),
-      leave: () => this.tip.hide(),
-      drag: (dx, dy) => this.turn(dx / 120, dy / 120),
+      leave: () => this.leave(),
+      drag: (dx, dy) => this.isFlat || this.turn(dx / 120, dy / 120),
     });
     followWheel(canvas, (factor) => this.closer(factor));
-    followKeys(canvas, {
+    const turns = {
       ArrowLeft: () => this.turn(-0.15, 0),
       ArrowRight: () => this.turn(0.15, 0),
       ArrowUp: () => this.turn(0, -0.15),
       ArrowDown: () => this.turn(0, 0.15),
+    };
+    followKeys(canvas, {
+      ...(this.isFlat ? {} : turns),
+      n: () => this.walk(1),
+      p: () => this.walk(-1),
+      N: () => this.walk(LEAP),
+      P: () => this.walk(-LEAP),
+      Escape: () => this.leave(),
       "+": () => this.closer(1.25),
       "=": () => this.closer(1.25),
       "-": () => this.closer(0.8),
@@ -66,7 +75,6 @@ class SpaceChart {
   }
 
   turn(yaw, pitch) {
-    if (this.isFlat) return;
     this.yaw += yaw;
     this.pitch = Math.min(Math.max(this.pitch + pitch, -Math.PI / 2), Math.PI / 2);
     this.tip.hide();
@@ -101,6 +109,32 @@ class SpaceChart {
     this.axes(pen);
     this.drawPlaces(pen);
     this.axisNames(pen);
+    if (this.cursor !== null) this.ring(pen, this.spots[this.cursor]);
+  }
+
+  ring(pen, spot) {
+    if (!spot) return;
+    pen.strokeStyle = theme.ink;
+    pen.lineWidth = 2;
+    pen.beginPath();
+    pen.arc(spot.x, spot.y, 9, 0, 2 * Math.PI);
+    pen.stroke();
+  }
+
+  /** Point so many places further on, from the last one to the first. */
+  walk(by) {
+    const count = this.spots.length;
+    if (!count) return;
+    this.cursor = (((this.cursor ?? (by > 0 ? -1 : 0)) + by) % count + count) % count;
+    const spot = this.spots[this.cursor];
+    this.tip.show(spot.words(), this.sheet.canvas, spot.x, spot.y);
+    this.sheet.redraw();
+  }
+
+  leave() {
+    this.cursor = null;
+    this.tip.hide();
+    this.sheet.redraw();
   }
 
   /** Call back with the name and both ends of every axis, from the lowest corner of all data. */
@@ -226,8 +260,8 @@ class Trajectories extends SpaceChart {
     });
     for (const [label, [, middle]] of longest) {
       if (label < 0 || (this.only !== null && this.only !== label)) continue;
-      const at = Math.min(path.spots.length - 1, path.steps.findIndex((step) => step >= middle));
-      this.badge(pen, this.data.looks[this.lane][label], path.spots[Math.max(at, 0)]);
+      const at = path.steps.findIndex((step) => step >= middle); // none if the last bin holds the middle
+      this.badge(pen, this.data.looks[this.lane][label], path.spots.at(at));
     }
   }
 

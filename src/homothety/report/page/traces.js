@@ -26,9 +26,15 @@ class TraceChart {
     return this.left + ((bin + 0.5) / this.bins) * (this.sheet.width - this.left);
   }
 
+  /** Return where a number is in the range that is drawn; what chains begin with, outside of it, is at its edge. */
+  share(code) {
+    const { low, high } = this.trace.drawn;
+    return high > low ? Math.min(Math.max((valueOf(code, this.trace) - low) / (high - low), 0), 1) : 0;
+  }
+
   draw(pen, width, height) {
     const bottom = height - 18;
-    const y = (code) => bottom - 8 - (code / (MISSING - 1)) * (bottom - 16);
+    const y = (code) => bottom - 8 - this.share(code) * (bottom - 16);
     pen.fillStyle = theme.panel;
     pen.fillRect(this.left, 0, (this.trace.burn / this.trace.sweeps) * (width - this.left), bottom);
     pen.strokeStyle = theme.line;
@@ -45,8 +51,9 @@ class TraceChart {
   labels(pen, width, bottom) {
     pen.fillStyle = theme.soft;
     pen.textAlign = "right";
-    pen.fillText(shown(this.trace.high), this.left - 6, 9);
-    if (this.trace.high > this.trace.low) pen.fillText(shown(this.trace.low), this.left - 6, bottom - 8);
+    const { low, high } = this.trace.drawn;
+    pen.fillText(shown(high), this.left - 6, 9);
+    if (high > low) pen.fillText(shown(low), this.left - 6, bottom - 8);
     pen.fillText(`sweep ${this.trace.sweeps}`, width, bottom + 10);
     pen.textAlign = "left";
     pen.fillText("1", this.left, bottom + 10);
@@ -77,7 +84,14 @@ class TraceChart {
 
   value(chain, bin) {
     if (chain.lows[bin] === MISSING) return "none";
-    return [...new Set([chain.lows[bin], chain.highs[bin]].map((code) => shown(valueOf(code, this.trace))))].join(" to ");
+    return [...new Set([chain.lows[bin], chain.highs[bin]].map((code) => this.words(code)))].join(" to ");
+  }
+
+  /** Return a number; of one that is not drawn, on which side it is. */
+  words(code) {
+    const { low, high } = this.trace.drawn;
+    if (code === 0) return `below ${shown(low)}`;
+    return code === MISSING - 1 ? `above ${shown(high)}` : shown(valueOf(code, this.trace));
   }
 
   leave() {

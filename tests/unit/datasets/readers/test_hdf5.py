@@ -101,6 +101,27 @@ def test_links_to_other_files_are_not_followed(tmp_path, series):
     assert_series(read_sequences(tmp_path / "link.h5"), [series[1]])
 
 
+def test_numbers_in_other_files_are_not_read(tmp_path, series):
+    (tmp_path / "secret").write_bytes(series[0].tobytes())
+    with h5py.File(tmp_path / "outside.h5", "w") as file:
+        file.create_dataset("x", series[0].shape, float, external=str(tmp_path / "secret"))
+    layout = h5py.VirtualLayout(series[0].shape, float)
+    layout[:] = h5py.VirtualSource(tmp_path / "outside.h5", "x", series[0].shape)
+    with h5py.File(tmp_path / "virtual.h5", "w") as file:
+        file.create_virtual_dataset("x", layout)
+    for name in ("outside.h5", "virtual.h5"):
+        with pytest.raises(InputError, match=rf"{name}, array '/x' keeps its numbers in other files"):
+            read_sequences(tmp_path / name)
+
+
+def test_arrays_that_are_no_series_are_named(tmp_path, series):
+    with h5py.File(tmp_path / "demos.h5", "w") as file:
+        for number, one in enumerate(series):
+            file[f"data/demo_{number}/rewards"] = one[:, 0]
+    with pytest.raises(InputError, match=r"array 'data/demo_0/rewards' has shape \(12,\), needed \(n_steps, n_dims\)"):
+        read_sequences(tmp_path / "demos.h5", variable="data/*/rewards")
+
+
 def test_cells_of_version_7_3(save_v73, series):
     labels = [np.full((len(one), 1), 2.0) for one in series]
     read = read_sequences(save_v73(Data=series, True_states=labels))

@@ -67,12 +67,21 @@ def test_positions_of_joints(bvh):
     np.testing.assert_allclose(read.sequences[0], expected, atol=1e-12)
 
 
+def test_a_position_of_a_joint_takes_the_place_of_its_offset(bvh):
+    text = BVH.replace("OFFSET 0.0 0.0 0.0", "OFFSET 10 0 0").replace("CHANNELS 3 Z", "CHANNELS 4 Yposition Z")
+    head, frames = text.split("0.01\n")
+    moved = [" ".join([*line.split()[:6], "-5", *line.split()[6:]]) for line in frames.splitlines()]
+    read = read_sequences(bvh(head + "0.01\n" + "\n".join(moved)), variable="positions", columns=["Hips", "Knee"])
+    np.testing.assert_allclose(read.sequences[0][0], [11, 2, 3, 11, -3, 3])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("MOTION", "MOTIONS", "cannot be read: .*HIERARCHY of joints"),
         ("1 2 3 90 0 0 0 0 0 0 0 0", "1 2 3", "frame 1, counted from 0, has 3 numbers, needed 12"),
         ("1 2 3 90 90", "1 2 3 90 x", "cannot be read: could not convert"),
+        ("Frames: 3", "Frames: 30", "says that it has 30 frames but has 3 lines of numbers"),
         ("zrotation", "Wrotation", "A channel is called 'Wrotation', needed Xposition"),
     ],
 )

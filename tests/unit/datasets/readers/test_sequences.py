@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import numpy as np
 import pytest
 from scipy.io import savemat
 
-from homothety.datasets import read_sequences
+from homothety.datasets import read_matrices, read_sequences
 from homothety.errors import InputError
 from homothety.sequences import check_sequences
 
@@ -45,8 +46,6 @@ def assert_series(read, expected):
 @pytest.mark.parametrize("header", [None, ["x", "y", "z"], ["# x", "y", "z"]])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
 def test_one_text_file_per_series(write, series, header, delimiter):
-    if header == ["# x", "y", "z"] and delimiter == " ":
-        header = ["#x", "y", "z"]
     paths = [write(table(one.tolist(), header, delimiter), f"demo_{i}.csv") for i, one in enumerate(series)]
     read = read_sequences(paths)
     assert_series(read, series)
@@ -103,6 +102,65 @@ def test_data_frames_as_they_write_themselves(write):
     for text in (",x,y\n0,1.5,2\n1,2.5,4\n", ",0,1\n0,1.5,2\n1,2.5,4\n", "0,1\n1.5,2\n2.5,4\n"):
         assert_series(read_sequences(write(text)), [[[1.5, 2], [2.5, 4]]])
     assert_series(read_sequences(write("0,1\n1,2\n2,4\n")), [[[0, 1], [1, 2], [2, 4]]])
+
+
+def test_nothing_before_numbers_is_no_header(write):
+    with pytest.raises(InputError, match="line 1, column 1 is '', needed a number"):
+        read_sequences(write(",0.5,0.3\n1,2,3\n"))
+    assert_series(read_sequences(write(",0\n0,5\n1,7\n")), [[[5], [7]]])
+
+
+@pytest.mark.parametrize("header", ["x y z", "x,y,z", "made by hand on Monday\nx y z", ""])
+@pytest.mark.parametrize("delimiter", [" ", ","])
+def test_as_written_by_numpy(tmp_path, series, header, delimiter):
+    np.savetxt(tmp_path / "a.txt", series[0], header=header, delimiter=delimiter, fmt="%.4f")
+    if header == "x,y,z" and delimiter == " ":
+        header = ""  # one word, which names no column
+    read = read_sequences(tmp_path / "a.txt")
+    assert_series(read, series[:1])
+    assert read.channels == (("x", "y", "z") if header else ())
+
+
+def test_comments_before_a_header_and_blanks_after_rows(write):
+    read = read_sequences(write("# made by hand\n\nx y\n1 2 \n3 4\t\n5 oops\n", "a.txt"), columns="x")
+    assert_series(read, [[[1], [3], [5]]])
+    with pytest.raises(InputError, match="line 6, column 2 is 'oops'"):
+        read_sequences(write("# made by hand\n\nx y\n1 2 \n3 4\t\n5 oops\n", "a.txt"))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["1_12", "11_2"],
+        ["007", "7"],
+        ["1e5", "100000"],
+        ["123456789012345678", "123456789012345679"],
+        ["12345678901234567890", "12345678901234567891"],
+        ["0.1", "0.10000000000000000001"],
+    ],
+)
+def test_different_names_stay_different(write, names):
+    path = write(table([[names[i // 2], i, names[i // 2]] for i in range(4)], ["demo", "x", "label"]))
+    read = read_sequences(path, group="demo")
+    assert_series(read, [[[0], [1]], [[2], [3]]])
+    assert read.names == tuple(names)
+    assert len(np.unique(np.concatenate(read.actions))) == 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "labels", "kind"),
+    [
+        (["1.000e+00", "2.000e+00"], [1, 2], "i"),
+        (["1.0", "1"], [1, 1], "i"),
+        (["-3", "0"], [-3, 0], "i"),
+        (["0.5", "nan"], [0.5, np.nan], "f"),
+        (["07", "8"], ["07", "8"], "U"),
+    ],
+)
+def test_labels_are_numbers_only_where_nothing_is_lost(write, cells, labels, kind):
+    (actions,) = read_sequences(write(table(zip("12", cells, strict=True), ["x", "label"]))).actions
+    assert actions.dtype.kind == kind
+    np.testing.assert_array_equal(actions, labels)
 
 
 def test_folders_are_read_in_natural_order(write, series, tmp_path):
@@ -173,6 +231,21 @@ def test_single_matlab_matrix(tmp_path, series):
     read = read_sequences(tmp_path / "set.mat", lengths=[5, 7, 4])
     assert_series(read, series)
     np.testing.assert_array_equal(np.concatenate(read.actions), np.arange(16))
+
+
+def test_text_labels_beside_a_matlab_matrix(tmp_path, series):
+    labels = np.empty((5, 1), dtype=object)
+    labels[:, 0] = ["cut", "cut", "", "peel", "peel"]
+    savemat(tmp_path / "set.mat", {"X": series[0], "labels": labels})
+    assert read_sequences(tmp_path / "set.mat").actions[0].tolist() == ["cut", "cut", "", "peel", "peel"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text there")
+def test_names_of_files_that_are_no_text(tmp_path):
+    for name in (b"demo\xfe.csv", b"demo\xff.csv"):
+        (tmp_path / os.fsdecode(name)).write_text("2,1,3\n3,1,4\n")
+    assert read_sequences(tmp_path).names == ("demo? (0)", "demo? (1)")
+    assert read_matrices(tmp_path / os.fsdecode(b"demo\xff.csv")).name == "demo?"
 
 
 def test_the_authors_files(shared_data):
@@ -252,6 +325,7 @@ def test_nobody_is_told_how_to_unpickle(write):
         ("x,y\n1,2\n3\n", {}, r"line 3 has 1 columns where 2 were expected\. Give every row as many cells"),
         ("x,y\n1,2\n3,oops\n", {}, "line 3, column 2 is 'oops', needed a number.*columns="),
         ("x,y\n1,2\n3,\n", {}, "line 3, column 2 is ''"),
+        ("x,y\n1,2\n3,1_000\n", {}, "line 3, column 2 is '1_000', needed a number"),
         ("x,y\n", {}, "a header and no rows"),
         ("\n\n", {}, "is empty"),
         ("", {}, "is empty"),
