@@ -209,7 +209,7 @@ def page(rows: list[list[str]]) -> str:
             "",
             "**These recordings are not unseen.** The default settings (the weight of a look, the prior of states, the",
             "tolerance of shapes) were chosen among many by their scores on the same recordings, with some of the same",
-            "seeds. Expect less on others, which `python -m benchmarks.action_unseen` measures.",
+            "seeds. Expect less [on others](action_unseen.md).",
             "",
             *missing_note(rows),
         ]
