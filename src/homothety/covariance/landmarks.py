@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.covariance._pairs import euclidean_pairs, spcm_pairs
 from homothety.covariance.embedding import Embedding, spectral_embedding
-from homothety.covariance.measures import axis_lengths, similarity_from_spcm
-from homothety.covariance.shape import coordinates_of_spectra
+from homothety.covariance.similarity import spcm_of_spectra
 from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ class Landmarks:
         damping: float | None = None,
     ) -> Landmarks:
         """Return landmarks with the given eigenvalues, embedded."""
-        similarity = similarity_of_spectra(spectra, None, variant, tolerance)
+        similarity = spcm_of_spectra(spectra, None, variant, tolerance)
         embedding = spectral_embedding(similarity, n_components=n_components, damping=damping)
         return cls(spectra, embedding, variant, tolerance)
 
@@ -66,21 +64,7 @@ class Landmarks:
 
     def similarity_to(self, spectra: FloatArray) -> FloatArray:
         """Return the similarity of matrices to the landmarks, (n_matrices, n_landmarks)."""
-        return similarity_of_spectra(spectra, self.spectra, self.variant, self.tolerance)
-
-
-def similarity_of_spectra(
-    spectra: FloatArray, others: FloatArray | None, variant: SPCMVariant, tolerance: float
-) -> FloatArray:
-    """Return B-SPCM of matrices with given eigenvalues, of all pairs of one list or between two."""
-    n_dims = spectra.shape[1]
-    if variant.dispersion != "log":
-        lengths = None if others is None else axis_lengths(others, variant)
-        return spcm_pairs(axis_lengths(spectra, variant), lengths, variant, variant.strength(n_dims, tolerance))
-    factor = (1 if variant.length == "sqrt" else 4) / (n_dims - variant.ddof)
-    points = None if others is None else coordinates_of_spectra(others)
-    dissimilarity = euclidean_pairs(coordinates_of_spectra(spectra), points, squared=True) * factor
-    return similarity_from_spcm(dissimilarity, n_dims, variant=variant, tolerance=tolerance)
+        return spcm_of_spectra(spectra, self.spectra, self.variant, self.tolerance)
 
 
 def spectra_in_blocks(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:

@@ -22,7 +22,7 @@ from homothety.covariance.measures import (
     kldm_of_log_ratios,
     similarity_from_spcm,
 )
-from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates
+from homothety.covariance.shape import coordinates_of_spectra, log_euclidean_coordinates
 from homothety.covariance.spectra import DEFAULT_FLOOR, check_covariances, eigenvalues, floored_covariances
 from homothety.covariance.variants import SPCMVariant, resolve_variant
 from homothety.errors import InputError
@@ -231,23 +231,42 @@ def _spcm(
     X: ArrayLike, Y: ArrayLike | None, variant: SPCMVariant, floor: float, tolerance: float | None = None
 ) -> FloatArray:
     """Return SPCM dissimilarities, or with a tolerance their similarities."""
+    return spcm_of_spectra(*_of_both(partial(eigenvalues, floor=floor), X, Y), variant, tolerance)
+
+
+def spcm_of_spectra(
+    spectra: FloatArray, others: FloatArray | None, variant: SPCMVariant, tolerance: float | None = None
+) -> FloatArray:
+    """Return SPCM of matrices with given eigenvalues, ascending and positive, or with a tolerance their similarity.
+
+    Parameters
+    ----------
+    spectra : ndarray of shape (n_matrices, n_dims)
+    others : ndarray of shape (n_others, n_dims) or None
+        Those to compare with; None for the first list against itself.
+    variant : SPCMVariant
+    tolerance : float, optional
+
+    Returns
+    -------
+    values : ndarray of shape (n_matrices, n_matrices) or (n_matrices, n_others)
+    """
     if variant.dispersion == "log":
-        return _spcm_of_logs(X, Y, variant, floor, tolerance)
-    spectra, other_spectra = _of_both(partial(eigenvalues, floor=floor), X, Y)
+        return _spcm_of_logs(spectra, others, variant, tolerance)
     strength = None if tolerance is None else variant.strength(spectra.shape[1], tolerance)
-    others = None if other_spectra is None else axis_lengths(other_spectra, variant)
-    return spcm_pairs(axis_lengths(spectra, variant), others, variant, strength)
+    lengths = None if others is None else axis_lengths(others, variant)
+    return spcm_pairs(axis_lengths(spectra, variant), lengths, variant, strength)
 
 
 def _spcm_of_logs(
-    X: ArrayLike, Y: ArrayLike | None, variant: SPCMVariant, floor: float, tolerance: float | None
+    spectra: FloatArray, others: FloatArray | None, variant: SPCMVariant, tolerance: float | None
 ) -> FloatArray:
     """Return variances of log ratios, or their similarities: squared distances of shape coordinates, up to a factor."""
-    points, others = _of_both(partial(shape_coordinates, floor=floor), X, Y)
-    n_dims = points.shape[1] + 1
+    n_dims = spectra.shape[1]
+    points = None if others is None else coordinates_of_spectra(others)
     # Shape coordinates are logarithms of root eigenvalues; those of the eigenvalues are twice as long.
     factor = (1 if variant.length == "sqrt" else 4) / (n_dims - variant.ddof)
-    dissimilarity = euclidean_pairs(points, others, squared=True) * factor
+    dissimilarity = euclidean_pairs(coordinates_of_spectra(spectra), points, squared=True) * factor
     if tolerance is None:
         return dissimilarity
     return similarity_from_spcm(dissimilarity, n_dims, variant=variant, tolerance=tolerance)

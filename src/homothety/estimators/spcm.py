@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_count, frozen
 from homothety.covariance.embedding import Embedding, spectral_embedding
-from homothety.covariance.landmarks import Landmarks, in_blocks, similarity_of_spectra, spectra_in_blocks
+from homothety.covariance.landmarks import Landmarks, in_blocks, spectra_in_blocks
 from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates
+from homothety.covariance.similarity import spcm_of_spectra
 from homothety.covariance.spectra import eigenvalues
 from homothety.covariance.variants import resolve_variant
 from homothety.errors import InputError
@@ -294,7 +295,7 @@ class SPCMMixture(LinkMixture):
 
         def membership(block: FloatArray) -> FloatArray:
             spectra = eigenvalues(block)
-            similarity = similarity_of_spectra(spectra, self.representatives_, variant, self.tolerance)
+            similarity = spcm_of_spectra(spectra, self.representatives_, variant, self.tolerance)
             return self._membership_of(self._points_of(block, spectra), similarity @ shares, posteriors)
 
         self._check_n_dims(array)

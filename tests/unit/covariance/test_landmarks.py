@@ -1,0 +1,44 @@
+"""An embedding of many matrices by landmarks."""
+
+import numpy as np
+import pytest
+
+from homothety.covariance import landmarks
+from homothety.covariance.embedding import spectral_embedding
+from homothety.covariance.landmarks import Landmarks, spectra_in_blocks
+from homothety.covariance.similarity import pairwise_similarity
+from homothety.covariance.spectra import eigenvalues
+from homothety.covariance.variants import SPCM_VARIANTS
+from homothety.datasets import make_wishart_families
+
+
+@pytest.fixture(scope="module")
+def matrices():
+    return make_wishart_families(3, 3, n_per_family=40, random_state=0).matrices
+
+
+@pytest.mark.parametrize("variant", SPCM_VARIANTS)
+def test_landmarks_lie_where_the_embedding_of_all_pairs_has_them(variant, matrices):
+    spectra = eigenvalues(matrices)
+    found = Landmarks.of_spectra(spectra, SPCM_VARIANTS[variant], 1.0)
+    expected = spectral_embedding(pairwise_similarity(matrices, variant=variant))
+    np.testing.assert_allclose(found.embedding.points, expected.points, atol=1e-8)
+    np.testing.assert_allclose(found.place(spectra), expected.points, atol=1e-6)
+
+
+def test_places_do_not_depend_on_blocks(matrices, monkeypatch):
+    spectra = spectra_in_blocks(matrices)
+    found = Landmarks.of_spectra(spectra[::3], SPCM_VARIANTS["log"], 1.0)
+    whole = found.place(spectra)
+    monkeypatch.setattr(landmarks, "BLOCK", 7)
+    np.testing.assert_array_equal(spectra_in_blocks(matrices), spectra)
+    np.testing.assert_allclose(found.place(spectra), whole, atol=1e-12)
+
+
+def test_others_are_placed_near_those_of_their_shape(matrices):
+    families = np.repeat(np.arange(3), 40)
+    spectra = eigenvalues(matrices)
+    places = Landmarks.of_spectra(spectra[::2], SPCM_VARIANTS["log"], 1.0).place(spectra)
+    centres = np.array([places[::2][families[::2] == k].mean(axis=0) for k in range(3)])
+    nearest = ((places[1::2, None] - centres) ** 2).sum(axis=-1).argmin(axis=1)
+    assert np.mean(nearest == families[1::2]) > 0.95
