@@ -249,6 +249,52 @@ def find_position(place: float, masses: FloatArray, n_tables: int) -> int:
 
 
 @inlined
+def exact_ratio(i: int, k: int, points: FloatArray, tables: Tables, prior: Prior, scratch: Scratch) -> float:
+    """Work out the log merge ratio of the table of item `i` with table `k`, in the place of its bound."""
+    if scratch.exact[k] != i:
+        scratch.exact[k] = i
+        scratch.ratios[k] = log_merge_ratio(
+            i,
+            tables.labels[i],
+            k,
+            points,
+            tables.rows,
+            tables.factors,
+            prior.by_size,
+            prior.mean_strength,
+            prior.diagonal,
+            scratch.solved,
+        )
+    return scratch.ratios[k]
+
+
+@inlined
+def find_top(i: int, points: FloatArray, tables: Tables, prior: Prior, scratch: Scratch) -> float:
+    """Write bounds of the log merge ratios of all tables, replace the largest by the ratios; return the largest."""
+    own = tables.labels[i]
+    highest = bound_ratios(own, tables, prior.by_size, scratch.ratios)
+    scratch.exact[own] = i
+    for _ in range(MAX_TIGHTENINGS):
+        if scratch.exact[highest] == i:
+            break
+        exact_ratio(i, highest, points, tables, prior, scratch)
+        highest = slot_of_largest(scratch.ratios, tables.occupied, tables.n_tables[0])
+    return scratch.ratios[highest]
+
+
+@inlined
+def propose_member(
+    rng: Generator, i: int, place: float, pairs: Pairs, tables: Tables, members: Members, scratch: Scratch, top: float
+) -> tuple[int, float]:
+    """Propose a member of the table at `place`, and what to take it with besides its ratio, by which it was drawn."""
+    k = tables.occupied[find_position(place, scratch.masses, tables.n_tables[0])]
+    j = members.pool[members.start[k] + int(rng.random() * members.counts[k])]
+    if j >= i:
+        return j, 0.0
+    return j, similarity_of(i, j, pairs) / np.exp(min(scratch.ratios[k] - top, 0.0))
+
+
+@inlined
 def draw_link(
     rng: Generator,
     i: int,
@@ -267,47 +313,30 @@ def draw_link(
     merge ratio of its table over the largest: good for items that few are before. And a table by its size and ratio,
     then any of its members, taken with its similarity if it is before `i`: good for tables that few sit at.
     """
-    labels, rows, factors, by_size = tables.labels, tables.rows, tables.factors, prior.by_size
-    strength, diagonal, n_tables = prior.mean_strength, prior.diagonal, tables.n_tables[0]
-    values, exact, solved, masses = scratch.ratios, scratch.exact, scratch.solved, scratch.masses
-    own = labels[i]
-    highest = bound_ratios(own, tables, by_size, values)
-    exact[own] = i
-    for _ in range(MAX_TIGHTENINGS):
-        if exact[highest] == i:
-            break
-        values[highest] = log_merge_ratio(i, own, highest, points, rows, factors, by_size, strength, diagonal, solved)
-        exact[highest] = i
-        highest = slot_of_largest(values, tables.occupied, n_tables)
-    top = values[highest]
-    alone, near = concentration * np.exp(-top), neighbors.share * i if neighbors.counts[i] > 0 else 0.0
-    by_table = weigh_tables(own, top, tables, members, values, masses)
+    labels, own, top = tables.labels, tables.labels[i], find_top(i, points, tables, prior, scratch)
+    alone, n_near = concentration * np.exp(-top), neighbors.counts[i]
+    near = neighbors.share * i if n_near > 0 else 0.0
+    by_table = weigh_tables(own, top, tables, members, scratch.ratios, scratch.masses)
     for trial in range(MAX_PROPOSALS):
         from_table = trial % 2 == 1
         place = rng.random() * (alone + near + (by_table if from_table else float(i))) - alone
         if place < 0.0:
             return i
         if place < near:
-            j, weight = neighbors.items[i, min(int(place / near * neighbors.counts[i]), neighbors.counts[i] - 1)], 1.0
+            j, weight = neighbors.items[i, min(int(place / near * n_near), n_near - 1)], 1.0
         elif from_table:
-            k = tables.occupied[find_position(place - near, masses, n_tables)]
-            j = members.pool[members.start[k] + int(rng.random() * members.counts[k])]
-            weight = similarity_of(i, j, pairs) if j < i and k != own else 0.0
+            j, weight = propose_member(rng, i, place - near, pairs, tables, members, scratch, top)
         else:
             j = min(int(place - near), i - 1)
             weight = similarity_of(i, j, pairs)
-        k, threshold = labels[j], rng.random()
-        # A table was drawn by its ratio, or the bound of it, already.
-        weight /= np.exp(min(values[k] - top, 0.0)) if from_table and place >= near and weight > 0.0 else 1.0
-        if threshold >= weight * np.exp(min(values[k] - top, 0.0)):
+        threshold, k = rng.random(), labels[j]
+        if threshold >= weight * np.exp(min(scratch.ratios[k] - top, 0.0)):
             continue  # not even if the bound were the ratio
-        if exact[k] != i:
-            values[k] = log_merge_ratio(i, own, k, points, rows, factors, by_size, strength, diagonal, solved)
-            exact[k] = i
-            by_table = weigh_tables(own, top, tables, members, values, masses)
-            if threshold >= weight * np.exp(min(values[k] - top, 0.0)):
-                continue
-        return j
+        was_bound = scratch.exact[k] != i
+        if threshold < weight * np.exp(min(exact_ratio(i, k, points, tables, prior, scratch) - top, 0.0)):
+            return j
+        if was_bound:
+            by_table = weigh_tables(own, top, tables, members, scratch.ratios, scratch.masses)
     return NOBODY
 
 
