@@ -188,8 +188,8 @@ def of_shape(scatter: FloatArray, spectrum: FloatArray) -> FloatArray:
     Examples
     --------
     >>> of_shape(np.diag([8.0, 1.0]), np.array([0.5, 2.0])).round(6)
-    array([[6., 0. ],
-           [0., 1.5]])
+    array([[6. , 0. ],
+           [0. , 1.5]])
     """
     values, vectors = np.linalg.eigh(scatter)
     size = max(float(np.mean(values / spectrum)), LEAST_SIZE)
