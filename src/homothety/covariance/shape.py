@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import helmert
 
+from homothety.arrays import frozen
 from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues, floored_covariances
 
 if TYPE_CHECKING:
@@ -48,12 +50,18 @@ def shape_coordinates(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str =
     return coordinates_of_spectra(eigenvalues(X, floor=floor, name=name))
 
 
+@cache
+def helmert_basis(n_dims: int) -> FloatArray:
+    """Return Helmert's orthonormal basis of what is left of centred vectors, (n_dims, n_dims - 1)."""
+    return frozen(helmert(n_dims).T)
+
+
 def coordinates_of_spectra(spectra: FloatArray) -> FloatArray:
     """Return the shape coordinates of matrices with given eigenvalues, ascending and positive."""
     log_lengths = np.log(spectra) / 2
     # Helmert's rows are orthogonal to constants only up to rounding, which a large common scale would magnify.
     centred = log_lengths - log_lengths.mean(axis=1, keepdims=True)
-    return np.ascontiguousarray(centred @ helmert(centred.shape[1]).T)
+    return np.ascontiguousarray(centred @ helmert_basis(centred.shape[1]))
 
 
 def log_euclidean_coordinates(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:

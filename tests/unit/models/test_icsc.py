@@ -306,6 +306,13 @@ def test_states_that_the_same_series_visit_are_two_actions():
     assert numbers["the same series"] > 1.95
 
 
+def test_labels_that_are_known_are_those_of_the_links():
+    clusters = icsc.Clusters.from_labels(np.array([7, 3, 9, 5]), np.array([4, 1, 4, 0]))
+    again = icsc.Clusters(clusters.ids, clusters.links)
+    assert clusters.labels.tolist() == again.labels.tolist() == [0, 1, 0, 2]
+    assert clusters.n_clusters == again.n_clusters == 3
+
+
 def test_stays_are_counted_with_their_begin_and_end():
     path = np.array([0, 0, 1, 1, 0, 0, 2, 1])
     visits, found = icsc.count_stays(path, np.array([0, 5, 8]), 3)

@@ -127,12 +127,14 @@ def counted(before: int, more: int, followers: FloatArray) -> float:
 
 
 @jit
-def add_log_versions(k: int, labels: IntArray, power: float, shapes: Shapes, log_weights: FloatArray) -> None:
+def add_log_versions(
+    k: int, labels: IntArray, power: float, shapes: Shapes, shown: FloatArray, log_weights: FloatArray
+) -> None:
     """Add, to a power, how probable the versions are that series show, with a state in every group open to it."""
     (n_series, n), n_degrees = shapes.visits.shape, shapes.versions.shape[0]
     present = labels[k]
     labels[k] = -1
-    sizes, stays, without, log_first = count_versions(labels, shapes.visits, shapes.versions)
+    sizes, stays, without, log_first = count_versions(labels, shapes.visits, shapes.versions, shown)
     by_degree = np.empty(n_degrees)
     for group in range(n):
         if log_weights[group] > -np.inf:
@@ -150,10 +152,23 @@ def add_log_versions(k: int, labels: IntArray, power: float, shapes: Shapes, log
 
 
 @jit
+def weigh_shown(visits: FloatArray, versions: FloatArray) -> FloatArray:
+    """Return the log weights of the stays in all states, by degree, whatever their groups are, (n_degrees,)."""
+    shown = np.zeros(versions.shape[0])
+    for series in range(visits.shape[0]):
+        for k in range(visits.shape[1]):
+            for degree in range(versions.shape[0]):
+                shown[degree] += versions[degree, 1, int(visits[series, k])]
+    return shown
+
+
+@jit
 def count_versions(
-    labels: IntArray, visits: FloatArray, versions: FloatArray
+    labels: IntArray, visits: FloatArray, versions: FloatArray, shown: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray, float]:
     """Count members of groups and stays of series in them; states of group -1 are in none.
+
+    `shown` is what `weigh_shown` returns.
 
     Returns
     -------
@@ -166,17 +181,14 @@ def count_versions(
     """
     (n_series, n), n_degrees = visits.shape, versions.shape[0]
     sizes, stays = np.zeros(n, dtype=np.int64), np.zeros((n_series, n), dtype=np.int64)
-    by_degree, log_first = np.zeros(n_degrees), 0.0
+    by_degree, log_first = shown.copy(), 0.0
     for k in range(n):
         if labels[k] >= 0:
             sizes[labels[k]] += 1
     for series in range(n_series):
         for k in range(n):
-            seen = int(visits[series, k])
             if labels[k] >= 0:
-                stays[series, labels[k]] += seen
-            for degree in range(n_degrees):
-                by_degree[degree] += versions[degree, 1, seen]
+                stays[series, labels[k]] += int(visits[series, k])
         for group in range(n):
             if stays[series, group] > 0:
                 log_first += log(float(sizes[group]))
@@ -216,7 +228,7 @@ def log_versions(labels: IntArray, visits: FloatArray, versions: FloatArray) -> 
     Versions are drawn by unknown probabilities of each series. In which version a series shows an action first is where
     it was recorded, and nothing to be predicted. How loyal series are to a version is unknown too, and summed over.
     """
-    _, _, by_degree, log_first = count_versions(labels, visits, versions)
+    _, _, by_degree, log_first = count_versions(labels, visits, versions, weigh_shown(visits, versions))
     return log_first + log_mean(by_degree)
 
 
@@ -286,7 +298,7 @@ def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Sha
     """
     n, n_coordinates = shapes.points.shape
     groups = Groups(np.zeros(n), np.zeros(n), np.zeros((n, n_coordinates)))
-    log_weights = np.empty(n)
+    log_weights, shown = np.empty(n), weigh_shown(shapes.visits, shapes.versions)
     for k in range(n):
         add_member(k, labels[k], 1.0, shapes, groups)
     for power in powers:
@@ -297,6 +309,6 @@ def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Sha
             if power > 0.0 and shapes.followers.shape[0] > 0:
                 add_log_order(k, labels, power, shapes, log_weights)
             if power > 0.0 and shapes.versions.shape[0] > 0:
-                add_log_versions(k, labels, power, shapes, log_weights)
+                add_log_versions(k, labels, power, shapes, shown, log_weights)
             labels[k] = draw_by_log_weight(rng, log_weights)
             add_member(k, labels[k], 1.0, shapes, groups)

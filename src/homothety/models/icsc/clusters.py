@@ -73,17 +73,21 @@ class Clusters:
     def from_labels(cls, ids: IntArray, labels: IntArray, log_density: float = 0.0) -> Clusters:
         """Return given clusters; every state links to the first one of its cluster."""
         _, first, number = np.unique(labels, return_index=True, return_inverse=True)
-        return cls(np.array(ids), np.asarray(ids)[first[number]], log_density)
+        clusters = cls(np.array(ids), np.asarray(ids)[first[number]], log_density)
+        rank = np.empty_like(first)
+        rank[np.argsort(first)] = np.arange(len(first))
+        clusters.__dict__["labels"] = rank[number]  # known already, and asked for in every sweep
+        return clusters
 
     @cached_property
     def labels(self) -> IntArray:
-        """Cluster of each state, (n_states,)."""
+        """Cluster of each state, (n_states,), numbered in order of first appearance."""
         return labels_from_links(positions_of(self.links, self.ids))
 
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
-        return len(np.unique(self.labels))
+        return int(self.labels.max(initial=-1)) + 1
 
     def label_of(self, ids: IntArray) -> IntArray:
         """Return the cluster of states, given by their numbers."""

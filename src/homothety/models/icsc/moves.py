@@ -41,7 +41,9 @@ class ClustersInfo(NamedTuple):
 
 def move_segmentation(move: Move, rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Any]:
     """Make a move of the segmentation under the hyper-priors in force."""
-    conditions = replace(model.segmentation, hyperpriors=state.hyperpriors)
+    conditions = model.segmentation
+    if state.hyperpriors != conditions.hyperpriors:  # a copy would have to work out again what the model remembers
+        conditions = replace(conditions, hyperpriors=state.hyperpriors)
     segmentation, info = move(rng, conditions, replace(state.segmentation, step=state.step))
     return replace(state, segmentation=segmentation), info
 

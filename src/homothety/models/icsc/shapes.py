@@ -135,8 +135,9 @@ def log_rising_factorials(weights: FloatArray, most_at_once: int, most_steps: in
     array([1.   , 0.5  , 0.75 , 1.875])
     """
     multiples = np.maximum(weights[:, None] * np.arange(most_at_once + 1), TINY)[:, :, None]
-    steps = np.arange(most_steps + 1)
-    return np.asarray(gammaln(multiples + steps) - gammaln(multiples))
+    out = np.zeros((len(weights), most_at_once + 1, most_steps + 1))
+    np.cumsum(np.log(multiples + np.arange(most_steps)), axis=2, out=out[:, :, 1:])
+    return out
 
 
 def redrawn(rng: Generator, labels: IntArray, shapes: Shapes, powers: FloatArray, n_fixed: int = 0) -> IntArray:
