@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Two made-up sets whose answer is known. A hand reaches out, strokes and returns, recorded in three frames of different
 place, direction and size: the recordings are segmented, and the actions found that the frames have in common. And a
-field of 400 diffusion tensors is clustered by shape. Takes about two minutes the first time, when most of it is
+field of 400 diffusion tensors is clustered by shape. Takes about eighty seconds the first time, when most of it is
 compilation. Writes tables, figures and a page to look at.
 """
 EPILOG = """\
