@@ -88,14 +88,13 @@ class ShapeGrouping:
     def draw(self, rng: Generator, states: States, before: Clusters) -> Clusters:
         """Draw actions of states, beginning from those of the sweep before if the states are the same."""
         shapes = self.shapes_of(states)
-        if before.is_of(states.ids):
-            labels = redrawn(rng, before.label_of(states.ids), shapes, np.ones(self.n_warm))
-        else:
-            labels = self.draw_anew(rng, shapes)
+        if not before.is_of(states.ids):
+            return Clusters.from_labels(states.ids, *self.draw_anew(rng, shapes))
+        labels = redrawn(rng, before.label_of(states.ids), shapes, np.ones(self.n_warm))
         return Clusters.from_labels(states.ids, labels, log_density(labels, shapes))
 
-    def draw_anew(self, rng: Generator, shapes: Shapes) -> IntArray:
-        """Draw actions from both ends, and one of the two outcomes by its density.
+    def draw_anew(self, rng: Generator, shapes: Shapes) -> tuple[IntArray, float]:
+        """Draw actions from both ends, and one of the two outcomes by its density; return it and the logarithm of that.
 
         Order holds actions together: a stroke in two frames cannot become one while the return that follows it is
         still two. So states are also grouped by shape first, and order and recordings come in little by little.
@@ -103,9 +102,9 @@ class ShapeGrouping:
         apart = np.arange(len(shapes.points))
         # Cubes: with hundreds of series, even a tenth of what their stays say would outweigh all shapes.
         ends = np.ones(self.n_reset), np.linspace(0.0, 1.0, self.n_reset) ** 3
-        one, other = (redrawn(rng, apart, shapes, powers) for powers in ends)
-        advantage = log_density(other, shapes) - log_density(one, shapes)
-        return other if rng.random() < expit(advantage) else one
+        drawn = [redrawn(rng, apart, shapes, powers) for powers in ends]
+        one, other = ((labels, log_density(labels, shapes)) for labels in drawn)
+        return other if rng.random() < expit(other[1] - one[1]) else one
 
     def shapes_of(self, states: States) -> Shapes:
         """Return states as points with noise."""
