@@ -20,7 +20,7 @@ from benchmarks.segmentation import clustered, grating, made, median_sweep
 from benchmarks.segmentation_accuracy import data_folder
 from benchmarks.timing import best_of, seconds
 from homothety import SPCMMixture
-from homothety.covariance.landmarks import spectra_in_blocks
+from homothety.covariance.spectra import spectra_in_blocks
 from homothety.errors import InputError
 from homothety.metrics import ari
 from homothety.reproduce.scores import format_cell

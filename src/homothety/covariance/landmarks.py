@@ -9,12 +9,9 @@ import numpy as np
 
 from homothety.covariance.embedding import Embedding, spectral_embedding
 from homothety.covariance.similarity import spcm_of_spectra
-from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray
     from homothety.covariance.embedding import DimensionRule
@@ -65,20 +62,6 @@ class Landmarks:
     def similarity_to(self, spectra: FloatArray) -> FloatArray:
         """Return the similarity of matrices to the landmarks, (n_matrices, n_landmarks)."""
         return spcm_of_spectra(spectra, self.spectra, self.variant, self.tolerance)
-
-
-def spectra_in_blocks(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:
-    """Return the eigenvalues of each matrix, ascending and positive, of arrays that need not fit into memory.
-
-    Parameters are those of `eigenvalues`. A memory-mapped array is read block by block.
-    """
-    array = X if isinstance(X, np.ndarray) else np.asarray(X)
-    if array.ndim != 3 or len(array) <= BLOCK:
-        return eigenvalues(array, floor=floor, name=name)
-    out = np.empty(array.shape[:2])
-    for rows in blocks_of(len(array)):
-        out[rows] = eigenvalues(array[rows], floor=floor, name=f"{name}[{rows.start}:]")
-    return out
 
 
 def in_blocks(function: Callable[[FloatArray], FloatArray], values: FloatArray, n_columns: int) -> FloatArray:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray
 
 DEFAULT_FLOOR = 1e-12
+BLOCK_ENTRIES = 2**17  # of matrices that are looked at together where there are many: they stay close to the processor
 _MAX_ASYMMETRY = 1e-8  # relative to the largest entry of the matrix
 _MAX_ASYMMETRY_SINGLE = 1e-6  # the same for matrices that were computed in single precision
 _NEGATIVE_ROUNDING = 1e-10  # times n_dims and the largest eigenvalue: below minus this, it is no longer rounding
@@ -82,6 +83,21 @@ def eigenvalues(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") 
     array([[1., 3.]])
     """
     return _floored(_checked_spectra(_symmetrised(X, name), name), floor, name)
+
+
+def spectra_in_blocks(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:
+    """Return what `eigenvalues` does, block by block: of arrays mapped from a file, and faster of large matrices.
+
+    Parameters are those of `eigenvalues`.
+    """
+    array = X if isinstance(X, np.ndarray) else np.asarray(X)
+    if array.ndim != 3 or array.size <= BLOCK_ENTRIES:
+        return eigenvalues(array, floor=floor, name=name)
+    n_rows, spectra = max(1, BLOCK_ENTRIES // array[0].size), np.empty(array.shape[:2])
+    for start in range(0, len(array), n_rows):
+        block, called = array[start : start + n_rows], f"{name}[{start}:]"
+        spectra[start : start + n_rows] = _checked_spectra(_symmetrised(block, called), called)
+    return _floored(spectra, floor, name)
 
 
 def floored_covariances(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_count, frozen
 from homothety.covariance.embedding import Embedding, spectral_embedding
-from homothety.covariance.landmarks import Landmarks, in_blocks, spectra_in_blocks
+from homothety.covariance.landmarks import Landmarks, in_blocks
 from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates
 from homothety.covariance.similarity import spcm_of_spectra
-from homothety.covariance.spectra import eigenvalues
+from homothety.covariance.spectra import eigenvalues, spectra_in_blocks
 from homothety.covariance.variants import resolve_variant
 from homothety.errors import InputError
 from homothety.estimators._matrices import is_spcm, matrix_tags, similarity_between, similarity_within

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from homothety.covariance import landmarks
+from homothety.covariance import spectra as spectra_module
 from homothety.covariance.embedding import spectral_embedding
-from homothety.covariance.landmarks import Landmarks, spectra_in_blocks
+from homothety.covariance.landmarks import Landmarks
 from homothety.covariance.similarity import pairwise_similarity
-from homothety.covariance.spectra import eigenvalues
+from homothety.covariance.spectra import eigenvalues, spectra_in_blocks
 from homothety.covariance.variants import SPCM_VARIANTS
 from homothety.datasets import make_wishart_families
+from homothety.errors import FlooredEigenvaluesWarning
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,8 @@ def test_places_do_not_depend_on_blocks(matrices, monkeypatch):
     found = Landmarks.of_spectra(spectra[::3], SPCM_VARIANTS["log"], 1.0)
     whole = found.place(spectra)
     monkeypatch.setattr(landmarks, "BLOCK", 7)
-    np.testing.assert_array_equal(spectra_in_blocks(matrices), spectra)
+    monkeypatch.setattr(spectra_module, "BLOCK_ENTRIES", 50)
+    np.testing.assert_allclose(spectra_in_blocks(matrices), spectra, rtol=1e-12)
     np.testing.assert_allclose(found.place(spectra), whole, atol=1e-12)
 
 
@@ -42,3 +45,11 @@ def test_others_are_placed_near_those_of_their_shape(matrices):
     centres = np.array([places[::2][families[::2] == k].mean(axis=0) for k in range(3)])
     nearest = ((places[1::2, None] - centres) ** 2).sum(axis=-1).argmin(axis=1)
     assert np.mean(nearest == families[1::2]) > 0.95
+
+
+def test_matrices_that_were_floored_are_counted_once(monkeypatch):
+    monkeypatch.setattr(spectra_module, "BLOCK_ENTRIES", 18)
+    singular = [np.diag([0.0, 1.0, 2.0])] * 3 + [np.eye(3)] * 4
+    with pytest.warns(FlooredEigenvaluesWarning, match="X: 3 of 7 matrices") as told:
+        assert spectra_in_blocks(singular).shape == (7, 3)
+    assert len(told) == 1

@@ -114,7 +114,7 @@ def test_bad_settings_are_named(settings, message):
 
 
 def test_a_bad_matrix_among_many_is_named(monkeypatch):
-    monkeypatch.setattr("homothety.covariance.landmarks.BLOCK", 10)
+    monkeypatch.setattr("homothety.covariance.spectra.BLOCK_ENTRIES", 90)  # of ten matrices
     _, matrices = tensors(40)
     matrices[25] = -matrices[25]
     with pytest.raises(NotSPDError, match=r"X\[20:\]\[5\] is not positive definite"):
