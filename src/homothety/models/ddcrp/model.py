@@ -80,10 +80,15 @@ class Model:
     @cached_property
     def compiled_prior(self) -> Prior:
         """The base measure as the compiled loops want it."""
-        from homothety.models.ddcrp._kernels import Prior
+        return compiled_prior(self.base, self.n_items)
 
-        by_size = np.column_stack(self.base.size_tables(self.n_items))
-        return Prior(by_size, float(self.base.mean_strength), np.array(self.base.scale), self.base.diagonal)
+
+def compiled_prior(base: NIW | NormalGamma, n_items: int) -> Prior:
+    """Return a base measure as the compiled loops want it, for clusters of up to so many items."""
+    from homothety.models.ddcrp._kernels import Prior
+
+    by_size = np.column_stack(base.size_tables(n_items))
+    return Prior(by_size, float(base.mean_strength), np.array(base.scale), base.diagonal)
 
 
 def log_likelihood(model: Model, state: ChainState) -> float:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.arrays import frozen, read_only
+from homothety.models.ddcrp.model import compiled_prior
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
@@ -91,14 +92,6 @@ class Model:
         # Those that count come first in their row.
         packed = np.take_along_axis(np.where(before, self.neighbors, NOBODY), np.argsort(~before, axis=1), axis=1)
         return Neighbors(read_only(packed), read_only(before.sum(axis=1)), float(self.neighbor_share))
-
-
-def compiled_prior(base: NIW | NormalGamma, n_items: int) -> Prior:
-    """Return a base measure as the compiled loops want it, for clusters of up to so many items."""
-    from homothety.models.ddcrp._kernels import Prior
-
-    by_size = np.column_stack(base.size_tables(n_items))
-    return Prior(by_size, float(base.mean_strength), np.array(base.scale), base.diagonal)
 
 
 def log_joint(model: Model, state: ChainState) -> float:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.models.ddcrp.model import compiled_prior
 from homothety.models.ddcrp.state import ChainState
-from homothety.models.ordered.model import compiled_prior
 from homothety.models.ordered.moves import resample_links, visit_all
 
 if TYPE_CHECKING:
