@@ -140,6 +140,19 @@ def test_two_rows_give_the_same_likelihood_as_all():
     np.testing.assert_array_equal(kept[500], two[0])
 
 
+@pytest.mark.parametrize("spread", [1.0, 30.0, 3000.0])
+@pytest.mark.parametrize("n_states", [1, 2, 5])
+def test_a_sticky_chain_is_filtered_like_any_other(n_states, spread):
+    evidence, initial, _ = make_chain(301, 5, spread=spread)
+    initial, offsets, likelihood = initial[:n_states] / initial[:n_states].sum(), np.empty(301), np.empty((301, 5))
+    _kernels.scale_evidence(evidence, offsets, likelihood)
+    transition = np.full((n_states, n_states), 0.1) + np.eye(n_states) * (1 - 0.1 * n_states)
+    arguments = evidence, offsets, likelihood, np.arange(n_states), initial, transition
+    quick, slow = np.empty((301, n_states)), np.empty((301, n_states))
+    assert _kernels.filter_sticky(*arguments, quick) == pytest.approx(_kernels.filter_forward(*arguments, slow))
+    np.testing.assert_allclose(quick / quick.sum(axis=1)[:, None], slow / slow.sum(axis=1)[:, None], atol=1e-12)
+
+
 def test_scaled_evidence_is_a_share_of_the_largest():
     evidence = np.array([[-1e5, -1e5 - 1], [0.0, -np.inf], [-np.inf, -np.inf], [700.0, 0.0]])
     offsets, likelihood = np.empty(4), np.empty((4, 2))

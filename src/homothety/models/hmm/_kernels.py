@@ -138,6 +138,25 @@ def redo_step(
     return largest + np.log(normalise(row, filtered))
 
 
+@inlined
+def rescale(
+    t: int,
+    before: int,
+    row: int,
+    total: float,
+    log_evidence: FloatArray,
+    offsets: FloatArray,
+    states: IntArray,
+    initial: FloatArray,
+    transition: FloatArray,
+    filtered: FloatArray,
+) -> float:
+    """Divide a filtered row that has become small by its sum, and return the logarithm of that."""
+    if total < REDO_BELOW:
+        return redo_step(t, before, row, log_evidence, states, initial, transition, filtered) - offsets[t]
+    return np.log(normalise(row, filtered))
+
+
 @jit
 def filter_forward(
     log_evidence: FloatArray,
@@ -181,10 +200,45 @@ def filter_forward(
             total += filtered[row, k]
         log_scale += offsets[t]
         if total < RESCALE_BELOW:
-            if total < REDO_BELOW:
-                log_total = redo_step(t, before, row, log_evidence, states, initial, transition, filtered) - offsets[t]
-            else:
-                log_total = np.log(normalise(row, filtered))
+            log_total = rescale(t, before, row, total, log_evidence, offsets, states, initial, transition, filtered)
+            if log_total == -np.inf:
+                return log_total
+            log_scale += log_total
+            total = 1.0
+        row = row + 1 if row + 1 < n_rows else 0
+    return log_scale + np.log(total)
+
+
+@jit
+def filter_sticky(
+    log_evidence: FloatArray,
+    offsets: FloatArray,
+    likelihood: FloatArray,
+    states: IntArray,
+    initial: FloatArray,
+    transition: FloatArray,
+    filtered: FloatArray,
+) -> float:
+    """Do what `filter_forward` does for a chain that goes to all other states alike, wherever it is.
+
+    Two numbers say where it goes, so a step takes a time in proportion to the states, not to their square. Of the
+    transition matrix only the first row is read, as long as nothing underflows.
+    """
+    n_active, n_rows = states.shape[0], filtered.shape[0]
+    move = transition[0, n_active - 1] if n_active > 1 else 0.0
+    stay = transition[0, 0] - move
+    log_scale, total, row = 0.0, 1.0, 0
+    for t in range(log_evidence.shape[0]):
+        before = row - 1 if row > 0 else n_rows - 1
+        arriving = move * total
+        total = 0.0
+        for k in range(n_active):
+            predicted = arriving + stay * filtered[before, k] if t > 0 else initial[k]
+            filtered[row, k] = predicted * likelihood[t, states[k]]
+            total += filtered[row, k]
+        log_scale += offsets[t]
+        if total < RESCALE_BELOW:
+            log_total = rescale(t, before, row, total, log_evidence, offsets, states, initial, transition, filtered)
             if log_total == -np.inf:
                 return log_total
             log_scale += log_total

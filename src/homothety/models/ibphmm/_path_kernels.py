@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from homothety._jit import jit
-from homothety.models.hmm._kernels import draw_path, filter_forward, log_path_density
+from homothety.models.hmm._kernels import draw_path, filter_sticky, log_path_density
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -38,7 +38,7 @@ def sticky_log_likelihood(
     n = states.shape[0]
     write_sticky_chain(n, alpha, kappa, scratch)
     transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: 2 * n].reshape(2, n)
-    return filter_forward(log_evidence, offsets, likelihood, states, scratch.initial[:n], transition, filtered)
+    return filter_sticky(log_evidence, offsets, likelihood, states, scratch.initial[:n], transition, filtered)
 
 
 @jit
@@ -58,7 +58,7 @@ def draw_sticky_path(
     write_sticky_chain(n, alpha, kappa, scratch)
     transition, initial = scratch.transition[: n * n].reshape(n, n), scratch.initial[:n]
     filtered = scratch.filtered[: n_steps * n].reshape(n_steps, n)
-    log_likelihood = filter_forward(log_evidence, offsets, likelihood, states, initial, transition, filtered)
+    log_likelihood = filter_sticky(log_evidence, offsets, likelihood, states, initial, transition, filtered)
     draw_path(rng, transition, states, filtered, scratch.cumulative[:n], path)
     return log_likelihood
 
