@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise, permutations, product
+from unittest import mock
 
 import numpy as np
 from scipy import stats
@@ -14,7 +16,7 @@ from scipy.special import beta
 
 import naive_emissions
 from homothety.models.emissions import Emission
-from homothety.models.ibphmm import ChainState, GammaPrior, Hyperpriors, Model, Proposals
+from homothety.models.ibphmm import ChainState, GammaPrior, Hyperpriors, Model, Proposals, _birth_kernels
 from homothety.sequences import Sequences
 
 # --- the model, drawn forwards ---------------------------------------------------------------------------------------
@@ -323,6 +325,15 @@ def sticky_weights(n_features, alpha, kappa):
 
 
 # --- flips, draw for draw --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def broken_births(**broken):
+    """Run births and deaths as plain Python, with some of the kernels they call replaced."""
+    kernels = {name: getattr(_birth_kernels, name) for name in ("jump", "jump_all")}
+    interpreted = {name: getattr(kernel, "py_func", kernel) for name, kernel in kernels.items()}
+    with mock.patch.multiple(_birth_kernels, **interpreted, **broken):
+        yield
 
 
 def flip_shared_features(rng, order, n_others, n_series, mass, active, weights, log_evidence):

@@ -20,13 +20,13 @@ from scipy.special import gammaln
 import naive_ibphmm as naive
 from homothety.models.ibphmm import (
     GammaPrior,
+    _birth_kernels,
     _feature_kernels,
     allocation,
     collapsed,
     default_sweep,
     moves,
     split_merge,
-    unique,
 )
 from naive_crp import mean_and_error, z_scores
 
@@ -105,6 +105,12 @@ def test_births_may_be_followed_by_births_or_shared_features(name):
         return SWEEP[name](rng, model, state)
 
     assert z_of_move(name, move) < MAX_Z
+
+
+@pytest.mark.parametrize("n_series", [2, 5])
+def test_features_switched_by_halves_keep_the_prior(n_series):
+    world = replace(naive.GAUSSIAN, n_series=n_series)
+    assert z_of_move("shared features", moves.resample_shared_by_halves, world, n_times=3) < MAX_Z
 
 
 def test_weights_after_concentrations_keep_the_prior():
@@ -212,14 +218,14 @@ def patched(target, name, replacement):
     return mock.patch.object(target, name, lambda *args, **kwargs: replacement(original, *args, **kwargs))
 
 
-def one_over_u_twice(original, n_unique, n_active):
+def one_over_u_twice(n_unique, n_active, original=_birth_kernels.log_move_ratio):
     """Count the choice of the feature that dies twice, as published code does."""
     return original(n_unique, n_active) - np.log(n_unique + 1)
 
 
-def likelihood_without_start(original, series, scratch):
+def likelihood_without_start(active, *args, original=_birth_kernels.series_log_likelihood):
     """Forget that the first state is drawn among all features of the series."""
-    return original(series, scratch) + np.log(series.active.sum())
+    return original(active, *args) + np.log(active.sum())
 
 
 def path_prior_without_start(original, counts, active, alpha, kappa):
@@ -243,14 +249,24 @@ def back_for_sure(original, *args, target=None, **kwargs):
     return proposed, log_probability if target is None else 0.0
 
 
-def odds_of_more_series(original, rng, order, n_others, n_series, *args):
+def odds_of_more_series(original, rng, series, orders, n_owners, mass, *args):
     """Reckon with one series more."""
-    return original(rng, order, n_others, n_series + 1, *args)
+    return original(rng, series, orders, n_owners, mass + 1, *args)
 
 
-def odds_of_all_owners(original, rng, order, n_others, n_series, mass, active, *args):
+def odds_of_all_owners(original, rng, series, orders, _, mass, alpha, kappa, active, *args):
     """Count the series itself among the owners."""
-    return original(rng, order, np.minimum(n_others + active, n_series - 1), n_series, mass, active, *args)
+    tried = []
+    for i in series:
+        n_others = active.sum(axis=0) - active[i]
+        counted = np.minimum(n_others + active[i], len(active) - 1.0) + active[i]  # the kernel takes the series off
+        tried.append(original(rng, np.array([i]), orders, counted, mass, alpha, kappa, active, *args))
+    return tuple(np.sum(tried, axis=0).tolist())
+
+
+def popularity_without_mass(original, rng, active, mass):
+    """Forget what the prior says of popularity."""
+    return original(rng, active, 1e-3 * mass)
 
 
 def back_by_current_parameters(original, *args, target=None, **kwargs):
@@ -265,14 +281,34 @@ def back_by_current_parameters(original, *args, target=None, **kwargs):
     return original(rng, disguised, *rest, target=target, **kwargs)
 
 
-def faulty(name, *patches):
+def switched_at_once(rng, model, state):
+    """Switch all features of all series by one popularity, also those that vanish by it."""
+    active, weights = state.active.copy(), state.weights.copy()
+    log_odds, orders = moves.draw_log_odds(rng, active, state.mass), moves.draw_orders(rng, *active.shape)
+    moves.flip_block(model, state, orders, log_odds, active, weights, rng, np.arange(model.n_series))
+    kept = active.any(axis=0)
+    reduced = {"ids": state.ids[kept], "whiteners": state.whiteners[kept], "path": np.zeros_like(state.path)}
+    return replace(state, active=active[:, kept], weights=weights[:, kept][:, :, kept], **reduced), ()
+
+
+def faulty(name, *patches, move=None):
     """Return a move whose ingredients are replaced while it runs."""
 
-    def move(rng, model, state):
+    def broken(rng, model, state):
         with ExitStack() as stack:
             for patch in patches:
                 stack.enter_context(patched(*patch))
-            return SWEEP[name](rng, model, state)
+            return (move or SWEEP[name])(rng, model, state)
+
+    return broken
+
+
+def faulty_births(**broken):
+    """Return births and deaths of which some kernels are replaced."""
+
+    def move(rng, model, state):
+        with naive.broken_births(**broken):
+            return SWEEP["births and deaths"](rng, model, state)
 
     return move
 
@@ -340,15 +376,20 @@ SHARED, JUMPS, SPLITS, COLLAPSED = (
     "splits and merges",
     "collapsed births and deaths",
 )
-DOUBLE = (unique, "log_move_ratio", one_over_u_twice)
 START = (allocation, "log_path_prior", path_prior_without_start)
 FACTORIALS = (allocation.Allocation, "log_density", density_with_factorials)
 FAULTS = {
-    "wrong odds": (SHARED, faulty(SHARED, (_feature_kernels, "flip_shared_features", odds_of_more_series)), 1),
-    "odds with oneself": (SHARED, faulty(SHARED, (_feature_kernels, "flip_shared_features", odds_of_all_owners)), 1),
-    "1 / (u + 1) twice": (JUMPS, faulty(JUMPS, DOUBLE), 3),
-    "births without start": (JUMPS, faulty(JUMPS, (unique.Series, "log_likelihood", likelihood_without_start)), 1),
-    "births without proposal": (JUMPS, faulty(JUMPS, (unique, "log_prior_over_proposal", lambda *_: 0.0)), 3),
+    "wrong odds": (SHARED, faulty(SHARED, (_feature_kernels, "flip_in_turn", odds_of_more_series)), 1),
+    "odds with oneself": (SHARED, faulty(SHARED, (_feature_kernels, "flip_in_turn", odds_of_all_owners)), 1),
+    "popularity without mass": (
+        SHARED,
+        faulty(SHARED, (moves, "draw_log_odds", popularity_without_mass), move=moves.resample_shared_by_halves),
+        3,
+    ),
+    "halves that switch all": (SHARED, switched_at_once, 3),
+    "1 / (u + 1) twice": (JUMPS, faulty_births(log_move_ratio=one_over_u_twice), 3),
+    "births without start": (JUMPS, faulty_births(series_log_likelihood=likelihood_without_start), 1),
+    "births without proposal": (JUMPS, faulty_births(log_prior_over_proposal=lambda *_: 0.0), 3),
     "paths against time": ("paths", paths_against_time, 1),
     "splits without start": (SPLITS, faulty(SPLITS, START), 1),
     "splits with factorials": (SPLITS, faulty(SPLITS, FACTORIALS), 1),
@@ -390,5 +431,5 @@ def test_broken_move_is_caught(fault):
 
 
 def test_broken_sweep_is_caught():
-    broken = BIRTHS_ALONE | {JUMPS: faulty(JUMPS, DOUBLE)}
+    broken = BIRTHS_ALONE | {JUMPS: faulty_births(log_move_ratio=one_over_u_twice)}
     assert z_of_sweep(naive.GAUSSIAN, broken, 25) > CAUGHT

@@ -17,15 +17,16 @@ from homothety.models.ibphmm import (
     Model,
     Proposals,
     _feature_kernels,
+    blocks,
     default_sweep,
     init_state,
     log_joint,
     moves,
+    unique,
 )
-from homothety.models.ibphmm.evidence import evaluate
+from homothety.models.ibphmm._birth_kernels import NOTHING, Newborns
 from homothety.models.ibphmm.model import log_hyperprior
 from homothety.models.ibphmm.state import init_from_clusters
-from homothety.models.ibphmm.unique import Birth, Death
 from homothety.sequences import check_sequences
 from naive_crp import mean_and_error
 
@@ -160,7 +161,7 @@ def test_every_move_leaves_a_state_that_makes_sense(birth):
 
 
 def snapshot(state):
-    return {item.name: np.array(getattr(state, item.name)) for item in fields(state) if item.name != "evidence"}
+    return {item.name: np.array(getattr(state, item.name)) for item in fields(state)}
 
 
 @pytest.mark.parametrize("name", SWEEP)
@@ -213,57 +214,62 @@ def test_c_stays_where_it_is_unless_it_has_a_prior():
 
 
 def test_jumps_are_applied_together():
-    model, state = make_world(9)
+    _, state = make_world(9)
     active = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]], dtype=bool)
     rng = np.random.default_rng(9)
     weights = rng.gamma(1.0, size=(3, 4, 4)) * (active[:, :, None] & active[:, None, :])
     whiteners = rng.normal(size=(4, 1, 2))
     state = replace(
         state, active=active, ids=np.array([5, 2, 7, 3]), weights=weights, whiteners=whiteners, next_id=9,
-        path=np.zeros_like(state.path), evidence=evaluate(model.z, whiteners),
+        path=np.zeros_like(state.path),
     )  # fmt: skip
-    births = [Birth(rng.normal(size=(1, 2)), rng.gamma(1.0, size=(5, 5))) for _ in range(2)]
-    moved = moves.apply_jumps(state, [births[0], Death(2), births[1]])
+    newborns = Newborns(np.ones((3, 5), dtype=bool), rng.gamma(1.0, size=(3, 5, 5)), rng.normal(size=(3, 1, 2)))
+    newborns.active[:, :-1] = active
+    moved = moves.apply_jumps(state, np.array([4, 2, 4]), newborns)
     assert moved.ids.tolist() == [5, 2, 3, 9, 10]
     assert moved.next_id == 11
     expected = [[1, 1, 0, 1, 0], [1, 0, 0, 0, 0], [1, 0, 1, 0, 1]]
     np.testing.assert_array_equal(moved.active, np.array(expected, dtype=bool))
-    newborn = [birth.whitener for birth in births]
-    np.testing.assert_array_equal(moved.whiteners, np.concatenate([whiteners[[0, 1, 3]], newborn]))
+    np.testing.assert_array_equal(moved.whiteners, np.concatenate([whiteners[[0, 1, 3]], newborns.whiteners[[0, 2]]]))
     kept = np.array([0, 1, 3])
-    for i, place, birth in ((0, 3, births[0]), (2, 4, births[1])):
+    for i, place in ((0, 3), (2, 4)):
+        drawn, own = newborns.weights[i], active[i][kept]
         np.testing.assert_array_equal(moved.weights[i][:3, :3], weights[i][np.ix_(kept, kept)])
-        np.testing.assert_array_equal(moved.weights[i][:3, place], birth.weights[kept, -1])
-        np.testing.assert_array_equal(moved.weights[i][place, :3], birth.weights[-1, kept])
-        assert moved.weights[i][place, place] == birth.weights[-1, -1]
+        np.testing.assert_array_equal(moved.weights[i][:3, place], drawn[kept, -1] * own)
+        np.testing.assert_array_equal(moved.weights[i][place, :3], drawn[-1, kept] * own)
+        assert moved.weights[i][place, place] == drawn[-1, -1]
     np.testing.assert_array_equal(moved.weights[1][:3, :3], weights[1][np.ix_(kept, kept)])
     assert (moved.weights[1][3:] == 0).all()
-    spare = state.evidence.spare
-    assert moved.evidence.columns.tolist() == [0, 1, 3, spare, spare]
-    assert moved.evidence.has_newborn
-    assert not state.evidence.has_newborn
 
 
 def test_no_jump_changes_nothing():
     model, state = make_world(10)
-    assert moves.apply_jumps(state, [None] * model.n_series) is state
+    assert moves.apply_jumps(state, np.full(model.n_series, NOTHING), unique.expect_newborns(model, state)) is state
 
 
-def test_evidence_of_newborns_is_at_hand_for_their_own_series():
-    model, state = make_world(11)
-    rng, n_born = np.random.default_rng(11), 0
-    for _ in range(30):
-        moved, info = moves.resample_unique_features(rng, model, state)
-        fresh = evaluate(model.z, moved.whiteners)
-        for i, (start, stop) in enumerate(model.bounds):
-            own = np.flatnonzero(moved.active[i])
-            columns = moved.evidence.columns[own]
-            np.testing.assert_array_equal(moved.evidence.log[start:stop, columns], fresh.log[start:stop, own])
-        again = moves.evidence_of(model, moved)
-        assert again.log.shape[1] > moved.n_features or info.n_born == 0
-        assert not again.has_newborn
-        n_born += info.n_born
-    assert n_born > 3
+# --- series side by side ---------------------------------------------------------------------------------------------
+
+
+def test_blocks_have_all_series_in_order():
+    starts = np.array([0, 60_000, 90_000, 250_000, 250_001, 260_000])
+    assert [block.tolist() for block in blocks.blocks_of(starts)] == [[0, 1, 2], [3, 4]]
+    assert [block.tolist() for block in blocks.blocks_of(np.array([0, 5, 9]))] == [[0, 1]]
+
+
+def test_number_of_threads_does_not_matter(monkeypatch):
+    monkeypatch.setattr(blocks, "STEPS_TOGETHER", 1)
+    states = []
+    for n_threads in (1, 3):
+        monkeypatch.setattr("numba.get_num_threads", lambda n_threads=n_threads: n_threads)
+        model, state = make_world(11)
+        assert len(model.blocks) == model.n_series
+        rng = np.random.default_rng(11)
+        for _ in range(10):
+            for move in SWEEP.values():
+                state, _ = move(rng, model, state)
+        states.append(snapshot(state))
+    for key, value in states[0].items():
+        np.testing.assert_array_equal(value, states[1][key])
 
 
 # --- the law of the next state does not depend on the order of features ----------------------------------------------
@@ -304,9 +310,10 @@ def test_order_of_features_does_not_matter():
 
 
 def test_order_that_matters_is_caught(monkeypatch):
-    flip = _feature_kernels.flip_shared_features
-    skip_first = lambda rng, order, *args: flip(rng, order[order != 0], *args)  # noqa: E731
-    monkeypatch.setattr(_feature_kernels, "flip_shared_features", skip_first)
+    flip = _feature_kernels.flip_in_turn
+    others = lambda orders: orders[orders != 0].reshape(len(orders), -1)  # noqa: E731
+    skip_first = lambda rng, series, orders, *args: flip(rng, series, others(orders), *args)  # noqa: E731
+    monkeypatch.setattr(_feature_kernels, "flip_in_turn", skip_first)
     assert largest_difference({name: SWEEP[name] for name in ("shared features", "paths")}, n_draws=500) > 9
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 import naive_emissions
 import naive_ibphmm as naive
-from homothety.models.ibphmm import collapsed, split_merge, unique
+from homothety.models.ibphmm import _birth_kernels, collapsed, split_merge, unique
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, redrawn
 
 MIN_P = 1e-4  # of tests of a distribution
@@ -232,9 +232,9 @@ def test_ratio_of_a_merge_is_that_of_the_split_upside_down(a, b, world):
 @pytest.mark.parametrize(("n_unique", "n_active"), [(0, 1), (0, 3), (1, 1), (1, 2), (3, 4)])
 def test_move_ratio(n_unique, n_active):
     birth = 1.0 if n_unique == 0 or n_active == 1 else 0.5
-    assert unique.birth_probability(n_unique, n_active) == birth
+    assert _birth_kernels.birth_probability(n_unique, n_active) == birth
     death = 0.5 / (n_unique + 1)  # the series then has two features or more, and one of them is its own
-    assert unique.log_move_ratio(n_unique, n_active) == pytest.approx(np.log(death / birth))
+    assert _birth_kernels.log_move_ratio(n_unique, n_active) == pytest.approx(np.log(death / birth))
 
 
 def with_window(model, *window, birth="data-driven"):
@@ -256,9 +256,9 @@ def test_windows_are_stretches_of_the_series(window, lengths):
             scale = naive_emissions.scale_matrix(model.z[first : first + n], model.emission)
             stretches[n, np.tril(scale).round(9).tobytes()] = 1 / len(lengths) / (4 - n + 1)
     for _ in range(1_500):
-        statistics, factors = unique.draw_window(rng, model, 4, 8)
-        observed[int(statistics.sizes[0]), np.tril(statistics.scales[0]).round(9).tobytes()] += 1
-    np.testing.assert_allclose(np.tril(factors[0] @ factors[0].T), np.tril(statistics.scales[0]), atol=1e-10)
+        sizes, scales, factors = unique.draw_window(rng, model, 4, 8)
+        observed[int(sizes[0]), np.tril(scales[0]).round(9).tobytes()] += 1
+    np.testing.assert_allclose(np.tril(factors[0] @ factors[0].T), np.tril(scales[0]), atol=1e-10)
     assert set(observed) == set(stretches)
     if len(stretches) > 1:
         assert p_of_frequencies(observed, stretches) > MIN_P
@@ -268,7 +268,10 @@ def test_windows_are_stretches_of_the_series(window, lengths):
 def test_newborn_parameters_follow_the_proposal(birth):
     model, rng = with_window(make_model(), 2, 2, birth=birth), np.random.default_rng(7)
     window = unique.draw_window(rng, model, 0, 2)
-    draws = [unique.propose_parameters(rng, model, window)[0, -1] ** -2 for _ in range(3_000)]
+    source, whitener, draws = unique.source_of(model), np.empty((1, 2)), []
+    for _ in range(3_000):
+        _birth_kernels.propose_parameters(rng, source, window, whitener)
+        draws.append(whitener[0, -1] ** -2)
     z, emission = model.z[:2], model.emission
     parts = [naive_emissions.posterior(steps, emission) for steps in (z[:0], z if birth == "data-driven" else z[:0])]
     laws = [stats.invgamma(dof / 2, scale=scale[0, 0] / 2) for _, _, scale, dof in parts]

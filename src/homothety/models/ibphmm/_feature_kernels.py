@@ -1,46 +1,28 @@
-"""Compiled moves on the features of one series: switched on and off, born, dropped; and a path drawn through them.
+"""Compiled moves on the features of series: switched on and off, their weights, and a path drawn through them.
 
 A series sees features as rows of small arrays: whether it has them, its transition weights between them, and the column
 of the evidence each has. Evidence is that of the series alone, (n_steps, n_columns), in the three forms of
-`hmm/_kernels.py`. One column is spare, for a feature on trial.
+`hmm/_kernels.py`.
 """
 
 from __future__ import annotations
 
 from math import lgamma
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from homothety._jit import inlined, jit
-from homothety.models.emissions._kernels import log_parameter_density
 from homothety.models.hmm._kernels import draw_path, filter_forward
+from homothety.models.ibphmm._series_kernels import evaluate_series, list_features
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.ibphmm._series_kernels import Data, Room, Scratch
 
 LEAST_WEIGHT = 1e-200  # of a transition: gamma variates of small shape underflow, and subnormal products are slow
-
-
-class Scratch(NamedTuple):
-    """Working space of a chain through the features of a series."""
-
-    listed: IntArray  # (n_features,) features the series has
-    states: IntArray  # (n_features,) their columns of the evidence
-    initial: FloatArray  # (n_features,)
-    transition: FloatArray  # (n_features * n_features,)
-    filtered: FloatArray  # (n_rows * n_features,) two rows for a likelihood, as many as steps for a path
-    cumulative: FloatArray  # (n_features,)
-
-
-def build_scratch(n_features: int, n_steps: int = 2) -> Scratch:
-    """Allocate working space for so many features and, where a path is drawn, steps."""
-    listed, states = np.empty((2, n_features), dtype=np.int64)
-    initial, cumulative = np.empty((2, n_features))
-    filtered = np.empty(max(n_steps, 2) * n_features)
-    return Scratch(listed, states, initial, np.empty(n_features * n_features), filtered, cumulative)
 
 
 @jit
@@ -119,12 +101,19 @@ def draw_missing_weights(rng: Generator, active: BoolArray, alpha: float, kappa:
 
 
 @jit
+def clear_missing_weights(active: BoolArray, weights: FloatArray) -> None:
+    """Set the weights from and to features the series does not have to zero."""
+    for j in range(active.shape[0]):
+        for k in range(active.shape[0]):
+            if not (active[j] and active[k]):
+                weights[j, k] = 0.0
+
+
+@jit
 def flip_shared_features(
     rng: Generator,
     order: IntArray,
-    n_others: FloatArray,
-    n_series: int,
-    mass: float,
+    log_odds: FloatArray,
     active: BoolArray,
     weights: FloatArray,
     columns: IntArray,
@@ -132,17 +121,14 @@ def flip_shared_features(
     offsets: FloatArray,
     likelihood: FloatArray,
     scratch: Scratch,
-) -> tuple[int, int, float]:
+) -> tuple[int, int]:
     """Try to switch every feature that another series has, once, in the given order (acceptance ratio (3)).
 
     Parameters
     ----------
     order : ndarray of shape (n_features,)
-    n_others : ndarray of shape (n_features,)
-        How many other series have each feature.
-    n_series : int
-    mass : float
-        c of the Indian buffet process.
+    log_odds : ndarray of shape (n_features,)
+        Prior odds of having each feature; minus infinity for those that are not shared.
     active : ndarray of shape (n_features,)
         Changed in place.
     weights : ndarray of shape (n_features, n_features)
@@ -151,8 +137,6 @@ def flip_shared_features(
     Returns
     -------
     n_tried, n_accepted : int
-    log_likelihood : float
-        Of the series at the end.
     """
     current = series_log_likelihood(active, weights, columns, log_evidence, offsets, likelihood, scratch)
     n_active, n_tried, n_accepted = 0, 0, 0
@@ -160,20 +144,137 @@ def flip_shared_features(
         n_active += 1 if active[k] else 0
     for place in range(order.shape[0]):
         k = order[place]
-        if n_others[k] < 1 or (active[k] and n_active == 1):
+        if log_odds[k] == -np.inf or (active[k] and n_active == 1):
             continue
         n_tried += 1
         active[k] = not active[k]
         proposed = series_log_likelihood(active, weights, columns, log_evidence, offsets, likelihood, scratch)
-        log_odds = np.log(n_others[k] / (n_series + mass - 1.0 - n_others[k]))
-        log_ratio = proposed - current + (log_odds if active[k] else -log_odds)
+        log_ratio = proposed - current + (log_odds[k] if active[k] else -log_odds[k])
         if np.log(rng.random()) < log_ratio:
             current = proposed
             n_active += 1 if active[k] else -1
             n_accepted += 1
         else:
             active[k] = not active[k]
-    return n_tried, n_accepted, current
+    return n_tried, n_accepted
+
+
+@jit
+def flip_features_of(
+    rng: Generator,
+    i: int,
+    order: IntArray,
+    log_odds: FloatArray,
+    alpha: float,
+    kappa: float,
+    active: BoolArray,
+    weights: FloatArray,
+    data: Data,
+    room: Room,
+) -> tuple[int, int]:
+    """Try to switch the shared features of a series; return how often that was tried and accepted."""
+    n_features = active.shape[0]
+    for k in range(n_features):
+        room.features[k] = k
+        room.columns[k] = k
+    draw_missing_weights(rng, active, alpha, kappa, weights)
+    log, offsets, likelihood = evaluate_series(i, n_features, data, room)
+    tried, accepted = flip_shared_features(
+        rng, order, log_odds, active, weights, room.columns, log, offsets, likelihood, room.scratch
+    )
+    clear_missing_weights(active, weights)
+    return tried, accepted
+
+
+@jit
+def write_log_odds(n_others: FloatArray, n_series: int, mass: float, log_odds: FloatArray) -> None:
+    """Write the odds of a series to have each feature, given how many others have it; of none, minus infinity."""
+    for k in range(n_others.shape[0]):
+        log_odds[k] = np.log(n_others[k] / (n_series + mass - 1.0 - n_others[k]))
+
+
+@jit
+def flip_in_turn(
+    rng: Generator,
+    series: IntArray,
+    orders: IntArray,
+    n_owners: FloatArray,
+    mass: float,
+    alpha: float,
+    kappa: float,
+    active: BoolArray,
+    weights: FloatArray,
+    data: Data,
+    room: Room,
+    log_odds: FloatArray,
+) -> tuple[int, int]:
+    """Switch the shared features of all series, one after the other: each sees what the others have by then.
+
+    Parameters
+    ----------
+    series : ndarray of shape (n_series,)
+        In which order.
+    orders : ndarray of shape (n_series, n_features)
+        In which order each tries features.
+    n_owners : ndarray of shape (n_features,)
+        Changed in place, as are the next two.
+    active : ndarray of shape (n_series, n_features)
+    weights : ndarray of shape (n_series, n_features, n_features)
+    log_odds : ndarray of shape (n_features,)
+        Scratch space.
+    """
+    n_tried, n_accepted, n_features = 0, 0, active.shape[1]
+    for place in range(series.shape[0]):
+        i = series[place]
+        for k in range(n_features):
+            n_owners[k] -= 1.0 if active[i, k] else 0.0
+        write_log_odds(n_owners, active.shape[0], mass, log_odds)
+        tried, accepted = flip_features_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
+        for k in range(n_features):
+            n_owners[k] += 1.0 if active[i, k] else 0.0
+        n_tried += tried
+        n_accepted += accepted
+    return n_tried, n_accepted
+
+
+@jit
+def flip_by_odds(
+    rng: Generator,
+    series: IntArray,
+    orders: IntArray,
+    log_odds: FloatArray,
+    alpha: float,
+    kappa: float,
+    active: BoolArray,
+    weights: FloatArray,
+    data: Data,
+    room: Room,
+) -> tuple[int, int]:
+    """Switch the shared features of some series by given odds, whatever becomes of the others."""
+    n_tried, n_accepted = 0, 0
+    for place in range(series.shape[0]):
+        i = series[place]
+        tried, accepted = flip_features_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
+        n_tried += tried
+        n_accepted += accepted
+    return n_tried, n_accepted
+
+
+@jit
+def draw_paths(
+    rng: Generator, series: IntArray, active: BoolArray, weights: FloatArray, data: Data, room: Room, path: IntArray
+) -> float:
+    """Draw the paths of some series; return their log-likelihood."""
+    total = 0.0
+    for place in range(series.shape[0]):
+        i = series[place]
+        n = list_features(active[i], room)
+        log, offsets, likelihood = evaluate_series(i, n, data, room)
+        stretch = path[data.starts[i] : data.starts[i + 1]]
+        total += draw_series_path(
+            rng, active[i], weights[i], room.columns, log, offsets, likelihood, room.scratch, stretch
+        )
+    return total
 
 
 @jit
@@ -219,30 +320,6 @@ def draw_all_weights(
     """Draw the weights of all series, (n_series, n_features, n_features)."""
     for i in range(active.shape[0]):
         draw_transition_weights(rng, active[i], counts[i], alpha, kappa, weights[i])
-
-
-@jit
-def log_birth_density(
-    size: float,
-    factors: FloatArray,
-    prior_factor: FloatArray,
-    whitener: FloatArray,
-    dof: float,
-    n_regressors: int,
-    diagonal: bool,
-    data_driven: bool,
-) -> float:
-    """Log of how much less likely the proposal makes these parameters than their prior: log prior - log proposal.
-
-    Data-driven proposals are an even mixture of the prior and the posterior of a window, whose factor is given.
-    """
-    if not data_driven:
-        return 0.0
-    log_prior = log_parameter_density(0, 0.0, prior_factor, whitener, dof, n_regressors, diagonal)
-    log_window = log_parameter_density(0, size, factors, whitener, dof, n_regressors, diagonal)
-    largest = max(log_prior, log_window)
-    mixture = 0.5 * np.exp(log_prior - largest) + 0.5 * np.exp(log_window - largest)
-    return log_prior - largest - np.log(mixture)
 
 
 @jit

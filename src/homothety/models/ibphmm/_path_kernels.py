@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.models.ibphmm._feature_kernels import Scratch
+    from homothety.models.ibphmm._series_kernels import Scratch
 
 
 @jit

@@ -12,22 +12,19 @@ import numpy as np
 
 from homothety._jit import inlined, jit
 from homothety.models.emissions._kernels import (
-    BLOCK,
     add_steps_of,
     factorise,
     log_evidence_constant,
-    turn_block,
-    write_block_evidence,
     write_mean_whitener,
 )
-from homothety.models.hmm._kernels import scale_evidence
-from homothety.models.ibphmm._feature_kernels import Scratch, build_scratch
 from homothety.models.ibphmm._path_kernels import draw_sticky_path, log_sticky_path_density, sticky_log_likelihood
+from homothety.models.ibphmm._series_kernels import build_room, evaluate_series, list_features
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.ibphmm._series_kernels import Data, Room
 
 NEITHER, FIRST, SECOND, BOTH = 0, 1, 2, 3  # what a series has of the two halves
 
@@ -35,10 +32,7 @@ NEITHER, FIRST, SECOND, BOTH = 0, 1, 2, 3  # what a series has of the two halves
 class Trial(NamedTuple):
     """What a proposal reads and writes."""
 
-    z: FloatArray  # (n_steps, n)
-    starts: IntArray  # (n_series + 1,)
-    whiteners: FloatArray  # (n_features, n_dims, n) plug-in parameters
-    weight: float  # of a step
+    data: Data  # with plug-in parameters
     active: BoolArray  # (n_series, n_features)
     path: IntArray  # (n_steps,) written
     target_path: IntArray  # (n_steps,) what to follow, if nothing is drawn
@@ -63,42 +57,24 @@ class Halves(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room for one series; what depends on its length or on its number of features is kept flat."""
+    """Room for one series, and what a proposal needs besides."""
 
-    features: IntArray  # (n_features,) those in question
-    columns: IntArray  # (n_features,) where the evidence of each stands, or n_features
+    room: Room
     states: IntArray  # (n_features,) columns in use
     positions: IntArray  # (n_features,)
     stretch: IntArray  # (longest,)
-    offsets: FloatArray  # (longest,)
-    log: FloatArray  # (longest * n_features,)
-    likelihood: FloatArray  # (longest * n_features,)
-    block: FloatArray  # (n + 2, BLOCK)
     log_weights: FloatArray  # (4,) of the choices between halves
     log_likelihoods: FloatArray  # (4,)
-    scratch: Scratch
 
 
 def build_workspace(trial: Trial) -> Workspace:
     """Allocate room for the longest series with all features."""
-    n_features, longest = trial.active.shape[1], int(np.diff(trial.starts).max())
-    features, columns, states, positions = np.empty((4, n_features), dtype=np.int64)
-    log, likelihood = np.empty((2, longest * n_features))
+    n_features = trial.active.shape[1]
+    room = build_room(trial.data, n_features)
+    states, positions = np.empty((2, n_features), dtype=np.int64)
     log_weights, log_likelihoods = np.empty((2, 4))
-    return Workspace(
-        features,
-        columns,
-        states,
-        positions,
-        np.empty(longest, dtype=np.int64),
-        np.empty(longest),
-        log,
-        likelihood,
-        np.empty((trial.z.shape[1] + 2, BLOCK)),
-        log_weights,
-        log_likelihoods,
-        build_scratch(n_features, longest),
-    )
+    stretch = np.empty(len(room.offsets), dtype=np.int64)
+    return Workspace(room, states, positions, stretch, log_weights, log_likelihoods)
 
 
 @jit
@@ -163,35 +139,6 @@ def write_second_choice(a: int, has: BoolArray, uniform_share: float, gains: Flo
 
 
 @jit
-def list_features(active: BoolArray, work: Workspace) -> int:
-    """List the features a series has, a column for each; return how many there are."""
-    n, n_features = 0, active.shape[0]
-    for k in range(n_features):
-        work.columns[k] = n_features
-        if active[k]:
-            work.features[n] = k
-            work.columns[k] = n
-            n += 1
-    return n
-
-
-@jit
-def evaluate_series(i: int, n: int, trial: Trial, work: Workspace) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the evidence of a series under the listed features, in the three forms of `hmm/_kernels.py`."""
-    start, n_steps = trial.starts[i], trial.starts[i + 1] - trial.starts[i]
-    log, likelihood = work.log[: n_steps * n].reshape(n_steps, n), work.likelihood[: n_steps * n].reshape(n_steps, n)
-    offsets = work.offsets[:n_steps]
-    for first in range(0, n_steps, BLOCK):
-        width = min(BLOCK, n_steps - first)
-        turn_block(trial.z, start + first, width, work.block)
-        for column in range(n):
-            whitener = trial.whiteners[work.features[column]]
-            write_block_evidence(first, width, whitener, trial.weight, column, log, work.block)
-    scale_evidence(log, offsets, likelihood)
-    return log, offsets, likelihood
-
-
-@jit
 def propose_stretch(
     rng: Generator,
     i: int,
@@ -207,19 +154,23 @@ def propose_stretch(
 
     The log-likelihood, paths summed out, is needed only to follow: a draw works it out itself.
     """
-    start, stretch = trial.starts[i], work.stretch[: offsets.shape[0]]
+    start, stretch = trial.data.starts[i], work.stretch[: offsets.shape[0]]
     alpha, kappa = trial.alpha, trial.kappa
     if trial.drawn:
-        log_likelihood = draw_sticky_path(rng, states, alpha, kappa, log, offsets, likelihood, work.scratch, stretch)
+        log_likelihood = draw_sticky_path(
+            rng, states, alpha, kappa, log, offsets, likelihood, work.room.scratch, stretch
+        )
     for t in range(stretch.shape[0]):
         if trial.drawn:
-            trial.path[start + t] = work.features[stretch[t]]
+            trial.path[start + t] = work.room.features[stretch[t]]
         else:
             trial.path[start + t] = trial.target_path[start + t]
-            stretch[t] = work.columns[trial.path[start + t]]
-            if stretch[t] == work.columns.shape[0]:
+            stretch[t] = work.room.columns[trial.path[start + t]]
+            if stretch[t] == work.room.columns.shape[0]:
                 return -np.inf
-    return log_sticky_path_density(states, alpha, kappa, log, work.scratch, work.positions, stretch) - log_likelihood
+    return (
+        log_sticky_path_density(states, alpha, kappa, log, work.room.scratch, work.positions, stretch) - log_likelihood
+    )
 
 
 @jit
@@ -239,13 +190,13 @@ def redraw_paths(rng: Generator, owners: IntArray, least: float, trial: Trial, w
     total = 0.0
     for place in range(owners.shape[0]):
         i = owners[place]
-        n = list_features(trial.active[i], work)
-        log, offsets, likelihood = evaluate_series(i, n, trial, work)
+        n = list_features(trial.active[i], work.room)
+        log, offsets, likelihood = evaluate_series(i, n, trial.data, work.room)
         for column in range(n):
             work.states[column] = column
         states, known = work.states[:n], 0.0
         if not trial.drawn:
-            known = sticky_log_likelihood(states, trial.alpha, trial.kappa, log, offsets, likelihood, work.scratch)
+            known = sticky_log_likelihood(states, trial.alpha, trial.kappa, log, offsets, likelihood, work.room.scratch)
         total += propose_stretch(rng, i, states, log, offsets, likelihood, known, trial, work)
         if total < least:
             return -np.inf
@@ -258,8 +209,10 @@ def count_halves(i: int, sign: float, trial: Trial, halves: Halves) -> None:
     for row in range(2):
         half = halves.features[row]
         halves.n_owners[row] += sign if trial.active[i, half] else 0.0
-        start, stop = trial.starts[i], trial.starts[i + 1]
-        add_steps_of(half, trial.z, trial.path, start, stop, sign * trial.weight, row, halves.scales, halves.sizes)
+        start, stop = trial.data.starts[i], trial.data.starts[i + 1]
+        add_steps_of(
+            half, trial.data.z, trial.path, start, stop, sign * trial.data.weight, row, halves.scales, halves.sizes
+        )
 
 
 @jit
@@ -268,7 +221,7 @@ def update_halves(trial: Trial, halves: Halves) -> None:
     n_regressors, diagonal = halves.n_regressors, halves.diagonal
     for row in range(2):
         factorise(row, halves.scales, halves.factors, n_regressors, diagonal)
-        whitener = trial.whiteners[halves.features[row]]
+        whitener = trial.data.whiteners[halves.features[row]]
         write_mean_whitener(row, halves.sizes[row], halves.factors, halves.dof, n_regressors, diagonal, whitener)
 
 
@@ -332,9 +285,9 @@ def list_with_halves(i: int, trial: Trial, halves: Halves, work: Workspace) -> i
     first, second = halves.features[0], halves.features[1]
     trial.active[i, first] = False
     trial.active[i, second] = False
-    n = list_features(trial.active[i], work)
-    work.features[n], work.features[n + 1] = first, second
-    work.columns[first], work.columns[second] = n, n + 1
+    n = list_features(trial.active[i], work.room)
+    work.room.features[n], work.room.features[n + 1] = first, second
+    work.room.columns[first], work.room.columns[second] = n, n + 1
     return n + 2
 
 
@@ -353,13 +306,13 @@ def choose_halves(
     """
     update_halves(trial, halves)
     n = list_with_halves(i, trial, halves, work)
-    log, offsets, likelihood = evaluate_series(i, n, trial, work)
+    log, offsets, likelihood = evaluate_series(i, n, trial.data, work.room)
     for option in range(4):
         work.log_weights[option] = -np.inf
         if option == NEITHER or (option & kept) != kept:
             continue
         states = list_option(option, n, work)
-        known = sticky_log_likelihood(states, trial.alpha, trial.kappa, log, offsets, likelihood, work.scratch)
+        known = sticky_log_likelihood(states, trial.alpha, trial.kappa, log, offsets, likelihood, work.room.scratch)
         work.log_likelihoods[option] = known
         work.log_weights[option] = known + log_option_prior(option, kept, n_seen, halves)
     normalise_logs(work.log_weights)

@@ -116,12 +116,13 @@ def make_trial(
     target: Allocation | None,
 ) -> Trial:
     """Return what a proposal reads and writes: features and paths, changed in place, and plug-in parameters."""
+    from homothety.models.ibphmm._series_kernels import Data
     from homothety.models.ibphmm._split_kernels import Trial
 
     # A draw follows nothing; a kernel wants an array all the same.
     followed = read_only(path) if target is None else target.path
-    weight = model.emission.weight
-    return Trial(model.z, model.starts, whiteners, weight, active, path, followed, target is None, at.alpha, at.kappa)
+    data = Data(model.z, model.starts, whiteners, model.emission.weight)
+    return Trial(data, active, path, followed, target is None, at.alpha, at.kappa)
 
 
 def redrawn(

@@ -13,8 +13,8 @@ import numpy as np
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, redrawn
 from homothety.models.ibphmm.moves import JumpInfo
 from homothety.models.ibphmm.split_merge import put_last, renewed
-from homothety.models.ibphmm.statistics import mean_parameters
-from homothety.models.ibphmm.unique import birth_probability, draw_window, log_move_ratio
+from homothety.models.ibphmm.statistics import Statistics, mean_parameters
+from homothety.models.ibphmm.unique import draw_window
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -45,6 +45,8 @@ def try_jump(
     rng: Generator, current: Allocation, state: ChainState, i: int, at: Concentrations
 ) -> tuple[Allocation | None, IntArray]:
     """Propose a birth or death in series `i`; return the new allocation with the ids of its features, or None."""
+    from homothety.models.ibphmm._birth_kernels import birth_probability, log_move_ratio
+
     unique = np.flatnonzero(current.active[i] & (current.active.sum(axis=0) == 1))
     n_unique, n_active = len(unique), int(current.active[i].sum())
     newborn = window_parameters(rng, current.model, i)
@@ -65,7 +67,7 @@ def try_jump(
 def window_parameters(rng: Generator, model: Model, i: int) -> FloatArray:
     """Return what a new feature of series `i` is taken to look like, (n_dims, n): the posterior mean of a window."""
     window = draw_window(rng, model, *model.bounds[i])
-    return mean_parameters(model.emission, window.statistics)[0]
+    return mean_parameters(model.emission, Statistics(window.sizes, window.scales), window.factors)[0]
 
 
 def propose_birth(

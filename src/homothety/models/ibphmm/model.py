@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from homothety.models.ibphmm.blocks import blocks_of
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior, log_repeated_unused
 from homothety.models.ibphmm.statistics import log_marginals, path_statistics, transition_counts
 from homothety.sampling.codec import storable
@@ -133,6 +134,11 @@ class Model:
     def bounds(self) -> list[tuple[int, int]]:
         """First step of each series, and the one after its last."""
         return list(zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True))
+
+    @cached_property
+    def blocks(self) -> list[IntArray]:
+        """Numbers of series that one thread works on together."""
+        return blocks_of(self.starts)
 
 
 def log_joint(model: Model, state: ChainState) -> float:

@@ -8,26 +8,27 @@ the second kind parameters are. The order of `default_sweep` respects that; do n
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.models.ibphmm.evidence import evaluate
+from homothety.arrays import read_only
+from homothety.models.ibphmm.blocks import over_blocks
 from homothety.models.ibphmm.prior import expected_new, log_feature_prior, log_path_prior
 from homothety.models.ibphmm.state import draw_weights
 from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
-from homothety.models.ibphmm.unique import Birth, Death, jump
+from homothety.models.ibphmm.unique import data_of, try_jumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.random import Generator
 
-    from homothety.arrays import FloatArray
-    from homothety.models.ibphmm.evidence import Evidence
+    from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.ibphmm._birth_kernels import Newborns
     from homothety.models.ibphmm.model import GammaPrior, Model
     from homothety.models.ibphmm.state import ChainState
-    from homothety.models.ibphmm.unique import Jump
 
 LOG_STEP = 0.5  # of random walks on the logarithm of a parameter
 
@@ -54,90 +55,125 @@ class PathsInfo(NamedTuple):
     log_likelihood: float
 
 
-def evidence_of(model: Model, state: ChainState) -> Evidence:
-    """Return the evidence under the parameters of a state, worked out unless it is known."""
-    # Newborn features share one column, known to their own series alone: enough to draw paths, not to go on.
-    if state.evidence is None or state.evidence.has_newborn:
-        return evaluate(model.z, state.whiteners, model.emission.weight)
-    return state.evidence
-
-
 def resample_shared_features(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Switch features that other series have on or off, series by series (section 4)."""
+    """Switch features that other series have on or off (section 4)."""
+    if len(model.blocks) > 1:
+        return resample_shared_by_halves(rng, model, state)
     from homothety.models.ibphmm import _feature_kernels as kernels
+    from homothety.models.ibphmm._series_kernels import build_room
 
-    evidence = evidence_of(model, state)
+    data, n_owners = data_of(model, state), state.active.sum(axis=0).astype(np.float64)
     active, weights = state.active.copy(), state.weights.copy()
-    scratch, n_tried, n_accepted = kernels.build_scratch(state.n_features), 0, 0
-    n_owners = active.sum(axis=0).astype(np.float64)
-    for i in rng.permutation(model.n_series):
-        n_owners -= active[i]
-        kernels.draw_missing_weights(rng, active[i], state.alpha, state.kappa, weights[i])
-        order = rng.permutation(state.n_features)
-        arguments = (active[i], weights[i], evidence.columns, *evidence.of(*model.bounds[i]), scratch)
-        tried, accepted, _ = kernels.flip_shared_features(rng, order, n_owners, model.n_series, state.mass, *arguments)
-        weights[i] *= np.outer(active[i], active[i])
-        n_owners += active[i]
-        n_tried, n_accepted = n_tried + tried, n_accepted + accepted
-    return replace(state, active=active, weights=weights, evidence=evidence), Tried(n_tried, n_accepted)
+    series, orders = rng.permutation(model.n_series), draw_orders(rng, *active.shape)
+    concentrations = (state.mass, state.alpha, state.kappa)
+    room, log_odds = build_room(data, state.n_features), np.empty(state.n_features)
+    tried = kernels.flip_in_turn(rng, series, orders, n_owners, *concentrations, active, weights, data, room, log_odds)
+    return replace(state, active=active, weights=weights), Tried(*tried)
+
+
+def resample_shared_by_halves(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
+    """Switch features of one half of the series, then of the other, all series of a half at the same time.
+
+    How popular each feature is, is drawn given who has it; given that, series do not depend on each other. A half
+    switches the features that the other half has: which ones these are does not change meanwhile.
+    """
+    active, weights, n_tried = state.active.copy(), state.weights.copy(), np.zeros(2, dtype=np.int64)
+    second = rng.permutation(model.n_series) < model.n_series // 2
+    orders = draw_orders(rng, *active.shape)
+    for half in (~second, second):
+        log_odds = draw_log_odds(rng, active, state.mass)
+        log_odds[~active[~half].any(axis=0)] = -np.inf
+        flip = partial(flip_block, model, state, orders, log_odds, active, weights)
+        n_tried += np.sum(over_blocks(rng, [block[half[block]] for block in model.blocks], flip), axis=0)
+    return replace(state, active=active, weights=weights), Tried(*n_tried.tolist())
+
+
+def flip_block(
+    model: Model,
+    state: ChainState,
+    orders: IntArray,
+    log_odds: FloatArray,
+    active: BoolArray,
+    weights: FloatArray,
+    rng: Generator,
+    series: IntArray,
+) -> tuple[int, int]:
+    """Switch features of some series by given odds, in place; return how often that was tried and accepted."""
+    from homothety.models.ibphmm._feature_kernels import flip_by_odds
+    from homothety.models.ibphmm._series_kernels import build_room
+
+    data = data_of(model, state)
+    room = build_room(data, state.n_features)
+    return flip_by_odds(rng, series, orders, log_odds, state.alpha, state.kappa, active, weights, data, room)
+
+
+def draw_orders(rng: Generator, n_series: int, n_features: int) -> IntArray:
+    """Draw an order of all features for every series, (n_series, n_features)."""
+    return rng.permuted(np.tile(np.arange(n_features), (n_series, 1)), axis=1)
+
+
+def draw_log_odds(rng: Generator, active: BoolArray, mass: float) -> FloatArray:
+    """Draw how popular features are given their owners: the log odds of having each, (n_features,)."""
+    n_owners = active.sum(axis=0)
+    having, lacking = rng.standard_gamma(n_owners), rng.standard_gamma(len(active) - n_owners + mass)
+    tiny = np.finfo(float).tiny
+    return np.asarray(np.log(np.maximum(having, tiny)) - np.log(np.maximum(lacking, tiny)))
 
 
 def resample_unique_features(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, JumpInfo]:
     """Let every series try to gain or lose a feature of its own (section 5)."""
-    from homothety.models.ibphmm import _feature_kernels as kernels
-
-    evidence = evidence_of(model, state)
-    scratch = kernels.build_scratch(state.n_features + 1)
-    # One attempt per series, and what is born or dropped is its own: no attempt sees another's outcome.
-    jumps = [jump(rng, model, state, evidence, i, scratch) for i in range(model.n_series)]
-    n_born, n_died = (sum(isinstance(j, kind) for j in jumps) for kind in (Birth, Death))
-    return apply_jumps(replace(state, evidence=evidence), jumps), JumpInfo(
-        model.n_series, n_born + n_died, n_born, n_died
-    )
+    outcomes, newborns = try_jumps(rng, model, state)
+    n_born = int((outcomes == state.n_features).sum())
+    n_died = int(((outcomes >= 0) & (outcomes < state.n_features)).sum())
+    info = JumpInfo(model.n_series, n_born + n_died, n_born, n_died)
+    return apply_jumps(state, outcomes, newborns), info
 
 
-def apply_jumps(state: ChainState, jumps: list[Jump]) -> ChainState:
-    """Return the state after births and deaths, at most one per series; paths are left out of date."""
-    if not any(jumps):
+def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> ChainState:
+    """Return the state after births and deaths, at most one per series; paths are left out of date.
+
+    Parameters
+    ----------
+    outcomes : ndarray of int, shape (n_series,)
+        Feature that died, `n_features` where one was born, or negative.
+    newborns : Newborns
+        Parameters and weights of those born.
+    """
+    if (outcomes < 0).all():
         return state
-    births = {i: event for i, event in enumerate(jumps) if isinstance(event, Birth)}
-    dead = [event.feature for event in jumps if isinstance(event, Death)]
-    kept = np.setdiff1d(np.arange(state.n_features), dead)
-    n_kept, n_features = len(kept), len(kept) + len(births)
-    active = np.zeros((len(jumps), n_features), dtype=bool)
-    weights = np.zeros((len(jumps), n_features, n_features))
-    active[:, :n_kept] = state.active[:, kept]
+    born = np.flatnonzero(outcomes == state.n_features)
+    kept = np.setdiff1d(np.arange(state.n_features), outcomes)
+    n_series, n_kept, n_features = len(outcomes), len(kept), len(kept) + len(born)
+    weights = np.zeros((n_series, n_features, n_features))
     weights[:, :n_kept, :n_kept] = state.weights[:, kept][:, :, kept]
-    for place, (i, birth) in enumerate(births.items(), start=n_kept):
-        active[i, place] = True
-        weights[i, :n_kept, place], weights[i, place, :n_kept] = birth.weights[kept, -1], birth.weights[-1, kept]
-        weights[i, place, place] = birth.weights[-1, -1]
-    newborn = [birth.whitener for birth in births.values()]
-    assert state.evidence is not None
-    spare = np.full(len(births), state.evidence.spare)
+    for place, i in enumerate(born, start=n_kept):
+        own = newborns.weights[i] * np.outer(newborns.active[i], newborns.active[i])
+        weights[i, :n_kept, place], weights[i, place, :n_kept] = own[kept, -1], own[-1, kept]
+        weights[i, place, place] = own[-1, -1]
     return replace(
         state,
-        active=active,
-        ids=np.concatenate([state.ids[kept], state.next_id + np.arange(len(births))]),
+        active=np.column_stack([state.active[:, kept], np.arange(n_series)[:, None] == born]),
+        ids=np.concatenate([state.ids[kept], state.next_id + np.arange(len(born))]),
         weights=weights,
-        whiteners=np.concatenate([state.whiteners[kept], *(w[None] for w in newborn)]),
+        whiteners=np.concatenate([state.whiteners[kept], newborns.whiteners[born]]),
         path=np.zeros_like(state.path),
-        next_id=state.next_id + len(births),
-        evidence=replace(state.evidence, columns=np.concatenate([state.evidence.columns[kept], spare])),
+        next_id=state.next_id + len(born),
     )
 
 
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
     """Draw the path of every series given its features, weights and parameters (section 3)."""
-    from homothety.models.ibphmm import _feature_kernels as kernels
+    from homothety.models.ibphmm._feature_kernels import draw_paths
+    from homothety.models.ibphmm._series_kernels import build_room
 
-    evidence = state.evidence or evaluate(model.z, state.whiteners, model.emission.weight)
-    path, total = np.empty_like(state.path), 0.0
-    scratch = kernels.build_scratch(state.n_features, max(stop - start for start, stop in model.bounds))
-    for i, (start, stop) in enumerate(model.bounds):
-        arguments = (state.active[i], state.weights[i], evidence.columns, *evidence.of(start, stop), scratch)
-        total += kernels.draw_series_path(rng, *arguments, path[start:stop])
-    return replace(state, path=path, evidence=None), PathsInfo(total)
+    data, path = data_of(model, state), np.empty_like(state.path)
+
+    def draw(rng: Generator, series: IntArray) -> float:
+        room = build_room(data, state.n_features)
+        return draw_paths(rng, series, read_only(state.active), read_only(state.weights), data, room, path)
+
+    total = sum(over_blocks(rng, model.blocks, draw))
+    return replace(state, path=path), PathsInfo(total)
 
 
 def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
@@ -171,7 +207,7 @@ def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple
     """Redraw the parameters of every feature given the paths; unused ones come from the prior (section 6)."""
     statistics = path_statistics(model, state.path, state.n_features)
     whiteners = draw_parameters(rng, model.emission, statistics)
-    return replace(state, whiteners=whiteners, evidence=None), ()
+    return replace(state, whiteners=whiteners), ()
 
 
 def resample_buffet(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:

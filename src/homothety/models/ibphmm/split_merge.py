@@ -89,7 +89,6 @@ def renewed(state: ChainState, allocation: Allocation, ids: IntArray) -> ChainSt
         next_id=max(state.next_id, int(ids.max()) + 1),
         weights=np.zeros((n_series, n_features, n_features)),
         whiteners=np.zeros((n_features, *state.whiteners.shape[1:])),
-        evidence=None,
     )
 
 

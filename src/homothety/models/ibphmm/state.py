@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.ibphmm.evidence import Evidence
     from homothety.models.ibphmm.model import Model
 
 
@@ -49,8 +48,6 @@ class ChainState:
         Number of the next feature to be born.
     step : int
         Number of sweeps behind this state.
-    evidence : Evidence or None
-        Log densities of all steps under the parameters, kept between moves that leave those alone.
     """
 
     active: BoolArray
@@ -64,7 +61,6 @@ class ChainState:
     kappa: float
     next_id: int
     step: int = 0
-    evidence: Evidence | None = None
 
     def __post_init__(self) -> None:
         for item in fields(self):

@@ -1,0 +1,111 @@
+"""Compiled: the evidence of one series at a time, in room that serves the next one too.
+
+Evidence of all steps under all features would be many times as large as the data. That of a series stays close to the
+processor, and is worked out faster than it would come from memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety._jit import inlined, jit
+from homothety.models.emissions._kernels import BLOCK, turn_block, write_block_evidence
+from homothety.models.hmm._kernels import scale_evidence
+
+if TYPE_CHECKING:
+    from homothety.arrays import BoolArray, FloatArray, IntArray
+
+Tables = tuple["FloatArray", "FloatArray", "FloatArray"]
+
+
+class Data(NamedTuple):
+    """All series, and parameters to evaluate them under."""
+
+    z: FloatArray  # (n_steps, n)
+    starts: IntArray  # (n_series + 1,)
+    whiteners: FloatArray  # (n_features, n_dims, n)
+    weight: float  # of a step
+
+
+class Scratch(NamedTuple):
+    """Working space of a chain through the features of a series."""
+
+    listed: IntArray  # (n_features,) features the series has
+    states: IntArray  # (n_features,) their columns of the evidence
+    initial: FloatArray  # (n_features,)
+    transition: FloatArray  # (n_features * n_features,)
+    filtered: FloatArray  # (n_rows * n_features,) two rows for a likelihood, as many as steps for a path
+    cumulative: FloatArray  # (n_features,)
+
+
+class Room(NamedTuple):
+    """Working space for one series; what depends on its length or on its number of features is kept flat."""
+
+    features: IntArray  # (n_features,) those evaluated
+    columns: IntArray  # (n_features,) where the evidence of each stands, or n_features
+    offsets: FloatArray  # (longest,)
+    log: FloatArray  # (longest * n_features,)
+    likelihood: FloatArray  # (longest * n_features,)
+    block: FloatArray  # (n + 2, BLOCK)
+    scratch: Scratch
+
+
+def build_scratch(n_features: int, n_steps: int = 2) -> Scratch:
+    """Allocate working space for so many features and, where a path is drawn, steps."""
+    listed, states = np.empty((2, n_features), dtype=np.int64)
+    initial, cumulative = np.empty((2, n_features))
+    filtered = np.empty(max(n_steps, 2) * n_features)
+    return Scratch(listed, states, initial, np.empty(n_features * n_features), filtered, cumulative)
+
+
+def build_room(data: Data, n_features: int) -> Room:
+    """Allocate room for the longest series with so many features."""
+    longest = int(np.diff(data.starts).max())
+    features, columns = np.empty((2, n_features), dtype=np.int64)
+    log, likelihood = np.empty((2, longest * n_features))
+    block = np.empty((data.z.shape[1] + 2, BLOCK))
+    return Room(features, columns, np.empty(longest), log, likelihood, block, build_scratch(n_features, longest))
+
+
+@jit
+def list_features(active: BoolArray, room: Room) -> int:
+    """List the features a series has, a column for each; return how many there are."""
+    n, n_features = 0, active.shape[0]
+    for k in range(n_features):
+        room.columns[k] = n_features
+        if active[k]:
+            room.features[n] = k
+            room.columns[k] = n
+            n += 1
+    return n
+
+
+@inlined
+def tables_of(n_steps: int, n_columns: int, room: Room) -> Tables:
+    """Return room for the evidence of a series in the three forms of `hmm/_kernels.py`."""
+    log = room.log[: n_steps * n_columns].reshape(n_steps, n_columns)
+    likelihood = room.likelihood[: n_steps * n_columns].reshape(n_steps, n_columns)
+    return log, room.offsets[:n_steps], likelihood
+
+
+@jit
+def write_listed(i: int, n: int, data: Data, room: Room, log: FloatArray) -> None:
+    """Write the weighted log densities of the steps of a series under the listed features, a column each."""
+    start, n_steps = data.starts[i], data.starts[i + 1] - data.starts[i]
+    for first in range(0, n_steps, BLOCK):
+        width = min(BLOCK, n_steps - first)
+        turn_block(data.z, start + first, width, room.block)
+        for column in range(n):
+            whitener = data.whiteners[room.features[column]]
+            write_block_evidence(first, width, whitener, data.weight, column, log, room.block)
+
+
+@jit
+def evaluate_series(i: int, n: int, data: Data, room: Room) -> Tables:
+    """Return the evidence of a series under the listed features, in the three forms of `hmm/_kernels.py`."""
+    log, offsets, likelihood = tables_of(data.starts[i + 1] - data.starts[i], n, room)
+    write_listed(i, n, data, room, log)
+    scale_evidence(log, offsets, likelihood)
+    return log, offsets, likelihood

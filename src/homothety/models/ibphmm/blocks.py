@@ -1,0 +1,51 @@
+"""Series shared out among threads, where moves do not let one depend on another."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from homothety.workers import run_in_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.random import Generator
+
+    from homothety.arrays import IntArray
+
+Result = TypeVar("Result")
+
+STEPS_TOGETHER = 100_000  # of a block, about: with less to do a thread is not worth its start
+
+
+def blocks_of(starts: IntArray) -> list[IntArray]:
+    """Return all series in blocks of neighbours.
+
+    Examples
+    --------
+    >>> blocks_of(np.array([0, 60_000, 120_000, 250_000, 260_000]))
+    [array([0, 1]), array([2]), array([3])]
+    """
+    places = starts[:-1] // STEPS_TOGETHER
+    return np.split(np.arange(len(places)), np.flatnonzero(np.diff(places)) + 1)
+
+
+def over_blocks(rng: Generator, blocks: list[IntArray], work: Callable[[Generator, IntArray], Result]) -> list[Result]:
+    """Return what work on each block returns. The result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    rng : Generator
+        Used as it is by a single block; several get a generator each, seeded by it.
+    blocks : list of ndarray of int
+        Numbers of series.
+    work : callable
+        From a generator and series to a result.
+    """
+    if len(blocks) == 1:
+        return [work(rng, blocks[0])]
+    generators = map(np.random.default_rng, rng.integers(2**63, size=len(blocks)))
+    return run_in_threads([partial(work, *pair) for pair in zip(generators, blocks, strict=True)])
