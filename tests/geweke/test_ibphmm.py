@@ -23,6 +23,7 @@ from homothety.models.ibphmm import (
     _birth_kernels,
     _feature_kernels,
     allocation,
+    blocks,
     collapsed,
     default_sweep,
     moves,
@@ -111,6 +112,31 @@ def test_births_may_be_followed_by_births_or_shared_features(name):
 def test_features_switched_by_halves_keep_the_prior(n_series):
     world = replace(naive.GAUSSIAN, n_series=n_series)
     assert z_of_move("shared features", moves.resample_shared_by_halves, world, n_times=3) < MAX_Z
+
+
+MANY = naive.World(6, 2, gamma=1.0, mass=1.0, alpha=0.8, kappa=1.5)  # enough owners for batches of several
+
+
+@pytest.fixture
+def _side_by_side(monkeypatch):
+    """Let every series be a block of its own."""
+    monkeypatch.setattr(blocks, "STEPS_TOGETHER", 1)
+
+
+@pytest.mark.usefixtures("_side_by_side")
+def test_splits_in_batches_keep_the_prior():
+    assert z_of_move("splits and merges", None, MANY, n_split_merge=2) < MAX_Z
+
+
+def back_among_more(original, model, rng, batch, kept, n_seen, least, trial, halves):
+    """Work out the way back as if more series had chosen before."""
+    return original(model, rng, batch, kept, n_seen + (0 if trial.drawn else 4), least, trial, halves)
+
+
+@pytest.mark.usefixtures("_side_by_side")
+def test_broken_batches_are_caught():
+    broken = faulty("splits and merges", (split_merge, "choose_batch", back_among_more))
+    assert z_of_move("splits and merges", broken, MANY, n_split_merge=2) > CAUGHT
 
 
 def test_weights_after_concentrations_keep_the_prior():

@@ -297,6 +297,8 @@ def choose_halves(
 ) -> float:
     """Let a series choose halves and path, or follow the target; return the log probability of that.
 
+    What is known of the halves is left as it is.
+
     Parameters
     ----------
     kept : {NEITHER, FIRST, SECOND}
@@ -304,7 +306,6 @@ def choose_halves(
     n_seen : float
         How many series have chosen.
     """
-    update_halves(trial, halves)
     n = list_with_halves(i, trial, halves, work)
     log, offsets, likelihood = evaluate_series(i, n, trial.data, work.room)
     for option in range(4):
@@ -321,8 +322,35 @@ def choose_halves(
         trial.active[i, halves.features[row]] = (chosen & (row + 1)) > 0
     states, known = list_option(chosen, n, work), work.log_likelihoods[chosen]
     log_path = propose_stretch(rng, i, states, log, offsets, likelihood, known, trial, work)
-    count_halves(i, 1.0, trial, halves)
     return work.log_weights[chosen] + log_path
+
+
+@jit
+def choose_together(
+    rng: Generator,
+    series: IntArray,
+    kept: int,
+    n_seen: float,
+    least: float,
+    trial: Trial,
+    halves: Halves,
+    work: Workspace,
+) -> float:
+    """Let some series choose, none of which sees another's choice; return the log probability of what came of it."""
+    total = 0.0
+    for place in range(series.shape[0]):
+        total += choose_halves(rng, series[place], kept, n_seen, trial, halves, work)
+        if total < least:
+            return -np.inf
+    return total
+
+
+@jit
+def count_all_halves(series: IntArray, sign: float, trial: Trial, halves: Halves) -> None:
+    """Add what some series have of the halves to what is known of them, or take it away, and set their parameters."""
+    for place in range(series.shape[0]):
+        count_halves(series[place], sign, trial, halves)
+    update_halves(trial, halves)
 
 
 @jit
@@ -336,7 +364,9 @@ def allocate_halves(
     halves: Halves,
     work: Workspace,
 ) -> float:
-    """Let all owners of a feature choose between its halves; return the log probability of what came of it.
+    """Let all owners of a feature choose between its halves, each by what those before it chose.
+
+    Returns the log probability of what came of it.
 
     Parameters
     ----------
@@ -357,8 +387,10 @@ def allocate_halves(
         i = anchors[kept - 1] if kept else order[place]
         if kept:
             count_halves(i, -1.0, trial, halves)
+        update_halves(trial, halves)
         n_seen = min(n_series - n_others + place, n_series - 1)
         total += choose_halves(rng, i, kept, float(n_seen), trial, halves, work)
         if total < least:
             return -np.inf
+        count_halves(i, 1.0, trial, halves)
     return total

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety.arrays import read_only
+from homothety.models.ibphmm.blocks import in_blocks, over_blocks
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior
 from homothety.models.ibphmm.statistics import (
     Statistics,
@@ -159,7 +160,11 @@ def redrawn(
     """
     from homothety.models.ibphmm._split_kernels import build_workspace, redraw_paths
 
-    path = (current if target is None else target).path.copy()
-    trial = make_trial(current.model, active, path, whiteners, at, target)
-    log_probability = redraw_paths(rng, owners, least, trial, build_workspace(trial))
-    return Allocation(current.model, active, path), log_probability
+    model, path = current.model, (current if target is None else target).path.copy()
+    trial = make_trial(model, active, path, whiteners, at, target)
+
+    def redraw(rng: Generator, series: IntArray) -> float:
+        return redraw_paths(rng, series, least, trial, build_workspace(trial))
+
+    # Logarithms of probabilities are negative: if those of a block are below the least, so is their sum.
+    return Allocation(model, active, path), sum(over_blocks(rng, in_blocks(model, owners), redraw))

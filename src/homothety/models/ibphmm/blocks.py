@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import IntArray
+    from homothety.models.ibphmm.model import Model
 
 Result = TypeVar("Result")
 
@@ -31,6 +32,12 @@ def blocks_of(starts: IntArray) -> list[IntArray]:
     """
     places = starts[:-1] // STEPS_TOGETHER
     return np.split(np.arange(len(places)), np.flatnonzero(np.diff(places)) + 1)
+
+
+def in_blocks(model: Model, series: IntArray) -> list[IntArray]:
+    """Return some of the series of a model in blocks of about the same size; one if that is how the model has them."""
+    n_blocks = int(model.lengths[series].sum() // STEPS_TOGETHER) if len(model.blocks) > 1 else 1
+    return np.array_split(series, np.clip(n_blocks, 1, max(len(series), 1)))
 
 
 def over_blocks(rng: Generator, blocks: list[IntArray], work: Callable[[Generator, IntArray], Result]) -> list[Result]:

@@ -136,6 +136,11 @@ class Model:
         return list(zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True))
 
     @cached_property
+    def lengths(self) -> IntArray:
+        """Number of steps of each series."""
+        return np.diff(self.starts)
+
+    @cached_property
     def blocks(self) -> list[IntArray]:
         """Numbers of series that one thread works on together."""
         return blocks_of(self.starts)

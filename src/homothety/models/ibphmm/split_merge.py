@@ -8,19 +8,21 @@ merged, and the chance that a split would have brought them back is worked out b
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from homothety.arrays import read_only
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, make_trial, redrawn
+from homothety.models.ibphmm.blocks import in_blocks, over_blocks
 from homothety.models.ibphmm.statistics import Statistics, empty_statistics, mean_parameters
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.ibphmm._split_kernels import Halves
+    from homothety.models.ibphmm._split_kernels import Halves, Trial
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
 
@@ -243,16 +245,80 @@ def allocate_split(
     log_probability : float
         Of these choices and paths; minus infinity will do once it is below `least`.
     """
-    from homothety.models.ibphmm._split_kernels import allocate_halves, build_workspace
-
     active, path = halved(current, a, anchors)
     means = current.mean_parameters
     whiteners = np.concatenate([means, np.empty((1, *means.shape[1:]))])
     trial = make_trial(current.model, active, path, whiteners, at, target)
     halves = make_halves(current, a, active if target is None else target.active, at)
+    allocate = allocate_in_turn if len(current.model.blocks) == 1 else partial(allocate_in_batches, current.model)
+    return Allocation(current.model, active, path), allocate(rng, anchors, least, trial, halves)
+
+
+def allocate_in_turn(rng: Generator, anchors: Anchors, least: float, trial: Trial, halves: Halves) -> float:
+    """Let owners choose between halves one after the other, the anchors last; return the log probability of that."""
+    from homothety.models.ibphmm._split_kernels import allocate_halves, build_workspace
+
     visits = (anchors.order, anchors.first, anchors.second)
-    log_probability = allocate_halves(rng, *visits, least, trial, halves, build_workspace(trial))
-    return Allocation(current.model, active, path), log_probability
+    return allocate_halves(rng, *visits, least, trial, halves, build_workspace(trial))
+
+
+def allocate_in_batches(
+    model: Model, rng: Generator, anchors: Anchors, least: float, trial: Trial, halves: Halves
+) -> float:
+    """Let owners choose between halves in batches, the anchors last; return the log probability of that.
+
+    Those of a batch choose at the same time, by what is known of the halves before it.
+    """
+    from homothety.models.ibphmm._split_kernels import FIRST, NEITHER, SECOND, count_all_halves
+
+    total, n_seen = 0.0, model.n_series - len(anchors.order)
+    count_all_halves(np.array([anchors.first, anchors.second]), 1.0, trial, halves)
+    for batch in doubling_batches(anchors.order):
+        total += choose_batch(model, rng, batch, NEITHER, n_seen, least - total, trial, halves)
+        n_seen += len(batch)
+    for anchor, kept in ((anchors.first, FIRST), (anchors.second, SECOND)):
+        count_all_halves(np.array([anchor]), -1.0, trial, halves)
+        total += choose_batch(model, rng, np.array([anchor]), kept, model.n_series - 1, least - total, trial, halves)
+    return total
+
+
+def doubling_batches(order: IntArray) -> list[IntArray]:
+    """Return what is to be visited in batches, each as large as all before it: a few choices say what halves are like.
+
+    Examples
+    --------
+    >>> doubling_batches(np.arange(5))
+    [array([0]), array([1]), array([2, 3]), array([4])]
+    """
+    ends = 2 ** np.arange(max(len(order), 1).bit_length())
+    return [batch for batch in np.split(order, ends) if len(batch)]
+
+
+def choose_batch(
+    model: Model,
+    rng: Generator,
+    batch: IntArray,
+    kept: int,
+    n_seen: int,
+    least: float,
+    trial: Trial,
+    halves: Halves,
+) -> float:
+    """Let some series choose at the same time, and count what they chose; return the log probability of that.
+
+    Once it is below the least, which may have happened before, nobody chooses any more.
+    """
+    from homothety.models.ibphmm._split_kernels import build_workspace, choose_together, count_all_halves
+
+    if least > 0.0:
+        return -np.inf
+
+    def choose(rng: Generator, series: IntArray) -> float:
+        return choose_together(rng, series, kept, float(n_seen), least, trial, halves, build_workspace(trial))
+
+    total = sum(over_blocks(rng, in_blocks(model, batch), choose))
+    count_all_halves(batch, 1.0, trial, halves)
+    return total
 
 
 def halved(current: Allocation, a: int, anchors: Anchors) -> tuple[BoolArray, IntArray]:
