@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import naive
+from homothety.arrays import read_only
 from homothety.covariance.similarity import pairwise_similarity
 from homothety.covariance.variants import SPCM_VARIANTS
 from homothety.distributions import NIW, NormalGamma
@@ -81,7 +82,8 @@ FAULTS = {
     "another order": lambda model: replace(
         model,
         points=model.points[::-1].copy(),
-        similarity=replace(model.similarity, features=model.similarity.features[::-1].copy()),
+        # Read-only as before: for another type of array everything would be compiled again.
+        similarity=replace(model.similarity, features=read_only(model.similarity.features[::-1].copy())),
     ),
 }
 
@@ -93,13 +95,18 @@ def test_a_chain_with_a_fault_is_caught(fault):
     assert naive.total_variation(exact_posterior(model), wrong) > 1.5 * MAX_DISTANCE
 
 
-@pytest.mark.parametrize("limit", [0, 1, 3])
-def test_giving_up_after_few_proposals_changes_nothing(limit, monkeypatch):
-    """Kernels as plain Python, since compiled code would not see the limit change."""
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Kernels as plain Python, since compiled code would not see that a part of it was changed."""
     for module in (_kernels, link_kernels):
         for name, kernel in list(vars(module).items()):
             if hasattr(kernel, "py_func"):
                 monkeypatch.setattr(module, name, kernel.py_func)
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("limit", [0, 1, 3])
+def test_giving_up_after_few_proposals_changes_nothing(limit, monkeypatch):
     monkeypatch.setattr(_kernels, "MAX_PROPOSALS", limit)
     model = make_model("full", n_items=3)
     distance = naive.total_variation(exact_posterior(model), frequencies(model, 6_000))
@@ -107,6 +114,57 @@ def test_giving_up_after_few_proposals_changes_nothing(limit, monkeypatch):
         assert distance > 0.1  # nothing ever moves
     else:
         assert distance < 0.05
+
+
+WEIGH_TABLES = _kernels.weigh_tables.py_func
+
+
+def tables_by_number(own, top, tables, members, values, masses):
+    """Propose any table, however many sit there."""
+    ones = members._replace(counts=np.ones_like(members.counts))
+    return WEIGH_TABLES(own, top, tables, ones, values, masses)
+
+
+def member_by_similarity(rng, i, place, pairs, tables, members, scratch, top):
+    """Forget that a member was drawn by the ratio of its table."""
+    k = tables.occupied[_kernels.find_position(place, scratch.masses, tables.n_tables[0])]
+    j = members.pool[members.start[k] + int(rng.random() * members.counts[k])]
+    return j, _kernels.similarity_of(i, j, pairs) if j < i else 0.0
+
+
+def bound_as_ratio(i, k, points, tables, prior, scratch):
+    """Never look behind the bound."""
+    scratch.exact[k] = i
+    return scratch.ratios[k]
+
+
+def low_top(i, points, tables, prior, scratch):
+    """Forget that a ratio may be above one."""
+    _kernels.bound_ratios(tables.labels[i], tables, prior.by_size, scratch.ratios)
+    return 0.0
+
+
+def unlisted(part, n_part, source, destination, members):
+    """Leave the lists of members as they are."""
+
+
+LINES = {
+    "weigh_tables": tables_by_number,
+    "propose_member": member_by_similarity,
+    "exact_ratio": bound_as_ratio,
+    "find_top": low_top,
+    "move_part": unlisted,
+}
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("line", [None, *LINES])
+def test_a_move_with_a_broken_line_is_caught(line, monkeypatch):
+    model = make_model("full", n_items=4)
+    if line is not None:
+        monkeypatch.setattr(_kernels, line, LINES[line])
+    distance = naive.total_variation(exact_posterior(model), frequencies(model, 2_000))
+    assert distance < MAX_DISTANCE if line is None else distance > 1.5 * MAX_DISTANCE
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
@@ -155,6 +213,40 @@ def test_tables_and_members_agree_after_a_sweep_that_ran_out_of_room(monkeypatch
         expected = model.base.log_marginal(model.points[tables.labels == k])
         assert tables.rows[k, 2] == pytest.approx(expected, abs=1e-6)
     assert ari(truth, state.labels) > 0.9
+
+
+@pytest.mark.parametrize("n_slots", [64, 1_000])
+def test_tables_that_grow_take_no_more_room_for_tables(n_slots, monkeypatch):
+    """Lists of members that ran out of room are no reason for four times as many tables."""
+    _, model = made(300)
+    monkeypatch.setattr(ordered.moves, "N_SLOTS", n_slots)
+    visited = []
+
+    def kernel(rng, first, *arguments):
+        visited.append(len(arguments[3].occupied))
+        return min(first + 100, 300)
+
+    links = link_kernels.build_links(np.zeros(300, dtype=np.int64))
+    ordered.moves.visit_all(np.random.default_rng(0), kernel, model, 1.0, links, model.compiled_prior)
+    assert visited == [n_slots] * 3
+
+
+def test_one_visit_needs_no_more_room_than_there_has_to_be():
+    """Any number of items is cut off, and joins a table of any size that had no room to spare."""
+    n_items, most = 33, 0
+    for n_part in range(1, n_items):
+        for n_there in range(n_items - n_part + 1):
+            start, room, counts = np.zeros((3, 2), dtype=np.int64)
+            pool, place, n_used = np.zeros(200, dtype=np.int64), np.zeros(n_items, dtype=np.int64), np.zeros(1, int)
+            room[1] = counts[1] = n_there
+            members = _kernels.Members(pool, start, room, counts, place, n_used)
+            _kernels.make_room.py_func(0, n_part, members)
+            _kernels.make_room.py_func(1, n_part, members)
+            most = max(most, int(n_used[0]))
+    empty = link_kernels.Tables(np.zeros(n_items), None, None, np.zeros(2), None, np.zeros(1))
+    full = _kernels.is_full.py_func
+    assert not full(empty, members._replace(pool=np.zeros(most + 3 * _kernels.LEAST_ROOM), n_used=np.zeros(1)))
+    assert full(empty, members._replace(pool=np.zeros(most - 1), n_used=np.zeros(1)))
 
 
 def test_a_state_grown_from_a_sample_has_all_items(monkeypatch):

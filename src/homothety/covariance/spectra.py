@@ -90,8 +90,10 @@ def spectra_in_blocks(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str =
 
     Parameters are those of `eigenvalues`.
     """
+    if isinstance(X, list | tuple):
+        _check_equal_shapes(X, name)
     array = X if isinstance(X, np.ndarray) else np.asarray(X)
-    if array.ndim != 3 or array.size <= BLOCK_ENTRIES:
+    if array.ndim != 3 or array.shape[1] != array.shape[2] or array.size <= BLOCK_ENTRIES:
         return eigenvalues(array, floor=floor, name=name)
     n_rows, spectra = max(1, BLOCK_ENTRIES // array[0].size), np.empty(array.shape[:2])
     for start in range(0, len(array), n_rows):

@@ -216,11 +216,11 @@ def _membership(draws: IntArray) -> NDArray[np.float32]:
 
 
 def _blocks(draws: IntArray) -> Iterator[IntArray]:
-    """Yield the draws in blocks whose membership matrices stay small."""
+    """Yield the draws in blocks whose membership matrices stay small, as whole numbers that can be counted on from."""
     widest = (int(draws.max()) + 1) * draws.shape[1]
     n_rows = max(1, _BLOCK_ENTRIES // widest)
     for start in range(0, len(draws), n_rows):
-        yield draws[start : start + n_rows]
+        yield draws[start : start + n_rows].astype(np.int64, copy=False)
 
 
 def agreed_partition(draws: IntArray, *, max_draws: int = 50) -> tuple[IntArray, FloatArray]:
@@ -233,7 +233,7 @@ def agreed_partition(draws: IntArray, *, max_draws: int = 50) -> tuple[IntArray,
     Parameters
     ----------
     draws : ndarray of int, shape (n_draws, n_items)
-        Sampled partitions, each numbered without gaps.
+        Sampled partitions, each numbered without gaps, in as few bytes as you like: no more are taken of all of them.
     max_draws : int, default=50
         How many of them to look at, evenly spaced.
 
@@ -250,15 +250,20 @@ def agreed_partition(draws: IntArray, *, max_draws: int = 50) -> tuple[IntArray,
     >>> labels, share.round(2)
     (array([1, 1, 0, 0, 0]), array([1.  , 1.  , 0.67, 1.  , 1.  ]))
     """
-    chosen = draws[np.unique(np.linspace(0, len(draws) - 1, max_draws).astype(int))].astype(np.int64)
-    candidates = chosen[np.unique(np.linspace(0, len(chosen) - 1, MAX_LARGE_CANDIDATES).astype(int))]
+    chosen = _evenly(draws, max_draws)
+    candidates = _evenly(chosen, MAX_LARGE_CANDIDATES).astype(np.int64)
     best = candidates[np.argmin(_expected_vi(candidates, chosen))]
-    votes = np.zeros((int(best.max()) + 1, draws.shape[1]), dtype=np.int32)
+    votes = np.zeros((int(best.max()) + 1, draws.shape[1]), dtype=np.min_scalar_type(len(chosen)))
     for draw in chosen:
-        matched = _matched_clusters(draw, best)
-        votes[matched[draw], np.arange(draws.shape[1])] += matched[draw] >= 0
+        cluster = _matched_clusters(draw.astype(np.int64), best)[draw]
+        votes[cluster, np.arange(draws.shape[1])] += cluster >= 0
     labels = votes.argmax(axis=0)
     return relabel_by_size(labels), votes.max(axis=0) / len(chosen)
+
+
+def _evenly(draws: IntArray, most: int) -> IntArray:
+    """Return at most so many of the draws, evenly spaced."""
+    return draws[np.unique(np.linspace(0, len(draws) - 1, most).astype(int))]
 
 
 def _matched_clusters(labels: IntArray, reference: IntArray) -> IntArray:

@@ -11,7 +11,7 @@ from homothety.covariance.similarity import pairwise_similarity
 from homothety.covariance.spectra import eigenvalues, spectra_in_blocks
 from homothety.covariance.variants import SPCM_VARIANTS
 from homothety.datasets import make_wishart_families
-from homothety.errors import FlooredEigenvaluesWarning
+from homothety.errors import FlooredEigenvaluesWarning, InputError
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,27 @@ def test_places_do_not_depend_on_blocks(matrices, monkeypatch):
     monkeypatch.setattr(spectra_module, "BLOCK_ENTRIES", 50)
     np.testing.assert_allclose(spectra_in_blocks(matrices), spectra, rtol=1e-12)
     np.testing.assert_allclose(found.place(spectra), whole, atol=1e-12)
+
+
+def test_blocks_are_smaller_the_more_is_compared(monkeypatch):
+    monkeypatch.setattr(landmarks, "BLOCK_ENTRIES", 100)
+    sizes = []
+    out = landmarks.in_blocks(lambda block: sizes.append(len(block)) or 2 * block, np.ones((70, 2)), 2, 3)
+    assert sizes == [33, 33, 4]
+    np.testing.assert_array_equal(out, np.full((70, 2), 2.0))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.ones((40, 3, 4)), r"X has shape \(40, 3, 4\)"),
+        ([np.eye(3)] * 30 + [np.eye(2)], r"X\[30\] has shape \(2, 2\) but X\[0\] has shape \(3, 3\)"),
+    ],
+)
+def test_what_is_no_stack_is_named_whole(X, message, monkeypatch):
+    monkeypatch.setattr(spectra_module, "BLOCK_ENTRIES", 90)
+    with pytest.raises(InputError, match=message):
+        spectra_in_blocks(X)
 
 
 def test_others_are_placed_near_those_of_their_shape(matrices):

@@ -9,7 +9,7 @@ import naive
 from homothety.errors import InputError
 from homothety.metrics import vi
 from homothety.summaries import coclustering, expected_vi, minimise_expected_vi, partitions, relabel_by_size
-from homothety.summaries.partitions import membership
+from homothety.summaries.partitions import agreed_partition, membership
 
 
 def random_draws(rng, n_draws=15, n_items=8, n_labels=4):
@@ -186,3 +186,15 @@ def test_membership_is_the_mean_over_the_other_members(rng):
 
 def test_a_single_matrix_is_sure_of_its_cluster():
     np.testing.assert_array_equal(membership(np.ones((1, 1)), np.array([0])), [1.0])
+
+
+def test_draws_of_many_items_may_be_of_few_bytes(rng):
+    """As many clusters as there are bytes, so that sums of numbers would overflow in them."""
+    truth = rng.integers(256, size=3000)
+    draws = np.stack([np.where(rng.random(3000) < 0.1, rng.integers(256, size=3000), truth) for _ in range(12)])
+    labels, share = agreed_partition(draws)
+    small_labels, small_share = agreed_partition(draws.astype(np.uint8))
+    np.testing.assert_array_equal(labels, small_labels)
+    np.testing.assert_array_equal(share, small_share)
+    np.testing.assert_array_equal(labels, relabel_by_size(truth))
+    assert 0.8 < share.mean() < 0.95

@@ -3,8 +3,9 @@
 Items are numbered by their place in the order, so that a link always leads to a smaller number, or to the item itself.
 Then the items that hang on an item are few, about the logarithm of all on average, and there are no cycles to look for.
 
-Room for members. Who sits at a table is listed in a stretch of one large array. A stretch that is full is left behind
-for one of twice the length at the end of the array; when that is full too, everything is built anew.
+Room for members. Who sits at a table is listed in a stretch of one large array. A stretch that is too short is left
+behind for one of twice the length that is needed, at the end of the array; when that is full too, everything is built
+anew.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety._jit import inlined, jit
-from homothety.distributions._kernels import SUMS, add_point, refresh
+from homothety.distributions._kernels import SIZE, SUMS, add_point, refresh
 from homothety.models.ddcrp._kernels import (
-    MAX_TIGHTENINGS,
     NOBODY,
     TARGET,
     Prior,
@@ -43,12 +43,16 @@ BOUNDED, EXPONENTIAL, EXPONENTIAL_ROOT = 0, 1, 2
 DISPERSIONS = MappingProxyType({"variance": VARIANCE, "std": STD, "cv": CV, "log": LOG})
 DECAYS = MappingProxyType({"bounded": BOUNDED, "exponential": EXPONENTIAL, "exponential-root": EXPONENTIAL_ROOT})
 
+# Bounds of merge ratios are replaced by the ratios until the largest is no mere bound; or this often. Items that many
+# hang on have bounds far above all ratios, and against such a bound every proposal is rejected.
+MAX_TIGHTENINGS = 64
+
 # After so many rejected proposals an item keeps its link, which leaves the conditional as it is: whether it comes to
 # that does not depend on the link.
 MAX_PROPOSALS = 500
 
 LEAST_ROOM = 4  # of the members of a table
-POOL_PER_ITEM = 8
+POOL_PER_ITEM = 8  # two are given away at first, and one visit needs four at most
 
 
 class Pairs(NamedTuple):
@@ -67,6 +71,14 @@ class Neighbors(NamedTuple):
     items: IntArray  # (n_items, n_most), all before the item; NOBODY where there are no more
     counts: IntArray  # (n_items,)
     share: float  # weight of all of them together, as a share of the number of items before
+
+
+class LinkWeights(NamedTuple):
+    """What an item draws its link by, before the points are looked at."""
+
+    concentration: float  # of a link to itself
+    pairs: Pairs
+    neighbors: Neighbors
 
 
 class Members(NamedTuple):
@@ -108,9 +120,9 @@ def spread_of_ratios(i: int, j: int, features: FloatArray, ddof: int, dispersion
         one, other = np.sqrt(one), np.sqrt(other)
     if dispersion == CV:
         one, other = one / forth, other / back
-    if forth == back:
-        return (one + other) / 2.0
     spread = one if forth > back else other
+    if forth == back:
+        spread = (one + other) / 2.0
     return spread if spread == spread else np.inf  # an overflowed ratio is infinitely different
 
 
@@ -129,12 +141,12 @@ def similarity_of(i: int, j: int, pairs: Pairs) -> float:
 
 
 @jit
-def sum_log_weights(targets: IntArray, concentration: float, pairs: Pairs, neighbors: Neighbors) -> float:
+def sum_log_weights(targets: IntArray, weights: LinkWeights) -> float:
     """Return the sum of the log weights of all links."""
-    total = 0.0
+    neighbors, total = weights.neighbors, 0.0
     for i in range(targets.shape[0]):
         j = targets[i]
-        weight = concentration if j == i else similarity_of(i, j, pairs)
+        weight = weights.concentration if j == i else similarity_of(i, j, weights.pairs)
         for place in range(neighbors.counts[i]):
             weight += neighbors.share * i / neighbors.counts[i] if neighbors.items[i, place] == j else 0.0
         total += np.log(weight)
@@ -142,16 +154,22 @@ def sum_log_weights(targets: IntArray, concentration: float, pairs: Pairs, neigh
 
 
 @inlined
-def add_member(i: int, k: int, members: Members) -> None:
-    """List item `i` at table `k`, with twice the room if there is none left."""
-    if members.counts[k] == members.room[k]:
-        start, room = members.n_used[0], max(2 * members.room[k], LEAST_ROOM)
+def make_room(k: int, n_more: int, members: Members) -> None:
+    """See to it that so many more can be listed at table `k`, with twice the room if there is too little."""
+    needed = members.counts[k] + n_more
+    if needed > members.room[k]:
+        start = members.n_used[0]
         for place in range(members.counts[k]):
             item = members.pool[members.start[k] + place]
             members.pool[start + place] = item
             members.place[item] = start + place
-        members.start[k], members.room[k] = start, room
-        members.n_used[0] = start + room
+        members.start[k], members.room[k] = start, max(2 * needed, LEAST_ROOM)
+        members.n_used[0] = start + members.room[k]
+
+
+@inlined
+def add_member(i: int, k: int, members: Members) -> None:
+    """List item `i` at table `k`, which has room."""
     place = members.start[k] + members.counts[k]
     members.pool[place], members.place[i] = i, place
     members.counts[k] += 1
@@ -168,6 +186,7 @@ def remove_member(i: int, k: int, members: Members) -> None:
 @jit
 def move_part(part: IntArray, n_part: int, source: int, destination: int, members: Members) -> None:
     """List some items at another table."""
+    make_room(destination, n_part, members)
     for k in range(n_part):
         remove_member(part[k], source, members)
         add_member(part[k], destination, members)
@@ -186,10 +205,12 @@ def fill_tables(
         own = open_table(tables) if links[i, TARGET] == i else tables.labels[links[i, TARGET]]
         tables.labels[i] = own
         add_point(i, own, points, tables.rows)
-        add_member(i, own, members)
     for place in range(tables.n_tables[0]):
         k = tables.occupied[place]
+        make_room(k, int(tables.rows[k, SIZE]), members)
         refresh(k, tables.rows, tables.factors, prior.by_size, prior.mean_strength, prior.diagonal)
+    for i in range(n_seated):
+        add_member(i, tables.labels[i], members)
 
 
 def build_tables(
@@ -220,9 +241,12 @@ def build_scratch(tables: Tables) -> Scratch:
 
 @inlined
 def is_full(tables: Tables, members: Members) -> bool:
-    """Whether there may be no room for what one more item may bring about: a new table, and twice the members."""
-    n_items = tables.labels.shape[0]
-    return tables.n_tables[0] == tables.occupied.shape[0] or members.n_used[0] + 3 * n_items > members.pool.shape[0]
+    """Whether there may be no room for what one more item may bring about.
+
+    That is a new table, and two longer stretches: for those who are cut off, and for the table that they join.
+    """
+    most = 4 * tables.labels.shape[0] + LEAST_ROOM
+    return tables.n_tables[0] == tables.occupied.shape[0] or members.n_used[0] + most > members.pool.shape[0]
 
 
 @inlined
@@ -299,9 +323,7 @@ def draw_link(
     rng: Generator,
     i: int,
     points: FloatArray,
-    concentration: float,
-    pairs: Pairs,
-    neighbors: Neighbors,
+    weights: LinkWeights,
     tables: Tables,
     members: Members,
     prior: Prior,
@@ -313,8 +335,11 @@ def draw_link(
     merge ratio of its table over the largest: good for items that few are before. And a table by its size and ratio,
     then any of its members, taken with its similarity if it is before `i`: good for tables that few sit at.
     """
-    labels, own, top = tables.labels, tables.labels[i], find_top(i, points, tables, prior, scratch)
-    alone, n_near = concentration * np.exp(-top), neighbors.counts[i]
+    if i == 0:
+        return i  # nobody is before it
+    neighbors, labels, own = weights.neighbors, tables.labels, tables.labels[i]
+    top = find_top(i, points, tables, prior, scratch)
+    alone, n_near = weights.concentration * np.exp(-top), neighbors.counts[i]
     near = neighbors.share * i if n_near > 0 else 0.0
     by_table = weigh_tables(own, top, tables, members, scratch.ratios, scratch.masses)
     for trial in range(MAX_PROPOSALS):
@@ -325,10 +350,10 @@ def draw_link(
         if place < near:
             j, weight = neighbors.items[i, min(int(place / near * n_near), n_near - 1)], 1.0
         elif from_table:
-            j, weight = propose_member(rng, i, place - near, pairs, tables, members, scratch, top)
+            j, weight = propose_member(rng, i, place - near, weights.pairs, tables, members, scratch, top)
         else:
             j = min(int(place - near), i - 1)
-            weight = similarity_of(i, j, pairs)
+            weight = similarity_of(i, j, weights.pairs)
         threshold, k = rng.random(), labels[j]
         if threshold >= weight * np.exp(min(scratch.ratios[k] - top, 0.0)):
             continue  # not even if the bound were the ratio
@@ -345,9 +370,7 @@ def sweep_links(
     rng: Generator,
     first: int,
     points: FloatArray,
-    concentration: float,
-    pairs: Pairs,
-    neighbors: Neighbors,
+    weights: LinkWeights,
     links: IntArray,
     tables: Tables,
     members: Members,
@@ -370,7 +393,7 @@ def sweep_links(
             n_part = collect_part(i, links, part)
             split_off(part, n_part, points, tables, prior)
             move_part(part, n_part, whole, labels[i], members)
-        j = draw_link(rng, i, points, concentration, pairs, neighbors, tables, members, prior, scratch)
+        j = draw_link(rng, i, points, weights, tables, members, prior, scratch)
         j = old if j == NOBODY else j
         if labels[j] != labels[i]:
             if n_part == 0:
@@ -386,9 +409,7 @@ def seat_links(
     rng: Generator,
     first: int,
     points: FloatArray,
-    concentration: float,
-    pairs: Pairs,
-    neighbors: Neighbors,
+    weights: LinkWeights,
     links: IntArray,
     tables: Tables,
     members: Members,
@@ -408,9 +429,10 @@ def seat_links(
         own = open_table(tables)
         tables.labels[i] = own
         add_point(i, own, points, rows)
+        make_room(own, 1, members)
         add_member(i, own, members)
         refresh(own, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
-        j = draw_link(rng, i, points, concentration, pairs, neighbors, tables, members, prior, scratch)
+        j = draw_link(rng, i, points, weights, tables, members, prior, scratch)
         j = i if j == NOBODY else j
         if j != i:
             part[0] = i

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from homothety.distributions import NIW, NormalGamma
     from homothety.models.ddcrp import ChainState
     from homothety.models.ddcrp._kernels import Prior
-    from homothety.models.ordered._kernels import Neighbors
+    from homothety.models.ordered._kernels import LinkWeights, Neighbors
     from homothety.models.ordered.similarity import PairSimilarity
 
 
@@ -93,6 +93,12 @@ class Model:
         packed = np.take_along_axis(np.where(before, self.neighbors, NOBODY), np.argsort(~before, axis=1), axis=1)
         return Neighbors(read_only(packed), read_only(before.sum(axis=1)), float(self.neighbor_share))
 
+    def link_weights(self, concentration: float) -> LinkWeights:
+        """Return what an item draws its link by, as the compiled loops want it."""
+        from homothety.models.ordered._kernels import LinkWeights
+
+        return LinkWeights(concentration, self.similarity.compiled, self.compiled_neighbors)
+
 
 def log_joint(model: Model, state: ChainState) -> float:
     """Log of link prior times likelihood, up to a constant: what the rows are divided by does not depend on links."""
@@ -100,5 +106,4 @@ def log_joint(model: Model, state: ChainState) -> float:
 
     labels = state.labels
     log_likelihood = sum(model.base.log_marginal(model.points[labels == k]) for k in np.unique(labels))
-    weights = (state.concentration, model.similarity.compiled, model.compiled_neighbors)
-    return float(sum_log_weights(state.links, *weights) + log_likelihood)
+    return float(sum_log_weights(state.links, model.link_weights(state.concentration)) + log_likelihood)

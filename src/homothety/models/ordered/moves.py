@@ -59,14 +59,16 @@ def visit_all(
     from homothety.models.ordered._kernels import build_scratch, build_tables
 
     first, n_slots = n_seated or 0, N_SLOTS
-    fixed = (model.centred_points, concentration, model.similarity.compiled, model.compiled_neighbors, links)
+    fixed = (model.centred_points, model.link_weights(concentration), links)
     while True:
         seated = model.n_items if n_seated is None else first
         tables, members = build_tables(seated, links, model.centred_points, prior, n_slots)
         first = kernel(rng, first, *fixed, tables, members, prior, build_scratch(tables))
         if first == model.n_items:
             return tables, members
-        n_slots = 4 * len(tables.occupied)
+        n_slots = len(tables.occupied)
+        if tables.n_tables[0] == n_slots:  # otherwise it was the lists of members that had grown too long
+            n_slots *= 4
 
 
 def default_sweep() -> dict[str, Any]:

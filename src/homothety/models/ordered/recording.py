@@ -19,10 +19,9 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     """Return log joint up to a constant, its likelihood part, and the number of clusters of one sweep."""
     from homothety.models.ordered._kernels import sum_log_weights
 
-    weights = (state.concentration, model.similarity.compiled, model.compiled_neighbors)
     log_likelihood = infos["links"].log_likelihood
     return {
-        "log_joint": sum_log_weights(state.links, *weights) + log_likelihood,
+        "log_joint": sum_log_weights(state.links, model.link_weights(state.concentration)) + log_likelihood,
         "log_likelihood": log_likelihood,
         "n_clusters": state.n_clusters,
         "concentration": state.concentration,
