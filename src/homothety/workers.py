@@ -10,6 +10,7 @@ beforehand with the worker that holds it.
 
 from __future__ import annotations
 
+import platform
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
+from homothety._version import __version__
 from homothety.errors import ClusterError, InputError
 
 if TYPE_CHECKING:
@@ -179,54 +181,80 @@ class Parcel:
     Parameters
     ----------
     content : bytes
+    version : str
+        Of homothety where they were packed: another one might come to other numbers, and nobody would notice.
     """
 
-    def __init__(self, content: bytes) -> None:
-        self.content = content
+    def __init__(self, content: bytes, version: str) -> None:
+        self.content, self.version = content, version
         self._lock = Lock()
         self._jobs: list[Callable[[], Any]] | None = None
 
-    def __reduce__(self) -> tuple[type[Parcel], tuple[bytes]]:
+    def __reduce__(self) -> tuple[type[Parcel], tuple[bytes, str]]:
         # What has been opened may have changed since, and need not be fit to travel.
-        return Parcel, (self.content,)
+        return Parcel, (self.content, self.version)
 
     def __sizeof__(self) -> int:
         return len(self.content)
 
     def job(self, number: int) -> Callable[[], Any]:
         """Return one of the jobs."""
-        from cloudpickle import loads
-
         with self._lock:
             if self._jobs is None:
-                self._jobs = list(loads(self.content))
+                self._jobs = self._open()
             return self._jobs[number]
+
+    def _open(self) -> list[Callable[[], Any]]:
+        from cloudpickle import loads
+
+        if self.version != __version__:
+            raise ClusterError(
+                f"The worker on {platform.node()} has homothety {__version__}, the work is of homothety "
+                f"{self.version}. Install the same version everywhere."
+            )
+        return list(loads(self.content))
 
 
 def _run_on(client: Any, jobs: Sequence[Callable[[], Result]], options: dict[str, Any]) -> Iterator[tuple[int, Result]]:
     """Have jobs done by the workers of a client."""
+    from distributed import as_completed
+
+    numbers: dict[Any, int] = {}
+    with _losses_explained():
+        parcel = _send(client, jobs)
+        try:
+            futures = client.map(_do, range(len(jobs)), parcel=parcel, key=_keys("job", len(jobs)), **options)
+            numbers = {future: number for number, future in enumerate(futures)}
+            del futures  # a result is let go of, here and at its worker, as soon as it has been handed over
+            for future in as_completed(list(numbers), loop=client.loop):
+                yield numbers.pop(future), future.result()
+        finally:
+            client.cancel(list(numbers))
+
+
+@contextmanager
+def _losses_explained() -> Iterator[None]:
+    """Say in one line what to do about work that a cluster has lost."""
     from concurrent.futures import CancelledError
 
-    from distributed import KilledWorker, as_completed
+    from distributed import KilledWorker
 
-    parcel = _send(client, jobs)
-    numbers: dict[Any, int] = {}
     try:
-        futures = client.map(_do, range(len(jobs)), parcel=parcel, key=_keys("job", len(jobs)), **options)
-        numbers = {future: number for number, future in enumerate(futures)}
-        del futures  # a result is let go of, here and at its worker, as soon as it has been handed over
-        for future in as_completed(list(numbers), loop=client.loop):
-            yield numbers.pop(future), future.result()
+        yield
     except KilledWorker as error:
         raise ClusterError(
-            f"Workers died one after the other over the same piece of work: {error} They may have run out of memory."
+            f"Workers died one after the other over the same piece of work: {_one_line(error)} They may have run out "
+            "of memory."
         ) from error
     except CancelledError as error:
         raise ClusterError(
-            f"The cluster has lost the work: {error} Run it again; chains with a checkpoint go on from there."
+            f"The cluster has lost the work: {_one_line(error)} Run it again; chains with a checkpoint go on from "
+            "there."
         ) from error
-    finally:
-        client.cancel(list(numbers))
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
 
 
 def _send(client: Any, jobs: Sequence[Callable[[], Any]]) -> Any:
@@ -237,7 +265,7 @@ def _send(client: Any, jobs: Sequence[Callable[[], Any]]) -> Any:
     content = dumps(list(jobs))
     # The warning is about data in a graph, which are sent with every part of it. These are a part of their own.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": len(content) + 10**7}):
-        (parcel,) = client.map(Parcel, [content], key=_keys("jobs", 1))
+        (parcel,) = client.map(Parcel, [content], version=__version__, key=_keys("jobs", 1))
     client.replicate([parcel])  # tasks are put where their input is: otherwise all would start out at one worker
     return parcel
 

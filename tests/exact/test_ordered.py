@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from homothety.arrays import read_only
 from homothety.covariance.similarity import pairwise_similarity
 from homothety.covariance.variants import SPCM_VARIANTS
 from homothety.distributions import NIW, NormalGamma
+from homothety.errors import InputError
 from homothety.metrics import ari
 from homothety.models import ordered
 from homothety.models.base_measure import base_measure
@@ -255,6 +257,26 @@ def test_a_state_grown_from_a_sample_has_all_items(monkeypatch):
     state = ordered.grow_state(np.random.default_rng(0), model, base_of)
     assert (state.links <= np.arange(3_000)).all()
     assert ari(truth, state.labels) > 0.9
+
+
+@pytest.mark.parametrize("concentration", [0.0, -1.0, np.nan])
+def test_chains_start_with_a_positive_concentration(concentration):
+    _, model = made(20)
+    for start in (ordered.init_state, partial(ordered.grow_state, np.random.default_rng(0), base_of=base_of)):
+        with pytest.raises(InputError, match="concentration is"):
+            start(model=model, concentration=concentration)
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 5])
+def test_few_items_that_are_all_the_same(n_items):
+    spectra, points = np.ones((n_items, 3)), np.zeros((n_items, 2))
+    similarity = ordered.PairSimilarity.of_spectra(spectra, SPCM_VARIANTS["published"], 1.0)
+    model = ordered.Model(points, similarity, NIW(np.zeros(2), 1.0, np.eye(2), 4.0))
+    state = ordered.grow_state(np.random.default_rng(0), model, lambda _: model.base)
+    for _ in range(20):
+        state, info = ordered.resample_links(np.random.default_rng(0), model, state)
+        assert (state.links <= np.arange(n_items)).all()
+        assert np.isfinite(info.log_likelihood)
 
 
 def test_the_trace_is_the_joint_density():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -29,17 +30,20 @@ def run_on_workers(chains: Sequence[Chain]) -> list[Trace]:
     """Run chains on the cluster in use and return their traces in order."""
     watching = [recorder for recorder in chains[0].recorders if recorder.needs_glimpses_only]
     traces: dict[int, Trace] = {}
+    lock = RLock()  # news come in a thread of their own, and must not be shown behind the end of their chain
 
     def show(glimpse: Sequence[Any]) -> None:
-        if glimpse[0] not in traces:  # what was sent before the end may arrive after it
-            for recorder in watching:
-                recorder.on_sweep(_seen(*glimpse))
+        with lock:
+            if glimpse[0] not in traces:
+                for recorder in watching:
+                    recorder.on_sweep(_seen(*glimpse))
 
     with workers.listening(show) if watching else nullcontext() as topic:
         jobs = [partial(_to_end, sendable(chain), topic) for chain in chains]
         for number, trace in workers.run_as_completed(jobs):
-            show(_glimpse(number, trace))
-            traces[number] = trace
+            with lock:
+                show(_glimpse(number, trace))
+                traces[number] = trace
     return [traces[number] for number in sorted(traces)]
 
 

@@ -6,13 +6,14 @@ import os
 import signal
 import sys
 import time
+from concurrent.futures import CancelledError
 from functools import partial
 
 import numpy as np
 import pytest
 from joblib import Parallel, delayed, parallel_config
 
-from homothety import SPCMMixture
+from homothety import SPCMMixture, workers
 from homothety.cli import main, reproduce
 from homothety.datasets import make_toy_3d
 from homothety.errors import ClusterError, InputError
@@ -134,6 +135,12 @@ def test_errors_come_back_as_they_are(on_cluster):
         run_all([os.getpid, fail])
 
 
+def test_work_of_another_version_is_refused(on_cluster, monkeypatch):
+    monkeypatch.setattr(workers, "__version__", "0.0.1")  # here, not where the workers are
+    with pytest.raises(ClusterError, match=r"has homothety .*, the work is of homothety 0\.0\.1\. Install the same"):
+        run_all([os.getpid])
+
+
 @needs_signals
 def test_interrupt_here_ends_chains_there(on_cluster, tmp_path):
     diary = Diary(tmp_path / "diary.txt", seconds=0.005)
@@ -171,6 +178,13 @@ def test_work_that_kills_its_workers_is_given_up(on_cluster, monkeypatch):
     monkeypatch.setattr(on_cluster.cluster.scheduler, "allowed_failures", 0)
     with pytest.raises(ClusterError, match="Workers died one after the other over the same piece of work"):
         run_all([lambda: os.kill(os.getpid(), signal.SIGKILL)])
+
+
+def test_work_that_is_lost_is_explained_in_one_line():
+    with pytest.raises(ClusterError) as told, workers._losses_explained():
+        raise CancelledError("scheduler-connection-lost.\nPlease check your connection.")
+    assert str(told.value).startswith("The cluster has lost the work: scheduler-connection-lost. Please check your")
+    assert "\n" not in str(told.value)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "other://127.0.0.1:9"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.arrays import check_positive
 from homothety.models.ddcrp.model import compiled_prior
 from homothety.models.ddcrp.state import ChainState
 from homothety.models.ordered.moves import resample_links, visit_all
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
     from homothety.models.ordered.model import Model
 
 N_SAMPLE, N_SWEEPS = 2000, 50
-N_CLUSTERS = (
-    30  # to start with in the sample, at most: too many are merged in a few sweeps, one too few is hard to split
-)
+# To start with in the sample, at most: too many are merged in a few sweeps, one too few is hard to split.
+N_CLUSTERS = 30
 
 
 def init_state(model: Model, concentration: float = 1.0) -> ChainState:
     """Return the state in which every item sits alone."""
-    return ChainState(np.arange(model.n_items), float(concentration))
+    return ChainState(np.arange(model.n_items), check_positive(concentration, "concentration"))
 
 
 def grow_state(
@@ -51,8 +51,9 @@ def grow_state(
     from homothety.models.ddcrp._kernels import NOBODY, TARGET, attach_all
     from homothety.models.ordered._kernels import seat_links
 
+    concentration = check_positive(concentration, "concentration")
     sample = model.first(N_SAMPLE, base_of(model.points[:N_SAMPLE]))
-    state = ChainState(star_links(nearby(rng, sample.points)), float(concentration))
+    state = ChainState(star_links(nearby(rng, sample.points)), concentration)
     for _ in range(N_SWEEPS):
         state, _ = resample_links(rng, sample, state)
     links = np.full((model.n_items, 4), NOBODY)
@@ -60,7 +61,7 @@ def grow_state(
     alike = replace(model, base=sample.base)
     # Without any concentration: who fits nowhere would open a table, thousands would, and every item looks at all.
     visit_all(rng, seat_links, alike, 0.0, links, compiled_prior(sample.base, model.n_items), sample.n_items)
-    return ChainState(links[:, TARGET].copy(), float(concentration))
+    return ChainState(links[:, TARGET].copy(), concentration)
 
 
 def nearby(rng: Generator, points: FloatArray) -> IntArray:
