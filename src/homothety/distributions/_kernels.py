@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray
 
 SIZE, LOG_DET, LOG_MARGINAL, SUMS = 0, 1, 2, 3  # columns of the rows; sums and scale follow
+LEAST_LEFT = -7.0  # of the log determinant when a point is taken out: less, and three digits are lost by it
 LOG_CONSTANT, HALF_DOF = 0, 1  # columns of the prior's table over sizes
 
 
@@ -95,9 +96,18 @@ def write_rest(whole: int, part: int, rows: FloatArray) -> None:
 
 
 @inlined
+def set_log_det(k: int, log_det: float, rows: FloatArray, by_size: FloatArray) -> None:
+    """Write a log determinant that is known into row `k`, and the log marginal that follows from it."""
+    size = int(rows[k, SIZE])
+    rows[k, LOG_DET] = log_det
+    rows[k, LOG_MARGINAL] = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * log_det
+
+
+@inlined
 def log_det_with_point(
     i: int,
     k: int,
+    sign: float,
     points: FloatArray,
     rows: FloatArray,
     factors: FloatArray,
@@ -105,9 +115,13 @@ def log_det_with_point(
     diagonal: bool,
     solved: FloatArray,
 ) -> float:
-    """Log determinant of the posterior scale of table `k` with point `i` added: a rank-one update."""
+    """Log determinant of the posterior scale of table `k` with point `i` added, or with `sign` -1 taken out.
+
+    A rank-one update. Where a point is taken out that made almost all of the determinant, few digits are left, or none
+    and the result is not a number: see `LEAST_LEFT`.
+    """
     strength += rows[k, SIZE]
-    weight, share = strength / (strength + 1.0), 1.0 / strength
+    weight, share = sign * strength / (strength + sign), 1.0 / strength
     quadratic, growth, log_growth = 0.0, 1.0, 0.0
     for p in range(points.shape[1]):
         value = points[i, p] - rows[k, SUMS + p] * share
@@ -118,7 +132,7 @@ def log_det_with_point(
         term = value * value * factors[k, p, p]
         quadratic += term
         growth *= 1.0 + weight * term
-        if growth > 1e100:
+        if growth > 1e100 or growth < 1e-100:
             log_growth += np.log(growth)
             growth = 1.0
     return rows[k, LOG_DET] + (log_growth + np.log(growth) if diagonal else np.log(1.0 + weight * quadratic))

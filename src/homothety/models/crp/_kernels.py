@@ -140,7 +140,7 @@ def draw_table(
     top = -np.inf
     for k in range(n_tables + 1):
         size = int(rows[k, SIZE]) + 1
-        log_det = log_det_with_point(i, k, points, rows, factors, strength, diagonal, vector)
+        log_det = log_det_with_point(i, k, 1.0, points, rows, factors, strength, diagonal, vector)
         weights[k] = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * log_det - rows[k, LOG_MARGINAL]
         top = max(top, weights[k])
     total = 0.0

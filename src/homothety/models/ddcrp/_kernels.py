@@ -16,6 +16,7 @@ import numpy as np
 from homothety._jit import inlined, jit
 from homothety.distributions._kernels import (
     HALF_DOF,
+    LEAST_LEFT,
     LOG_CONSTANT,
     LOG_DET,
     LOG_MARGINAL,
@@ -24,6 +25,7 @@ from homothety.distributions._kernels import (
     add_point,
     log_det_with_point,
     refresh,
+    set_log_det,
     write_rest,
     write_union,
 )
@@ -71,12 +73,13 @@ class Proposals(NamedTuple):
 class Tables(NamedTuple):
     """Connected components of the links with their statistics. Slot numbers are the labels.
 
-    There are two slots more than items: the one before the last is the empty table, the last one is scratch space.
+    There are three slots more than items. The last one is scratch space, the one before it is the empty table, and the
+    one before that keeps a table as it was before the item at hand left it.
     """
 
     labels: IntArray  # (n_items,) slot of each item
-    rows: FloatArray  # (n_items + 2, SUMS + n_dims + n_dims * (n_dims + 1) / 2)
-    factors: FloatArray  # (n_items + 2, n_dims, n_dims) L D L' factors of the posterior scale
+    rows: FloatArray  # (n_items + 3, SUMS + n_dims + n_dims * (n_dims + 1) / 2)
+    factors: FloatArray  # (n_items + 3, n_dims, n_dims) L D L' factors of the posterior scale
     occupied: IntArray  # (n_items,) the first n_tables entries are the slots in use
     position: IntArray  # (n_items,) where a slot stands in `occupied`
     n_tables: IntArray  # (1,)
@@ -177,6 +180,7 @@ def log_merge_ratio(
     i: int,
     own: int,
     k: int,
+    rest: int,
     points: FloatArray,
     rows: FloatArray,
     factors: FloatArray,
@@ -185,12 +189,17 @@ def log_merge_ratio(
     diagonal: bool,
     solved: FloatArray,
 ) -> float:
-    """Log of m(A and B together) / (m(A) m(B)) for the table `own` of item `i` and table `k` (Eq. 23)."""
+    """Log of m(A and B together) / (m(A) m(B)) for the table `own` of item `i` and table `k` (Eq. 23).
+
+    With `rest`, from which `own` has been split off, it makes the table that is kept.
+    """
     if k == own:
         return 0.0
     apart = rows[own, LOG_MARGINAL] + rows[k, LOG_MARGINAL]
+    if k == rest:
+        return rows[rows.shape[0] - 3, LOG_MARGINAL] - apart
     if rows[own, SIZE] == 1.0:
-        log_det = log_det_with_point(i, k, points, rows, factors, strength, diagonal, solved)
+        log_det = log_det_with_point(i, k, 1.0, points, rows, factors, strength, diagonal, solved)
         size = int(rows[k, SIZE]) + 1
         return by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * log_det - apart
     scratch = rows.shape[0] - 1
@@ -336,6 +345,7 @@ def fill_tables(links: IntArray, points: FloatArray, tables: Tables, prior: Prio
         add_point(i, tables.labels[i], points, rows)
     for k in range(tables.n_tables[0]):
         refresh(k, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
+    refresh(rows.shape[0] - 2, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
 
 
 def build_tables(links: IntArray, points: FloatArray, prior: Prior) -> Tables:
@@ -345,10 +355,10 @@ def build_tables(links: IntArray, points: FloatArray, prior: Prior) -> Tables:
     """
     n_items, n_dims = points.shape
     packed_scale = prior.scale[np.tril_indices(n_dims)]
-    rows = np.zeros((n_items + 2, SUMS + n_dims + len(packed_scale)))
+    rows = np.zeros((n_items + 3, SUMS + n_dims + len(packed_scale)))
     rows[:-1, SUMS + n_dims :] = packed_scale
     labels, occupied, position = np.empty((3, n_items), dtype=np.int64)
-    factors = np.zeros((n_items + 2, n_dims, n_dims))
+    factors = np.zeros((n_items + 3, n_dims, n_dims))
     tables = Tables(labels, rows, factors, occupied, position, np.empty(1, dtype=np.int64))
     fill_tables(links, points, tables, prior)
     return tables
@@ -361,24 +371,75 @@ def total_log_marginal(tables: Tables) -> float:
 
 
 @inlined
-def split_off(part: IntArray, n_part: int, points: FloatArray, tables: Tables, prior: Prior) -> None:
-    """Move the listed items, fewer than all of their table, to a table of their own."""
-    labels, rows, factors = tables.labels, tables.rows, tables.factors
-    rest, own = labels[part[0]], open_table(tables)
-    for k in range(n_part):
-        labels[part[k]] = own
-        add_point(part[k], own, points, rows)
-    write_rest(rest, own, rows)
-    refresh(rest, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
-    refresh(own, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
+def copy_table(source: int, destination: int, rows: FloatArray, factors: FloatArray) -> None:
+    """Copy statistics and factor of a slot to another."""
+    for c in range(rows.shape[1]):
+        rows[destination, c] = rows[source, c]
+    for p in range(factors.shape[1]):
+        for q in range(factors.shape[1]):
+            factors[destination, p, q] = factors[source, p, q]
 
 
 @inlined
-def merge(part: IntArray, n_part: int, destination: int, tables: Tables, prior: Prior) -> None:
-    """Let the listed items, all of their table, join table `destination`."""
-    own = tables.labels[part[0]]
+def relabel(part: IntArray, n_part: int, destination: int, labels: IntArray) -> None:
+    """Write that the listed items sit at table `destination`."""
     for k in range(n_part):
-        tables.labels[part[k]] = destination
+        labels[part[k]] = destination
+
+
+@jit
+def split_off(
+    part: IntArray,
+    n_part: int,
+    own: int,
+    rest: int,
+    points: FloatArray,
+    tables: Tables,
+    prior: Prior,
+    solved: FloatArray,
+) -> bool:
+    """Take the listed items, fewer than all, from table `rest` to the empty table `own`; labels are not looked at.
+
+    The table they left is kept. Returns whether the factors of both tables are left out of date, as for a single item:
+    their determinants follow from those of the kept and of the empty table, and mostly the item comes back. `settle`
+    makes up for it.
+    """
+    rows, factors = tables.rows, tables.factors
+    strength, diagonal, by_size = prior.mean_strength, prior.diagonal, prior.by_size
+    i, kept, empty = part[0], rows.shape[0] - 3, rows.shape[0] - 2
+    copy_table(rest, kept, rows, factors)
+    for k in range(n_part):
+        add_point(part[k], own, points, rows)
+    write_rest(rest, own, rows)
+    if n_part == 1:
+        log_det = log_det_with_point(i, kept, -1.0, points, rows, factors, strength, diagonal, solved)
+        if log_det - rows[kept, LOG_DET] > LEAST_LEFT:
+            set_log_det(rest, log_det, rows, by_size)
+            alone = log_det_with_point(i, empty, 1.0, points, rows, factors, strength, diagonal, solved)
+            set_log_det(own, alone, rows, by_size)
+            return True
+    refresh(rest, rows, factors, by_size, strength, diagonal)
+    refresh(own, rows, factors, by_size, strength, diagonal)
+    return False
+
+
+@jit
+def settle(own: int, rest: int, tables: Tables, prior: Prior) -> None:
+    """Bring the factors of two tables up to date that have parted."""
+    for k in (own, rest):
+        refresh(k, tables.rows, tables.factors, prior.by_size, prior.mean_strength, prior.diagonal)
+
+
+@jit
+def rejoin(own: int, rest: int, tables: Tables) -> None:
+    """Let all items of table `own` come back to the table that is kept as it was."""
+    copy_table(tables.rows.shape[0] - 3, rest, tables.rows, tables.factors)
+    close_table(own, tables)
+
+
+@inlined
+def merge(own: int, destination: int, tables: Tables, prior: Prior) -> None:
+    """Let all items of table `own` join table `destination`; labels are not looked at."""
     write_union(destination, own, destination, tables.rows)
     close_table(own, tables)
     refresh(destination, tables.rows, tables.factors, prior.by_size, prior.mean_strength, prior.diagonal)
@@ -444,6 +505,7 @@ def draw_link_by_scan(
 def draw_link(
     rng: Generator,
     i: int,
+    rest: int,
     stamp: int,
     points: FloatArray,
     weights: FloatArray,
@@ -468,7 +530,9 @@ def draw_link(
     for _ in range(MAX_TIGHTENINGS):
         if exact[highest] == stamp:
             break
-        values[highest] = log_merge_ratio(i, own, highest, points, rows, factors, by_size, strength, diagonal, solved)
+        values[highest] = log_merge_ratio(
+            i, own, highest, rest, points, rows, factors, by_size, strength, diagonal, solved
+        )
         exact[highest] = stamp
         highest = slot_of_largest(values, occupied, n_tables)
     top = values[highest]
@@ -476,13 +540,13 @@ def draw_link(
         j = propose_link(rng, i, concentration, alias, row_mass)
         k = labels[j]
         if exact[k] != stamp:
-            values[k] = log_merge_ratio(i, own, k, points, rows, factors, by_size, strength, diagonal, solved)
+            values[k] = log_merge_ratio(i, own, k, rest, points, rows, factors, by_size, strength, diagonal, solved)
             exact[k] = stamp
         if values[k] >= top or rng.random() < np.exp(values[k] - top):
             return j
     for position in range(n_tables):
         k = occupied[position]
-        values[k] = log_merge_ratio(i, own, k, points, rows, factors, by_size, strength, diagonal, solved)
+        values[k] = log_merge_ratio(i, own, k, rest, points, rows, factors, by_size, strength, diagonal, solved)
     # A table out of reach, of weight zero, must not set the scale: all that is within reach might underflow.
     top = largest_within_reach(i, weights, labels, values)
     for position in range(n_tables):
@@ -512,13 +576,21 @@ def sweep_links(
         i = order[stamp]
         splits = not lies_on_cycle(i, links, visited, stamp)
         detach(i, links)
-        n_part = 0
+        n_part, own, rest, unsettled = 0, labels[i], NOBODY, False
         if splits:
-            n_part = collect_part(i, links, part)
-            split_off(part, n_part, points, tables, prior)
-        j = draw_link(rng, i, stamp, points, weights, concentration, proposals, tables, prior, scratch)
-        if labels[j] != labels[i]:
+            n_part, own, rest = collect_part(i, links, part), open_table(tables), labels[i]
+            unsettled = split_off(part, n_part, own, rest, points, tables, prior, scratch.solved)
+            relabel(part, n_part, own, labels)
+        j = draw_link(rng, i, rest, stamp, points, weights, concentration, proposals, tables, prior, scratch)
+        destination = labels[j]
+        if destination == rest:
+            rejoin(own, rest, tables)
+        elif unsettled:
+            settle(own, rest, tables, prior)
+        if destination not in (own, rest):
+            merge(own, destination, tables, prior)
             if n_part == 0:
                 n_part = collect_part(i, links, part)
-            merge(part, n_part, labels[j], tables, prior)
+        if destination != own:
+            relabel(part, n_part, destination, labels)
         attach(i, j, links)

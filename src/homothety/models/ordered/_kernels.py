@@ -3,9 +3,9 @@
 Items are numbered by their place in the order, so that a link always leads to a smaller number, or to the item itself.
 Then the items that hang on an item are few, about the logarithm of all on average, and there are no cycles to look for.
 
-Room for members. Who sits at a table is listed in a stretch of one large array. A stretch that is too short is left
-behind for one of twice the length that is needed, at the end of the array; when that is full too, everything is built
-anew.
+Items are visited in order, so whoever is before the item at hand has been visited, and stays where it is until the
+sweep ends. A visitor chooses among the tables, then among those who are before it there: they are listed table by table
+as they are visited, and nobody is ever taken off a list.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety._jit import inlined, jit
-from homothety.distributions._kernels import SIZE, SUMS, add_point, refresh
+from homothety.distributions._kernels import SUMS, add_point, refresh
 from homothety.models.ddcrp._kernels import (
     NOBODY,
     TARGET,
@@ -29,6 +29,9 @@ from homothety.models.ddcrp._kernels import (
     log_merge_ratio,
     merge,
     open_table,
+    rejoin,
+    relabel,
+    settle,
     slot_of_largest,
     split_off,
 )
@@ -51,8 +54,9 @@ MAX_TIGHTENINGS = 64
 # that does not depend on the link.
 MAX_PROPOSALS = 500
 
-LEAST_ROOM = 4  # of the members of a table
-POOL_PER_ITEM = 8  # two are given away at first, and one visit needs four at most
+# Lists that are full are left behind for others of twice the length, so all that were ever made of one table are
+# together at most four times as long as the last one is full; but no shorter than this.
+LEAST_ROOM, ROOM_PER_ITEM = 4, 4
 
 
 class Pairs(NamedTuple):
@@ -81,14 +85,13 @@ class LinkWeights(NamedTuple):
     neighbors: Neighbors
 
 
-class Members(NamedTuple):
-    """Who sits at which table."""
+class Before(NamedTuple):
+    """Who sits at which table, of those before the item at hand."""
 
-    pool: IntArray  # (n_pool,) members of all tables, a stretch for each slot
+    pool: IntArray  # (n_pool,) a stretch for each slot
     start: IntArray  # (n_slots,) of its stretch
     room: IntArray  # (n_slots,) length of its stretch
-    counts: IntArray  # (n_slots,) how many members there are
-    place: IntArray  # (n_items,) of each item in the pool
+    counts: IntArray  # (n_slots,) how many are listed in it
     n_used: IntArray  # (1,) how much of the pool is given away
 
 
@@ -154,82 +157,60 @@ def sum_log_weights(targets: IntArray, weights: LinkWeights) -> float:
 
 
 @inlined
-def make_room(k: int, n_more: int, members: Members) -> None:
-    """See to it that so many more can be listed at table `k`, with twice the room if there is too little."""
-    needed = members.counts[k] + n_more
-    if needed > members.room[k]:
-        start = members.n_used[0]
-        for place in range(members.counts[k]):
-            item = members.pool[members.start[k] + place]
-            members.pool[start + place] = item
-            members.place[item] = start + place
-        members.start[k], members.room[k] = start, max(2 * needed, LEAST_ROOM)
-        members.n_used[0] = start + members.room[k]
-
-
-@inlined
-def add_member(i: int, k: int, members: Members) -> None:
-    """List item `i` at table `k`, which has room."""
-    place = members.start[k] + members.counts[k]
-    members.pool[place], members.place[i] = i, place
-    members.counts[k] += 1
-
-
-@inlined
-def remove_member(i: int, k: int, members: Members) -> None:
-    """Take item `i` from the list of table `k`; the last one takes its place."""
-    members.counts[k] -= 1
-    last, place = members.pool[members.start[k] + members.counts[k]], members.place[i]
-    members.pool[place], members.place[last] = last, place
-
-
-@jit
-def move_part(part: IntArray, n_part: int, source: int, destination: int, members: Members) -> None:
-    """List some items at another table."""
-    make_room(destination, n_part, members)
-    for k in range(n_part):
-        remove_member(part[k], source, members)
-        add_member(part[k], destination, members)
+def list_item(i: int, k: int, before: Before) -> None:
+    """List item `i` at table `k`, in a stretch of twice the length if its own is full."""
+    n_there = before.counts[k]
+    if n_there == before.room[k]:
+        start = before.n_used[0]
+        for place in range(n_there):
+            before.pool[start + place] = before.pool[before.start[k] + place]
+        before.start[k], before.room[k] = start, max(2 * n_there, LEAST_ROOM)
+        before.n_used[0] = start + before.room[k]
+    before.pool[before.start[k] + n_there] = i
+    before.counts[k] = n_there + 1
 
 
 @jit
 def fill_tables(
-    n_seated: int, links: IntArray, points: FloatArray, tables: Tables, members: Members, prior: Prior
+    n_seated: int, first: int, links: IntArray, points: FloatArray, tables: Tables, before: Before, prior: Prior
 ) -> None:
-    """Seat the first items at the table of whom they link to, all tables being empty."""
-    tables.n_tables[0] = members.n_used[0] = 0
+    """Seat the first items at the table of whom they link to, all tables being empty; list those before `first`."""
+    tables.n_tables[0] = before.n_used[0] = 0
     for k in range(tables.occupied.shape[0]):
         tables.occupied[k] = tables.position[k] = k
-        members.room[k] = members.counts[k] = 0
+        before.room[k] = before.counts[k] = 0
     for i in range(n_seated):
         own = open_table(tables) if links[i, TARGET] == i else tables.labels[links[i, TARGET]]
         tables.labels[i] = own
         add_point(i, own, points, tables.rows)
+        if i < first:
+            list_item(i, own, before)
     for place in range(tables.n_tables[0]):
         k = tables.occupied[place]
-        make_room(k, int(tables.rows[k, SIZE]), members)
         refresh(k, tables.rows, tables.factors, prior.by_size, prior.mean_strength, prior.diagonal)
-    for i in range(n_seated):
-        add_member(i, tables.labels[i], members)
+    empty = tables.rows.shape[0] - 2
+    refresh(empty, tables.rows, tables.factors, prior.by_size, prior.mean_strength, prior.diagonal)
 
 
 def build_tables(
-    n_seated: int, links: IntArray, points: FloatArray, prior: Prior, n_slots: int
-) -> tuple[Tables, Members]:
+    n_seated: int, first: int, links: IntArray, points: FloatArray, prior: Prior, n_slots: int
+) -> tuple[Tables, Before]:
     """Tables of the first items, with room for at least `n_slots` of them, and for twice as many as there are."""
     n_items, n_dims = points.shape
     n_slots = max(n_slots, 2 * int((links[:n_seated, TARGET] == np.arange(n_seated)).sum()))
     packed_scale = prior.scale[np.tril_indices(n_dims)]
-    rows = np.zeros((n_slots + 2, SUMS + n_dims + len(packed_scale)))
+    rows = np.zeros((n_slots + 3, SUMS + n_dims + len(packed_scale)))
     rows[:-1, SUMS + n_dims :] = packed_scale
     occupied, position, start, room, counts = np.zeros((5, n_slots), dtype=np.int64)
-    labels, place = np.empty((2, n_items), dtype=np.int64)
     n_tables, n_used = np.zeros((2, 1), dtype=np.int64)
-    tables = Tables(labels, rows, np.zeros((n_slots + 2, n_dims, n_dims)), occupied, position, n_tables)
-    n_pool = POOL_PER_ITEM * n_items + LEAST_ROOM * n_slots
-    members = Members(np.empty(n_pool, dtype=np.int64), start, room, counts, place, n_used)
-    fill_tables(n_seated, links, points, tables, members, prior)
-    return tables, members
+    labels, factors = np.empty(n_items, dtype=np.int64), np.zeros((n_slots + 3, n_dims, n_dims))
+    pool = np.empty(ROOM_PER_ITEM * n_items + LEAST_ROOM * n_slots, dtype=np.int64)
+    tables, before = (
+        Tables(labels, rows, factors, occupied, position, n_tables),
+        Before(pool, start, room, counts, n_used),
+    )
+    fill_tables(n_seated, first, links, points, tables, before, prior)
+    return tables, before
 
 
 def build_scratch(tables: Tables) -> Scratch:
@@ -240,25 +221,13 @@ def build_scratch(tables: Tables) -> Scratch:
 
 
 @inlined
-def is_full(tables: Tables, members: Members) -> bool:
-    """Whether there may be no room for what one more item may bring about.
-
-    That is a new table, and two longer stretches: for those who are cut off, and for the table that they join.
-    """
-    most = 4 * tables.labels.shape[0] + LEAST_ROOM
-    return tables.n_tables[0] == tables.occupied.shape[0] or members.n_used[0] + most > members.pool.shape[0]
-
-
-@inlined
-def weigh_tables(
-    own: int, top: float, tables: Tables, members: Members, values: FloatArray, masses: FloatArray
-) -> float:
-    """Write how many members each other table has, times its ratio or the bound of it, added up; return the sum."""
+def weigh_tables(top: float, tables: Tables, before: Before, values: FloatArray, masses: FloatArray) -> float:
+    """Write how many are before at each table, times its ratio or the bound of it, added up; return the sum."""
     total = 0.0
     for position in range(tables.n_tables[0]):
         k = tables.occupied[position]
-        if k != own:
-            total += members.counts[k] * np.exp(min(values[k] - top, 0.0))
+        if before.counts[k] > 0:
+            total += before.counts[k] * np.exp(min(values[k] - top, 0.0))
         masses[position] = total
     return total
 
@@ -273,7 +242,7 @@ def find_position(place: float, masses: FloatArray, n_tables: int) -> int:
 
 
 @inlined
-def exact_ratio(i: int, k: int, points: FloatArray, tables: Tables, prior: Prior, scratch: Scratch) -> float:
+def exact_ratio(i: int, k: int, rest: int, points: FloatArray, tables: Tables, prior: Prior, scratch: Scratch) -> float:
     """Work out the log merge ratio of the table of item `i` with table `k`, in the place of its bound."""
     if scratch.exact[k] != i:
         scratch.exact[k] = i
@@ -281,6 +250,7 @@ def exact_ratio(i: int, k: int, points: FloatArray, tables: Tables, prior: Prior
             i,
             tables.labels[i],
             k,
+            rest,
             points,
             tables.rows,
             tables.factors,
@@ -293,7 +263,7 @@ def exact_ratio(i: int, k: int, points: FloatArray, tables: Tables, prior: Prior
 
 
 @inlined
-def find_top(i: int, points: FloatArray, tables: Tables, prior: Prior, scratch: Scratch) -> float:
+def find_top(i: int, rest: int, points: FloatArray, tables: Tables, prior: Prior, scratch: Scratch) -> float:
     """Write bounds of the log merge ratios of all tables, replace the largest by the ratios; return the largest."""
     own = tables.labels[i]
     highest = bound_ratios(own, tables, prior.by_size, scratch.ratios)
@@ -301,67 +271,55 @@ def find_top(i: int, points: FloatArray, tables: Tables, prior: Prior, scratch: 
     for _ in range(MAX_TIGHTENINGS):
         if scratch.exact[highest] == i:
             break
-        exact_ratio(i, highest, points, tables, prior, scratch)
+        exact_ratio(i, highest, rest, points, tables, prior, scratch)
         highest = slot_of_largest(scratch.ratios, tables.occupied, tables.n_tables[0])
     return scratch.ratios[highest]
-
-
-@inlined
-def propose_member(
-    rng: Generator, i: int, place: float, pairs: Pairs, tables: Tables, members: Members, scratch: Scratch, top: float
-) -> tuple[int, float]:
-    """Propose a member of the table at `place`, and what to take it with besides its ratio, by which it was drawn."""
-    k = tables.occupied[find_position(place, scratch.masses, tables.n_tables[0])]
-    j = members.pool[members.start[k] + int(rng.random() * members.counts[k])]
-    if j >= i:
-        return j, 0.0
-    return j, similarity_of(i, j, pairs) / np.exp(min(scratch.ratios[k] - top, 0.0))
 
 
 @inlined
 def draw_link(
     rng: Generator,
     i: int,
+    rest: int,
     points: FloatArray,
     weights: LinkWeights,
     tables: Tables,
-    members: Members,
+    before: Before,
     prior: Prior,
     scratch: Scratch,
 ) -> int:
     """Draw the link of item `i` from its exact conditional by rejection (Eq. 22); NOBODY to keep the one it has.
 
-    Two ways of proposing take turns, each exact by itself. Any item before `i`, taken with its similarity and with the
-    merge ratio of its table over the largest: good for items that few are before. And a table by its size and ratio,
-    then any of its members, taken with its similarity if it is before `i`: good for tables that few sit at.
+    A table is proposed by how many sit there before `i` and by its merge ratio, or by a bound of it; then any of them,
+    taken with its similarity, and with the ratio over the bound. Neighbours are proposed by themselves.
     """
     if i == 0:
         return i  # nobody is before it
-    neighbors, labels, own = weights.neighbors, tables.labels, tables.labels[i]
-    top = find_top(i, points, tables, prior, scratch)
+    neighbors, ratios = weights.neighbors, scratch.ratios
+    top = find_top(i, rest, points, tables, prior, scratch)
     alone, n_near = weights.concentration * np.exp(-top), neighbors.counts[i]
     near = neighbors.share * i if n_near > 0 else 0.0
-    by_table = weigh_tables(own, top, tables, members, scratch.ratios, scratch.masses)
-    for trial in range(MAX_PROPOSALS):
-        from_table = trial % 2 == 1
-        place = rng.random() * (alone + near + (by_table if from_table else float(i))) - alone
+    by_table = weigh_tables(top, tables, before, ratios, scratch.masses)
+    for _ in range(MAX_PROPOSALS):
+        place, threshold = rng.random() * (alone + near + by_table) - alone, rng.random()
         if place < 0.0:
             return i
         if place < near:
-            j, weight = neighbors.items[i, min(int(place / near * n_near), n_near - 1)], 1.0
-        elif from_table:
-            j, weight = propose_member(rng, i, place - near, weights.pairs, tables, members, scratch, top)
+            j, similarity, bound = neighbors.items[i, min(int(place / near * n_near), n_near - 1)], 1.0, top
+            k = tables.labels[j]
         else:
-            j = min(int(place - near), i - 1)
-            weight = similarity_of(i, j, weights.pairs)
-        threshold, k = rng.random(), labels[j]
-        if threshold >= weight * np.exp(min(scratch.ratios[k] - top, 0.0)):
+            k = tables.occupied[find_position(place - near, scratch.masses, tables.n_tables[0])]
+            if before.counts[k] == 0:
+                continue  # rounding has led past the last table
+            j = before.pool[before.start[k] + int(rng.random() * before.counts[k])]
+            similarity, bound = similarity_of(i, j, weights.pairs), min(ratios[k], top)
+        if threshold >= similarity:
             continue  # not even if the bound were the ratio
         was_bound = scratch.exact[k] != i
-        if threshold < weight * np.exp(min(exact_ratio(i, k, points, tables, prior, scratch) - top, 0.0)):
+        if threshold < similarity * np.exp(exact_ratio(i, k, rest, points, tables, prior, scratch) - bound):
             return j
         if was_bound:
-            by_table = weigh_tables(own, top, tables, members, scratch.ratios, scratch.masses)
+            by_table = weigh_tables(top, tables, before, ratios, scratch.masses)
     return NOBODY
 
 
@@ -373,34 +331,42 @@ def sweep_links(
     weights: LinkWeights,
     links: IntArray,
     tables: Tables,
-    members: Members,
+    before: Before,
     prior: Prior,
     scratch: Scratch,
 ) -> int:
     """Resample the links of all items from `first` on, in order, by collapsed Gibbs.
 
-    Returns the item at which there was no room left, or the number of items.
+    Returns the item at which there was no room left for one more table, or the number of items.
     """
     labels, part = tables.labels, scratch.part
     for k in range(tables.occupied.shape[0]):
         scratch.exact[k] = NOBODY
     for i in range(first, points.shape[0]):
-        if is_full(tables, members):
+        if tables.n_tables[0] == tables.occupied.shape[0]:
             return i
-        old, whole, n_part = links[i, TARGET], labels[i], 0
+        old, own, rest, n_part, unsettled = links[i, TARGET], labels[i], NOBODY, 0, False
         detach(i, links)
         if old != i:
-            n_part = collect_part(i, links, part)
-            split_off(part, n_part, points, tables, prior)
-            move_part(part, n_part, whole, labels[i], members)
-        j = draw_link(rng, i, points, weights, tables, members, prior, scratch)
+            n_part, own, rest = collect_part(i, links, part), open_table(tables), labels[i]
+            unsettled = split_off(part, n_part, own, rest, points, tables, prior, scratch.solved)
+            labels[i] = own  # nobody looks at those behind it
+        j = draw_link(rng, i, rest, points, weights, tables, before, prior, scratch)
         j = old if j == NOBODY else j
-        if labels[j] != labels[i]:
+        destination = labels[j]
+        if destination == rest:
+            rejoin(own, rest, tables)
+            labels[i] = rest
+        elif unsettled:
+            settle(own, rest, tables, prior)
+        if destination not in (own, rest):
+            merge(own, destination, tables, prior)
+        if destination != rest:
             if n_part == 0:
                 n_part = collect_part(i, links, part)
-            move_part(part, n_part, labels[i], labels[j], members)
-            merge(part, n_part, labels[j], tables, prior)
+            relabel(part, n_part, destination, labels)
         attach(i, j, links)
+        list_item(i, destination, before)
     return points.shape[0]
 
 
@@ -412,31 +378,29 @@ def seat_links(
     weights: LinkWeights,
     links: IntArray,
     tables: Tables,
-    members: Members,
+    before: Before,
     prior: Prior,
     scratch: Scratch,
 ) -> int:
     """Draw the links of all items from `first` on, one after the other, each given those before it.
 
-    Returns the item at which there was no room left, or the number of items.
+    Returns the item at which there was no room left for one more table, or the number of items.
     """
-    rows, factors, part = tables.rows, tables.factors, scratch.part
+    rows, factors, labels = tables.rows, tables.factors, tables.labels
     for k in range(tables.occupied.shape[0]):
         scratch.exact[k] = NOBODY
     for i in range(first, points.shape[0]):
-        if is_full(tables, members):
+        if tables.n_tables[0] == tables.occupied.shape[0]:
             return i
         own = open_table(tables)
-        tables.labels[i] = own
+        labels[i] = own
         add_point(i, own, points, rows)
-        make_room(own, 1, members)
-        add_member(i, own, members)
         refresh(own, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal)
-        j = draw_link(rng, i, points, weights, tables, members, prior, scratch)
+        j = draw_link(rng, i, NOBODY, points, weights, tables, before, prior, scratch)
         j = i if j == NOBODY else j
         if j != i:
-            part[0] = i
-            move_part(part, 1, own, tables.labels[j], members)
-            merge(part, 1, tables.labels[j], tables, prior)
+            merge(own, labels[j], tables, prior)
+            labels[i] = labels[j]
         attach(i, j, links)
+        list_item(i, labels[i], before)
     return points.shape[0]

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from homothety.arrays import IntArray
     from homothety.models.ddcrp import ChainState
     from homothety.models.ddcrp._kernels import Prior, Tables
-    from homothety.models.ordered._kernels import Members
     from homothety.models.ordered.model import Model
 
 N_SLOTS = 64  # tables there is room for at least
@@ -30,7 +29,7 @@ def resample_links(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     from homothety.models.ordered._kernels import sweep_links
 
     links = links_of.build_links(state.links)
-    tables, _ = visit_all(rng, sweep_links, model, state.concentration, links, model.compiled_prior)
+    tables = visit_all(rng, sweep_links, model, state.concentration, links, model.compiled_prior)
     targets = links[:, links_of.TARGET].copy()
     info = LinksInfo(int((targets != state.links).sum()), links_of.total_log_marginal(tables))
     return replace(state, links=targets), info
@@ -44,8 +43,8 @@ def visit_all(
     links: IntArray,
     prior: Prior,
     n_seated: int | None = None,
-) -> tuple[Tables, Members]:
-    """Let a kernel visit items, with more room for tables whenever it runs out; return them and their members.
+) -> Tables:
+    """Let a kernel visit items, with more room for tables whenever it runs out; return them.
 
     Parameters
     ----------
@@ -62,13 +61,11 @@ def visit_all(
     fixed = (model.centred_points, model.link_weights(concentration), links)
     while True:
         seated = model.n_items if n_seated is None else first
-        tables, members = build_tables(seated, links, model.centred_points, prior, n_slots)
-        first = kernel(rng, first, *fixed, tables, members, prior, build_scratch(tables))
+        tables, before = build_tables(seated, first, links, model.centred_points, prior, n_slots)
+        first = kernel(rng, first, *fixed, tables, before, prior, build_scratch(tables))
         if first == model.n_items:
-            return tables, members
-        n_slots = len(tables.occupied)
-        if tables.n_tables[0] == n_slots:  # otherwise it was the lists of members that had grown too long
-            n_slots *= 4
+            return tables
+        n_slots = 4 * len(tables.occupied)
 
 
 def default_sweep() -> dict[str, Any]:
