@@ -112,15 +112,12 @@ def read(args: argparse.Namespace, console: Console) -> tuple[MatrixSet, IntArra
     import numpy as np
 
     from homothety.datasets import read_matrices
-    from homothety.datasets.readers.dispatch import positive_definite
+    from homothety.datasets.readers.dispatch import keep_spd
 
     console.say(f"Reading {args.file}")
     items = read_matrices(args.file, variable=args.variable, order=args.order, mask=args.mask)
-    index = np.arange(len(items))
-    if args.only_spd:
-        kept = positive_definite(items.matrices)
-        console.say(f"Left out {int((~kept).sum())} of {len(items)} matrices that are not positive definite")
-        if not kept.any():
-            raise InputError(f"{args.file}: none of {len(items)} matrices is positive definite.")
-        items, index = items.take(kept), index[kept]
-    return items, index
+    if not args.only_spd:
+        return items, np.arange(len(items))
+    kept, index = keep_spd(items, args.file)
+    console.say(f"Left out {len(items) - len(kept)} of {len(items)} matrices that are not positive definite")
+    return kept, index
