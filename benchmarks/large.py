@@ -36,7 +36,8 @@ N_SWEEPS, N_EXACT, N_SEEDS = 100, 4_000, 5
 REGIONS = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 4.0], [1.0, 4.0, 4.0], [1.0, 2.5, 9.0], [1.0, 7.0, 16.0]])
 GRATING_STEPS = 34_587
 SHARES = (None, 1.0, 10.0, 100.0)  # of neighbours
-IMAGES = (((48, 48), 0.1), ((48, 48), 0.2), ((14, 14, 14), 0.1), ((14, 14, 14), 0.2))
+IMAGES = [(grid, noise, "shape") for grid in ((48, 48), (14, 14, 14)) for noise in (0.1, 0.2)]
+IMAGES += [((48, 48), noise, "spectral") for noise in (0.1, 0.2)]
 
 
 def tensor_field(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -111,16 +112,16 @@ def agreement_row(key: str) -> list[str]:
 def spatial_rows() -> dict[str, list[list[str]]]:
     """Return how well regions of noisy images are found without neighbours and with them, by how much they count."""
     rows = []
-    for grid, noise in IMAGES:
-        cells = [format_cell([spatial_ari(grid, noise, share, seed) for seed in range(N_SEEDS)]) for share in SHARES]
-        rows.append([" x ".join(map(str, grid)), f"{noise}", *cells])
+    for grid, noise, points in IMAGES:
+        scores = [[spatial_ari(grid, noise, points, share, seed) for seed in range(N_SEEDS)] for share in SHARES]
+        rows.append([" x ".join(map(str, grid)), f"{noise}", points, *map(format_cell, scores)])
     return {"rows": rows}
 
 
-def spatial_ari(grid: tuple[int, ...], noise: float, share: float | None, seed: int) -> float:
+def spatial_ari(grid: tuple[int, ...], noise: float, points: str, share: float | None, seed: int) -> float:
     """Return the agreement with the regions of a made image; no share is no neighbours."""
     image = make_dti(grid, 5, noise=noise, random_state=seed)
-    settings = {"variant": "log", "points": "shape", "solver": "ordered", "n_chains": 2, "n_sweeps": N_SWEEPS}
+    settings = {"variant": "log", "points": points, "solver": "ordered", "n_chains": 2, "n_sweeps": N_SWEEPS}
     if share is None:
         model = SPCMMixture(**settings, random_state=seed).fit(image.matrices)
     else:
@@ -224,7 +225,9 @@ def page(
             "Regions of noisy images of tensors, five of them, without links to neighbours and with them, by",
             "`neighbor_share` (ARI, mean and standard deviation over 5 images):",
             "",
-            markdown_table(("image", "noise", "no neighbours", *(f"{share:g}" for share in SHARES[1:])), spatial),
+            markdown_table(
+                ("image", "noise", "points", "no neighbours", *(f"{share:g}" for share in SHARES[1:])), spatial
+            ),
             "",
             "Shapes of large matrices, seconds:",
             "",

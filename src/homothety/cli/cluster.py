@@ -25,7 +25,7 @@ EPILOG = """\
 examples:
   homothety cluster matrices.npy                       an array of shape (n_matrices, n_dims, n_dims)
   homothety cluster tensors.nii.gz --order fsl --mask brain.nii.gz --only-spd
-  homothety cluster tensors.nii.gz --order fsl --spatial      neighbours tend to be in one cluster
+  homothety cluster tensors.nii.gz --order fsl --points shape --spatial      neighbours tend to be in one cluster
   homothety cluster tasks.mat --variable sigmas -o tasks
   homothety cluster matrices.csv --variant log         scale does not matter at all
   homothety cluster matrices.npz --json | jq .clusters
@@ -77,7 +77,11 @@ def add_parser(commands: Any) -> None:
         described = meaning if default is None else f"{meaning} (default: {default})"
         metavar = flag.rsplit("-", 1)[1].upper()
         model.add_argument(flag, dest=parameter, metavar=metavar, type=kind, default=default, help=described)
-    model.add_argument("--spatial", action="store_true", help="let voxels of an image link to those beside them")
+    model.add_argument(
+        "--spatial",
+        action="store_true",
+        help="let voxels of an image link to those beside them; best with --points shape",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> bool:

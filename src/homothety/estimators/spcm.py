@@ -187,7 +187,7 @@ class SPCMMixture(LinkMixture):
         positions : array-like of int, shape (n_matrices, n_axes), optional
             Voxel of each matrix in an image, of two or three axes or any number. If given, a matrix may link besides to
             those one step away along each axis, and neighbours tend to be in one cluster; needs the solver "ordered",
-            which "auto" then is.
+            which "auto" then is. Helps most with ``points="shape"``.
 
         Returns
         -------
