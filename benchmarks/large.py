@@ -21,6 +21,7 @@ from benchmarks.segmentation_accuracy import data_folder
 from benchmarks.timing import best_of, seconds
 from homothety import SPCMMixture
 from homothety.covariance.spectra import spectra_in_blocks
+from homothety.datasets import make_dti
 from homothety.errors import InputError
 from homothety.metrics import ari
 from homothety.reproduce.scores import format_cell
@@ -34,6 +35,9 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 N_SWEEPS, N_EXACT, N_SEEDS = 100, 4_000, 5
 REGIONS = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 4.0], [1.0, 4.0, 4.0], [1.0, 2.5, 9.0], [1.0, 7.0, 16.0]])
 GRATING_STEPS = 34_587
+SHARES = (None, 1.0, 10.0, 100.0)  # of neighbours
+IMAGES = [(grid, noise, "shape") for grid in ((48, 48), (14, 14, 14)) for noise in (0.1, 0.2)]
+IMAGES += [((48, 48), noise, "spectral") for noise in (0.1, 0.2)]
 
 
 def tensor_field(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -105,6 +109,27 @@ def agreement_row(key: str) -> list[str]:
     return [key, f"{len(matrices):,}", format_cell(between), format_cell(within)]
 
 
+def spatial_rows() -> dict[str, list[list[str]]]:
+    """Return how well regions of noisy images are found without neighbours and with them, by how much they count."""
+    rows = []
+    for grid, noise, points in IMAGES:
+        scores = [[spatial_ari(grid, noise, points, share, seed) for seed in range(N_SEEDS)] for share in SHARES]
+        rows.append([" x ".join(map(str, grid)), f"{noise}", points, *map(format_cell, scores)])
+    return {"rows": rows}
+
+
+def spatial_ari(grid: tuple[int, ...], noise: float, points: str, share: float | None, seed: int) -> float:
+    """Return the agreement with the regions of a made image; no share is no neighbours."""
+    image = make_dti(grid, 5, noise=noise, random_state=seed)
+    settings = {"variant": "log", "points": points, "solver": "ordered", "n_chains": 2, "n_sweeps": N_SWEEPS}
+    if share is None:
+        model = SPCMMixture(**settings, random_state=seed).fit(image.matrices)
+    else:
+        model = SPCMMixture(**settings, random_state=seed, neighbor_share=share)
+        model.fit(image.matrices, positions=image.positions)
+    return ari(image.labels, model.labels_)
+
+
 def eigenvalue_row(n: int, n_dims: int) -> list[str]:
     """Return what reading off the shapes of large matrices takes over NumPy's eigenvalues of them."""
     rng = np.random.default_rng(0)
@@ -117,7 +142,11 @@ def eigenvalue_row(n: int, n_dims: int) -> list[str]:
 
 def main() -> None:
     """Measure everything, print it and write the page."""
-    tasks: dict[str, Callable[..., dict[str, float]]] = {"cluster": cluster_field, "segment": segment_long}
+    tasks: dict[str, Callable[..., dict[str, Any]]] = {
+        "cluster": cluster_field,
+        "segment": segment_long,
+        "spatial": spatial_rows,
+    }
     if len(sys.argv) > 1:
         name, *arguments = sys.argv[1:]
         print(json.dumps(tasks[name](*(int(one) if one.isdigit() else one for one in arguments))))
@@ -125,11 +154,12 @@ def main() -> None:
     exact = apart("cluster", N_EXACT, "exact")
     fields = {n: apart("cluster", n, "ordered") for n in SIZES}
     long = apart("segment", 1_000)
+    spatial = apart("spatial")["rows"]
     rows = [eigenvalue_row(2_000, 100), eigenvalue_row(200, 400)]
     agreements = agreement_rows(["dti_synthetic"])  # of the other set only the commands may tell
     print(agreement_rows(["dti_rat_hippocampus"]))
     draw(fields, DOCS / "figures" / "large.png")
-    (DOCS / "large.md").write_text(page(exact, fields, long, rows, agreements), encoding="utf-8")
+    (DOCS / "large.md").write_text(page(exact, fields, long, rows, agreements, spatial), encoding="utf-8")
 
 
 def agreement_rows(keys: list[str]) -> list[list[str]]:
@@ -166,6 +196,7 @@ def page(
     long: dict[str, float],
     eigenvalue_rows: list[list[str]],
     agreements: list[list[str]],
+    spatial: list[list[str]],
 ) -> str:
     """Return the page as Markdown."""
     rows = [
@@ -190,6 +221,13 @@ def page(
             "well the exact one agrees with itself from another seed:",
             "",
             markdown_table(("set", "matrices", "ordered with exact", "exact, another seed"), agreements),
+            "",
+            "Regions of noisy images of tensors, five of them, without links to neighbours and with them, by",
+            "`neighbor_share` (ARI, mean and standard deviation over 5 images):",
+            "",
+            markdown_table(
+                ("image", "noise", "points", "no neighbours", *(f"{share:g}" for share in SHARES[1:])), spatial
+            ),
             "",
             "Shapes of large matrices, seconds:",
             "",

@@ -461,3 +461,14 @@ def polish(labels, draws):
             if min(options) < options[labels[i]] - 1e-9:
                 labels[i], moved = int(np.argmin(options)), True
     return labels
+
+
+# --- grids -----------------------------------------------------------------------------------------------------------
+
+
+def grid_neighbors(positions):
+    """The item one step before and one step behind each along each axis, looked up one by one; -1 for nobody."""
+    places = [tuple(int(index) for index in place) for place in positions]
+    at = {place: i for i, place in enumerate(places)}
+    steps = [(axis, step) for axis in range(len(places[0])) for step in (-1, 1)]
+    return [[at.get(replaced(place, axis, place[axis] + step), -1) for axis, step in steps] for place in places]

@@ -25,6 +25,7 @@ EPILOG = """\
 examples:
   homothety cluster matrices.npy                       an array of shape (n_matrices, n_dims, n_dims)
   homothety cluster tensors.nii.gz --order fsl --mask brain.nii.gz --only-spd
+  homothety cluster tensors.nii.gz --order fsl --points shape --spatial      neighbours tend to be in one cluster
   homothety cluster tasks.mat --variable sigmas -o tasks
   homothety cluster matrices.csv --variant log         scale does not matter at all
   homothety cluster matrices.npz --json | jq .clusters
@@ -44,6 +45,7 @@ MODEL_OPTIONS: tuple[tuple[str, str, Any, Any, str], ...] = (
     ("--points", "points", str, "spectral", "coordinates to cluster: spectral, shape or log-euclidean"),
     ("--n-components", "n_components", number_or_name, "damped", "columns of the spectral embedding, or the rule"),
     ("--solver", "solver", str, "auto", "exact keeps all pairs, ordered is for very many matrices"),
+    ("--neighbor-share", "neighbor_share", float, 10.0, "how much neighbours count with --spatial"),
     ("--concentration", "concentration", float, 1.0, "the paper's alpha: larger values favour more clusters"),
     ("--chains", "n_chains", at_least(1), 4, "independent chains"),
     ("--sweeps", "n_sweeps", at_least(1), 200, "sweeps per chain; the first half is thrown away"),
@@ -75,6 +77,11 @@ def add_parser(commands: Any) -> None:
         described = meaning if default is None else f"{meaning} (default: {default})"
         metavar = flag.rsplit("-", 1)[1].upper()
         model.add_argument(flag, dest=parameter, metavar=metavar, type=kind, default=default, help=described)
+    model.add_argument(
+        "--spatial",
+        action="store_true",
+        help="let voxels of an image link to those beside them; best with --points shape",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> bool:
@@ -85,13 +92,15 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
     folder = check_folder(args.output or Path(OUTPUT))
     items, index = read(args, console)
+    positions = check_image(items, args.file) if args.spatial else None
     parameters = {parameter: getattr(args, parameter) for _, parameter, *_ in MODEL_OPTIONS}
     model = SPCMMixture(random_state=args.seed, **parameters)
-    this = runs.of(args, folder, fingerprint(matrices=items.matrices), console)
+    data = {"matrices": items.matrices} | ({"positions": positions} if args.spatial else {})
+    this, source = runs.of(args, folder, fingerprint(**data), console), printable(str(args.file))
     with this.explaining_interrupts():
         try:
             with this.sampling(model):
-                result = clustering.fit(items, model, console, source=printable(str(args.file)), index=index)
+                result = clustering.fit(items, model, console, source=source, index=index, positions=positions)
         except NotSPDError as error:
             raise InputError(f"{args.file}: {error} Or leave all such matrices out with --only-spd.") from error
         files = clustering.write(result, folder, console)
@@ -107,20 +116,27 @@ def outputs(result: Any, folder: Path, files: list[str]) -> dict[str, Any]:
     return {"labels": result.model.labels_.tolist(), "output": str(folder), "files": files}
 
 
+def check_image(items: MatrixSet, file: Path) -> IntArray:
+    """Return the voxel of every matrix, or raise if they are not those of an image."""
+    if items.positions is None:
+        raise InputError(
+            f"{file} does not say where its matrices are, which --spatial needs: a NIfTI image does, or an .npz or .h5 "
+            "file with the arrays grid and positions. Leave --spatial out, or add them."
+        )
+    return items.positions
+
+
 def read(args: argparse.Namespace, console: Console) -> tuple[MatrixSet, IntArray]:
     """Return the matrices to cluster, and the number of each in the file."""
     import numpy as np
 
     from homothety.datasets import read_matrices
-    from homothety.datasets.readers.dispatch import positive_definite
+    from homothety.datasets.readers.dispatch import keep_spd
 
     console.say(f"Reading {args.file}")
     items = read_matrices(args.file, variable=args.variable, order=args.order, mask=args.mask)
-    index = np.arange(len(items))
-    if args.only_spd:
-        kept = positive_definite(items.matrices)
-        console.say(f"Left out {int((~kept).sum())} of {len(items)} matrices that are not positive definite")
-        if not kept.any():
-            raise InputError(f"{args.file}: none of {len(items)} matrices is positive definite.")
-        items, index = items.take(kept), index[kept]
-    return items, index
+    if not args.only_spd:
+        return items, np.arange(len(items))
+    kept, index = keep_spd(items, args.file)
+    console.say(f"Left out {len(items) - len(kept)} of {len(items)} matrices that are not positive definite")
+    return kept, index

@@ -48,6 +48,8 @@ class Clustering:
         Where the matrices came from.
     seconds : float
         How long the fit took.
+    spatial : bool
+        Whether matrices could link to those beside them in the image.
     """
 
     items: MatrixSet
@@ -55,6 +57,7 @@ class Clustering:
     index: IntArray
     source: str
     seconds: float
+    spatial: bool = False
 
     @property
     def probabilities(self) -> FloatArray:
@@ -73,7 +76,13 @@ class Clustering:
 
 
 def fit(
-    items: MatrixSet, model: SPCMMixture, console: Console, *, source: str, index: IntArray | None = None
+    items: MatrixSet,
+    model: SPCMMixture,
+    console: Console,
+    *,
+    source: str,
+    index: IntArray | None = None,
+    positions: IntArray | None = None,
 ) -> Clustering:
     """Fit the model, saying so; an interrupt ends it early with whatever was sampled by then."""
     n_dims = items.matrices.shape[1]
@@ -82,10 +91,10 @@ def fit(
     )
     started = perf_counter()
     model.set_params(progress=console.shows_progress)
-    model.fit(items.matrices)
+    model.fit(items.matrices, positions=positions)
     model.set_params(progress=False)
     index = np.arange(len(items)) if index is None else index
-    return Clustering(items, model, index, source, perf_counter() - started)
+    return Clustering(items, model, index, source, perf_counter() - started, spatial=positions is not None)
 
 
 def write(result: Clustering, folder: Path, console: Console) -> list[str]:
@@ -134,6 +143,7 @@ def summarise(result: Clustering) -> dict[str, Any]:
         "source": result.source,
         "matrices": len(items),
         "dimensions": items.matrices.shape[1],
+        "spatial": result.spatial,
         "clusters": model.n_clusters_,
         "sizes": np.bincount(model.labels_).tolist(),
         "metrics": result.metrics,
@@ -177,8 +187,8 @@ def describe(result: Clustering, figures: list[str]) -> str:
         f"# {headline(result)}",
         f"Source: `{result.source}`. {model.n_chains} chains of {model.n_sweeps} sweeps, of which {len(model.draws_)} "
         f"were kept; {result.seconds:.1f} s; seed {model.random_state}; homothety {__version__}."
-        + " The run was interrupted and rests on fewer sweeps than asked for."
-        * model.interrupted_,
+        + " Voxels could link to those beside them." * result.spatial
+        + " The run was interrupted and rests on fewer sweeps than asked for." * model.interrupted_,
         cluster_table(result),
         "*Probability*: how often, on average, a matrix shared its cluster with the other members of it.",
         agreement(result),

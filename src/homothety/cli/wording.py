@@ -30,6 +30,7 @@ OPTIONS = {
     "n_components": "--n-components",
     "n_jobs": "--jobs",
     "n_sweeps": "--sweeps",
+    "neighbor_share": "--neighbor-share",
     "order": "--order",
     "points": "--points",
     "quaternions": "--quaternions",
@@ -53,6 +54,7 @@ PYTHON_ONLY = (
     (r" \(sample_covariance\)", ""),
     (r"\bPreprocessing\(([^()]*)\)", r"\1"),
     (r"\bsettings\.(?=\w)", ""),
+    (r"\bpositions= ", "--spatial "),
     (r"\bX\[(\d+)\]", r"matrix \1, counted from 0,"),
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.arrays import check_count, frozen
+from homothety.arrays import check_count, check_positive, frozen
 from homothety.covariance.embedding import Embedding, spectral_embedding
 from homothety.covariance.landmarks import Landmarks, in_blocks
 from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates
@@ -75,6 +75,9 @@ class SPCMMixture(LinkMixture):
         up to 4,000 matrices.
     n_landmarks : int, default=1000
         Matrices that the spectral embedding is made from by "ordered"; the others are placed by them.
+    neighbor_share : float, default=10.0
+        How much neighbours count where `fit` is given positions: the weight of all links of a matrix to its neighbours
+        together, as a share of what the links to all others would weigh if they were alike.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         How to sample and what to report, as in `SimilarityMixture`.
 
@@ -138,6 +141,7 @@ class SPCMMixture(LinkMixture):
         diagonal: bool = False,
         solver: Solver = "auto",
         n_landmarks: int = 1000,
+        neighbor_share: float = 10.0,
         n_chains: int = 4,
         n_sweeps: int = 200,
         n_burn: int | None = None,
@@ -162,6 +166,7 @@ class SPCMMixture(LinkMixture):
         self.diagonal = diagonal
         self.solver = solver
         self.n_landmarks = n_landmarks
+        self.neighbor_share = neighbor_share
         self.n_chains = n_chains
         self.n_sweeps = n_sweeps
         self.n_burn = n_burn
@@ -171,7 +176,7 @@ class SPCMMixture(LinkMixture):
         self.progress = progress
         self.checkpoint = checkpoint
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: ArrayLike, y: Any = None, *, positions: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Cluster matrices.
 
         Parameters
@@ -179,15 +184,19 @@ class SPCMMixture(LinkMixture):
         X : array-like of shape (n_matrices, n_dims, n_dims)
             Symmetric positive definite matrices; or their similarity, (n_matrices, n_matrices), if precomputed.
         y : ignored
+        positions : array-like of int, shape (n_matrices, n_axes), optional
+            Voxel of each matrix in an image, of two or three axes or any number. If given, a matrix may link besides to
+            those one step away along each axis, and neighbours tend to be in one cluster; needs the solver "ordered",
+            which "auto" then is. Helps most with ``points="shape"``.
 
         Returns
         -------
         self
         """
         forget_fit(self)
-        self.solver_ = self._choose_solver(len(X) if isinstance(X, Sized) else 0)
+        self.solver_ = self._choose_solver(len(X) if isinstance(X, Sized) else 0, has_positions=positions is not None)
         if self.solver_ == "ordered":
-            return self._fit_ordered(X)
+            return self._fit_ordered(X, positions)
         self.matrices_, self.bandwidth_, similarity = similarity_within(X, self.measure, self.variant, self.tolerance)
         self.spectral_: Embedding | None = None
         if self.points == "spectral":
@@ -195,35 +204,53 @@ class SPCMMixture(LinkMixture):
             return self._fit_points(self.spectral_.points, similarity)
         return self._fit_points(self._coordinates(self.matrices_), similarity)
 
-    def _choose_solver(self, n_matrices: int) -> Solver:
+    def _choose_solver(self, n_matrices: int, *, has_positions: bool) -> Solver:
         """Return "exact" or "ordered"."""
         if self.solver not in get_args(Solver):
             raise InputError(f"solver is {self.solver!r}, needed 'auto', 'exact' or 'ordered'.")
-        if self.solver == "auto":
-            return "ordered" if n_matrices > MAX_EXACT and is_spcm(self.measure) else "exact"
-        if self.solver == "ordered" and not is_spcm(self.measure):
+        if self.solver == "exact":
+            if has_positions:
+                raise InputError("solver='exact' knows no neighbours: use solver='ordered', or leave positions= out.")
+            return "exact"
+        if self.solver == "auto" and not has_positions and not (n_matrices > MAX_EXACT and is_spcm(self.measure)):
+            return "exact"
+        if not is_spcm(self.measure):
             raise InputError(
                 f"solver='ordered' works out similarities one by one, from eigenvalues alone, which measure="
-                f"{self.measure!r} does not allow. Use measure='bspcm', or solver='exact' with fewer matrices."
+                f"{self.measure!r} does not allow. Use measure='bspcm', or solver='exact' with fewer matrices and "
+                "without positions."
             )
-        return self.solver
+        return "ordered"
 
-    def _fit_ordered(self, X: ArrayLike) -> Self:
+    def _fit_ordered(self, X: ArrayLike, positions: ArrayLike | None) -> Self:
         """Cluster many matrices without the similarities of all pairs."""
         if self.sample_concentration:
             raise InputError("sample_concentration needs all similarities: use solver='exact', or leave it out.")
         variant, spectra = resolve_variant(self.variant), spectra_in_blocks(X)
         self.order_ = np.random.default_rng(seed_sequence(self.random_state)).permutation(len(spectra))
+        neighbors, share = self._neighbors_of(positions)
         sample = spectra[self.order_[: check_count(self.n_landmarks, "n_landmarks", minimum=2)]]
         self.landmarks_ = Landmarks.of_spectra(sample, variant, self.tolerance, self.n_components, self.damping)
         self.embedding_ = self._points_of(X, spectra)
         self.base_ = self._base_of(self.embedding_)
         similarity = ordered.PairSimilarity.of_spectra(spectra[self.order_], variant, self.tolerance)
-        model = ordered.Model(frozen(self.embedding_[self.order_]), similarity, self.base_)
+        model = ordered.Model(frozen(self.embedding_[self.order_]), similarity, self.base_, neighbors, share)
         start = partial(ordered.grow_state, base_of=self._base_of, concentration=self.concentration)
         self._sample(model, start, ordered.default_sweep(), ordered.RECORDING)
         self._choose_representatives(spectra)
         return self
+
+    def _neighbors_of(self, positions: ArrayLike | None) -> tuple[IntArray | None, float]:
+        """Return who is whose neighbour, both by their places in the random order, and how much that counts."""
+        if positions is None:
+            return None, 0.0
+        neighbors = ordered.grid_neighbors(positions)
+        if len(neighbors) != len(self.order_):
+            raise InputError(
+                f"positions has {len(neighbors)} rows for {len(self.order_)} matrices, needed one for each."
+            )
+        places = np.append(np.argsort(self.order_), -1)  # nobody stays nobody
+        return places[neighbors[self.order_]], check_positive(self.neighbor_share, "neighbor_share")
 
     def _points_of(self, X: ArrayLike, spectra: FloatArray) -> FloatArray:
         """Return the coordinates of many matrices, block by block."""

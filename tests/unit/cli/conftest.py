@@ -13,6 +13,7 @@ from homothety.cli import main
 from homothety.datasets import SequenceSet, make_toy_2d, make_toy_6d
 from homothety.models.ddcrp import moves as ddcrp_moves
 from homothety.models.ibphmm import moves as ibphmm_moves
+from homothety.models.ordered import moves as ordered_moves
 from homothety.sampling.diagnostics import require_arviz
 
 
@@ -85,6 +86,12 @@ def interrupting(monkeypatch, module, name):
 def interrupt_after(monkeypatch):
     """Return a function that interrupts a clustering after so many sweeps of all chains."""
     return interrupting(monkeypatch, ddcrp_moves, "resample_links")
+
+
+@pytest.fixture
+def interrupt_ordered_after(monkeypatch):
+    """Return a function that interrupts a clustering of many matrices, or of an image with its neighbours."""
+    return interrupting(monkeypatch, ordered_moves, "resample_links")
 
 
 @pytest.fixture

@@ -95,6 +95,7 @@ def test_options_reach_the_model(run, no_figures, toy_file, tmp_path):
         "--points": ("points", "spectral"),
         "--n-components": ("n_components", 2),
         "--solver": ("solver", "exact"),
+        "--neighbor-share": ("neighbor_share", 2.0),
         "--concentration": ("concentration", 0.5),
         "--chains": ("n_chains", 3),
         "--sweeps": ("n_sweeps", 6),
@@ -117,6 +118,7 @@ def bad_files(tmp_path, toy):
     labels = np.where(np.arange(12) == 2, np.nan, toy.labels)
     np.savez(tmp_path / "unlabelled.npz", matrices=toy.matrices, labels=labels)
     np.savez(tmp_path / "two.npz", a=toy.matrices, b=toy.matrices)
+    np.savez(tmp_path / "field.npz", matrices=toy.matrices, grid=(3, 4))
     (tmp_path / "notes.txt").write_text("hello")
     return tmp_path
 
@@ -138,6 +140,13 @@ def bad_files(tmp_path, toy):
         ("toy.npz", ("--variable", "sigma"), "has no array 'sigma'"),
         ("toy.npz", ("--order", "fsl"), "--order means nothing for"),
         ("two.npz", (), "Say which it is with --variable."),
+        ("toy.npz", ("--spatial",), "does not say where its matrices are, which --spatial needs"),
+        (
+            "field.npz",
+            ("--spatial", "--solver", "exact"),
+            "--solver exact knows no neighbours: use --solver ordered",
+        ),
+        ("field.npz", ("--spatial", "--neighbor-share", "-1"), "--neighbor-share is -1.0, needed a finite number"),
     ],
 )
 def test_bad_input_exits_with_2_and_one_line(name, options, message, run, toy_file, bad_files, tmp_path):
@@ -211,6 +220,19 @@ def test_a_tensor_image_gets_a_label_image_on_the_same_voxels(run, tmp_path):
     model = homothety.load(tmp_path / "results" / "model.homothety")
     np.testing.assert_array_equal(np.asarray(image.dataobj), field.to_image(model.labels_ + 1))
     np.testing.assert_array_equal(image.affine, np.diag([2.0, 2.0, 2.0, 1.0]))
+
+
+def test_neighbours_in_an_image_may_link(run, no_figures, tmp_path):
+    field = make_dti((4, 3, 2), 2, random_state=0)
+    write_tensor_image(tmp_path / "dti.nii.gz", field)
+    folder = tmp_path / "results"
+    run("cluster", tmp_path / "dti.nii.gz", "--order", "fsl", "--spatial", "-o", folder, *QUICK)
+    model = homothety.load(folder / "model.homothety")
+    expected = SPCMMixture(n_chains=2, n_sweeps=10, random_state=0)
+    read = homothety.datasets.read_matrices(tmp_path / "dti.nii.gz", order="fsl")
+    np.testing.assert_array_equal(model.draws_, expected.fit(read.matrices, positions=read.positions).draws_)
+    assert json.loads((folder / "summary.json").read_text())["spatial"]
+    assert "Voxels could link to those beside them." in (folder / "summary.md").read_text()
 
 
 def test_a_missing_extra_exits_with_2_and_names_it(run, tmp_path, monkeypatch):

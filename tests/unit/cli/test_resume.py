@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import homothety
+from homothety.datasets import make_dti
 from homothety.models.ddcrp import moves
 
 QUICK = ("--chains", "2", "--sweeps", "8")
@@ -66,6 +67,19 @@ def test_a_resumed_clustering_is_the_one_that_was_not_stopped(run, toy_file, tmp
     a, b = (homothety.load(folder / "model.homothety") for folder in (whole, stopped))
     np.testing.assert_array_equal(a.draws_, b.draws_)
     assert b.checkpoint is None
+
+
+def test_a_resumed_clustering_of_an_image_keeps_its_neighbours(run, tmp_path, interrupt_ordered_after):
+    field = make_dti((5, 6), 2, random_state=0)
+    np.savez(tmp_path / "field.npz", matrices=field.matrices, grid=field.grid)
+    whole, stopped, words = tmp_path / "whole", tmp_path / "stopped", ("--spatial", *QUICK)
+    run("cluster", tmp_path / "field.npz", "-o", whole, *words)
+    interrupt_ordered_after(3)
+    assert run("cluster", tmp_path / "field.npz", "-o", stopped, *words).status == 130
+    assert run("resume", stopped).status == 0
+    a, b = (homothety.load(folder / "model.homothety") for folder in (whole, stopped))
+    np.testing.assert_array_equal(a.draws_, b.draws_)
+    assert "positions" in record_of(stopped)["data"]
 
 
 def test_names_of_files_start_where_the_command_was_given(run, toy_file, tmp_path, interrupt_after, monkeypatch):

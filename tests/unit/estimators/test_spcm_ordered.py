@@ -5,7 +5,8 @@ import pytest
 
 import homothety
 from homothety import SPCMMixture
-from homothety.errors import InputError, NotSPDError
+from homothety.datasets import make_dti
+from homothety.errors import CheckpointError, InputError, NotSPDError
 from homothety.estimators import spcm
 from homothety.metrics import ari
 
@@ -124,3 +125,63 @@ def test_a_bad_matrix_among_many_is_named(monkeypatch):
 def test_new_matrices_of_another_size_are_refused(fitted):
     with pytest.raises(InputError, match=r"X has shape \(2, 2, 2\), the model was fitted on 3 x 3 matrices"):
         fitted[2].predict(np.stack([np.eye(2)] * 2))
+
+
+# --- neighbours in an image ------------------------------------------------------------------------------------------
+
+NOISY = {"points": "shape", "n_landmarks": 100, **SHORT}
+
+
+@pytest.fixture(scope="module")
+def noisy_field():
+    return make_dti((30, 30), 4, noise=0.15, random_state=0)
+
+
+def test_neighbours_help_where_shapes_are_noisy_and_only_the_right_ones_do(noisy_field):
+    field, elsewhere = noisy_field, np.random.default_rng(0).permutation(len(noisy_field))
+    alone = SPCMMixture(solver="ordered", **NOISY).fit(field.matrices)
+    near, wrong = (
+        SPCMMixture(**NOISY).fit(field.matrices, positions=positions)
+        for positions in (field.positions, field.positions[elsewhere])
+    )
+    assert near.solver_ == "ordered"  # few as they are
+    found = {name: ari(field.labels, model.labels_) for name, model in (("", alone), ("near", near), ("wrong", wrong))}
+    assert found["near"] > found[""] + 0.1
+    assert found["near"] > found["wrong"] + 0.1
+
+
+def test_positions_do_not_change_what_a_model_does_with_new_matrices(noisy_field, tmp_path):
+    model = SPCMMixture(**NOISY | {"n_sweeps": 4}).fit(noisy_field.matrices, positions=noisy_field.positions)
+    model.save(tmp_path / "model.homothety")
+    again = homothety.load(tmp_path / "model.homothety")
+    assert again.neighbor_share == model.neighbor_share
+    np.testing.assert_array_equal(again.predict(noisy_field.matrices), model.predict(noisy_field.matrices))
+
+
+def test_a_checkpoint_knows_the_neighbours(noisy_field, tmp_path):
+    field, settings = noisy_field.take(np.arange(90)), NOISY | {"n_sweeps": 6, "n_burn": 2}
+    model = SPCMMixture(**settings, checkpoint=tmp_path / "run")
+    first = model.set_params(n_sweeps=4).fit(field.matrices, positions=field.positions).draws_
+    resumed = model.set_params(n_sweeps=6).fit(field.matrices, positions=field.positions).draws_
+    whole = SPCMMixture(**settings).fit(field.matrices, positions=field.positions)
+    np.testing.assert_array_equal(resumed, whole.draws_)
+    np.testing.assert_array_equal(resumed[:2], first[:2])
+    with pytest.raises(CheckpointError, match="neighbors was"):
+        model.fit(field.matrices, positions=field.positions[::-1])
+    with pytest.raises(CheckpointError, match="neighbor_share was 10"):
+        model.set_params(neighbor_share=2.0).fit(field.matrices, positions=field.positions)
+
+
+@pytest.mark.parametrize(
+    ("settings", "positions", "message"),
+    [
+        ({"solver": "exact"}, np.arange(20)[:, None], "solver='exact' knows no neighbours: use solver='ordered', or"),
+        ({"measure": "airm"}, np.arange(20)[:, None], "measure='airm' does not allow. .* without positions"),
+        ({}, np.arange(19)[:, None], "positions has 19 rows for 20 matrices, needed one for each"),
+        ({}, np.zeros((20, 2)), r"positions\[0\] and positions\[1\] are both \[0, 0\]"),
+        ({"neighbor_share": 0.0}, np.arange(20)[:, None], "neighbor_share is 0.0, needed a finite number above 0"),
+    ],
+)
+def test_positions_that_cannot_be_used(settings, positions, message):
+    with pytest.raises(InputError, match=message):
+        SPCMMixture(**NOISY | settings).fit(tensors(20)[1], positions=positions)

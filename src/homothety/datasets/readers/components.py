@@ -41,7 +41,7 @@ def unpack_symmetric(components: NDArray[Any], order: str) -> NDArray[Any]:
     matrices : ndarray of shape (n_matrices, n_dims, n_dims)
     """
     n_dims = n_dims_of_triangle(components.shape[-1])
-    rows, columns = _entries(check_order(order), n_dims)
+    rows, columns = entries_of(check_order(order), n_dims)
     matrices = np.empty((len(components), n_dims, n_dims), dtype=components.dtype)
     matrices[:, rows, columns] = components
     matrices[:, columns, rows] = components
@@ -61,8 +61,8 @@ def check_order(order: str) -> str:
     return SAME_AS.get(order, order)
 
 
-def _entries(order: str, n_dims: int) -> tuple[IntArray, IntArray]:
-    """Return row and column of each component in turn."""
+def entries_of(order: str, n_dims: int) -> tuple[IntArray, IntArray]:
+    """Return row and column of each component in turn, in an order by its plain name."""
     if order == "upper":
         return np.triu_indices(n_dims)
     if order == "lower":

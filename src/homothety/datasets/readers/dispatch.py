@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.covariance.landmarks import blocks_of
 from homothety.datasets.readers.components import check_order
 from homothety.datasets.readers.csv_files import read_csv
 from homothety.datasets.readers.hdf5 import read_hdf5
@@ -21,7 +22,7 @@ from homothety.files import printable
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import BoolArray, FloatArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.datasets.matrix_set import MatrixSet
     from homothety.datasets.readers.components import ComponentOrder
 
@@ -123,7 +124,7 @@ def read_matrices(
         case _:
             matrices = read_nifti(path, order, mask)
     matrices = replace(matrices, name=printable(matrices.name))
-    return _keep_spd(matrices, path) if only_spd else matrices
+    return keep_spd(matrices, path)[0] if only_spd else matrices
 
 
 def _suffix(path: Path) -> str:
@@ -146,13 +147,22 @@ def _check_options(suffix: str, path: Path, given: dict[str, bool]) -> None:
 
 def positive_definite(matrices: FloatArray) -> BoolArray:
     """Say which of `matrices` (n_matrices, n_dims, n_dims) are positive definite, by more than rounding."""
-    eigenvalues = np.linalg.eigvalsh(matrices)
-    return np.asarray(eigenvalues[:, 0] > MIN_RECIPROCAL_CONDITION * np.abs(eigenvalues[:, -1]))
+    is_spd = np.empty(len(matrices), dtype=bool)
+    for rows in blocks_of(len(matrices)):
+        eigenvalues = np.linalg.eigvalsh(matrices[rows])
+        is_spd[rows] = eigenvalues[:, 0] > MIN_RECIPROCAL_CONDITION * np.abs(eigenvalues[:, -1])
+    return is_spd
 
 
-def _keep_spd(matrices: MatrixSet, path: Path) -> MatrixSet:
-    """Return the matrices that are positive definite, or raise if none is."""
-    is_spd = positive_definite(matrices.matrices)
-    if not is_spd.any():
-        raise InputError(f"{path}: none of {len(matrices)} matrices is positive definite. Check what the file holds.")
-    return matrices.take(is_spd)
+def keep_spd(items: MatrixSet, path: Path) -> tuple[MatrixSet, IntArray]:
+    """Return those of the matrices just read that are positive definite, and their numbers, or raise if none is.
+
+    They move to the front of the array they are in, over the others: a copy would take as much memory again.
+    """
+    kept, matrices = np.flatnonzero(positive_definite(items.matrices)), items.matrices
+    if len(kept) == 0:
+        raise InputError(f"{path}: none of {len(items)} matrices is positive definite. Check what the file holds.")
+    for rows in blocks_of(len(kept)):
+        matrices[rows] = matrices[kept[rows]]
+    labels, positions = (None if one is None else one[kept] for one in (items.labels, items.positions))
+    return replace(items, matrices=matrices[: len(kept)], labels=labels, positions=positions), kept

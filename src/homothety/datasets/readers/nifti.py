@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from homothety.datasets.matrix_set import MatrixSet
-from homothety.datasets.readers.checks import blame_file, check_stack
-from homothety.datasets.readers.components import check_order, unpack_symmetric
+from homothety.datasets.readers.checks import blame_file
+from homothety.datasets.readers.components import check_order, entries_of
 from homothety.datasets.readers.options import require
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
 
 SYMMETRIC_MATRIX_INTENT = 1005
-N_COMPONENTS = 6
+N_COMPONENTS, N_DIMS = 6, 3
+N_SLABS = 8  # in which each component of an image is read: what is in memory besides the tensors is one of them
 NIFTI_SUFFIXES = (".nii", ".nii.gz")
+
+WHAT_IS_NEEDED = "Check that it is a complete NIfTI image."
 
 # Affines that differ by less (in millimetres) are one: headers store them in single precision, in two ways.
 AFFINE_TOLERANCE = 1e-3
 
 
 def read_nifti(path: Path, order: str | None, mask: str | Path | ArrayLike | None) -> MatrixSet:
-    """Read one tensor per voxel of a mask, with its position and the image's affine."""
-    components, affine, stored_order = _load_components(path)
-    order = _resolve_order(order, stored_order, path)
-    grid = components.shape[:3]
-    inside = _is_tissue(components) if mask is None else _load_mask(mask, grid, affine)
+    """Read one tensor per voxel of a mask, with its position and the image's affine.
+
+    A compressed image is decompressed once, and once more beforehand to find its voxels if there is no mask.
+    """
+    image = _open_image(path)
+    order = _resolve_order(order, image, path)
+    grid, affine = image.shape[:3], np.asarray(image.affine, dtype=np.float64)
+    inside = _find_tissue(image, path) if mask is None else _load_mask(mask, grid, affine)
     if not inside.any():
         raise InputError(f"{path}: no voxel is inside the mask, needed at least one with a tensor.")
-    positions, components = np.argwhere(inside), components[inside]
-    _check_voxels(components, positions, path)
-    matrices = check_stack(unpack_symmetric(components, order), str(path))
-    return MatrixSet(matrices, None, _stem(path), grid, positions, affine)
+    positions = np.argwhere(inside)
+    return MatrixSet(_read_tensors(image, inside, positions, order, path), None, _stem(path), grid, positions, affine)
 
 
 def write_label_image(path: str | Path, labels: ArrayLike, source: MatrixSet) -> None:
@@ -67,17 +74,16 @@ def write_label_image(path: str | Path, labels: ArrayLike, source: MatrixSet) ->
     nibabel.save(nifti, path)
 
 
-def _load_components(path: Path) -> tuple[NDArray[Any], FloatArray, str | None]:
-    """Return components of shape (x, y, z, 6), the affine, and their order if the image itself fixes it."""
+def _open_image(path: Path) -> Any:
+    """Return a tensor image of which nothing but the header is read yet, or raise if it is of another kind."""
     nibabel = require("nibabel", "dti", "A NIfTI image")
-    with blame_file(path, "Check that it is a complete NIfTI image."):
-        image = nibabel.load(path)
-        # Before the values: an image of another kind can be very large.
-        _check_image_shape(image.shape, path)
-        components = np.asarray(image.dataobj).reshape((*image.shape[:3], N_COMPONENTS))
-        is_symmetric_matrix = int(image.header["intent_code"]) == SYMMETRIC_MATRIX_INTENT
-    affine = np.asarray(image.affine, dtype=np.float64)
-    return components, affine, "nifti" if is_symmetric_matrix and len(image.shape) == 5 else None
+    with blame_file(path, WHAT_IS_NEEDED):
+        # Kept open, a compressed file is not decompressed from its beginning for every slab.
+        image = nibabel.load(path, keep_file_open=True)
+    _check_image_shape(image.shape, path)
+    if image.dataobj.dtype.kind not in "iuf":
+        raise InputError(f"{path} holds values of type {image.dataobj.dtype}, needed real numbers.")
+    return image
 
 
 def _check_image_shape(shape: tuple[int, ...], path: Path) -> None:
@@ -89,29 +95,53 @@ def _check_image_shape(shape: tuple[int, ...], path: Path) -> None:
         )
 
 
-def _resolve_order(order: str | None, stored_order: str | None, path: Path) -> str:
+def _resolve_order(order: str | None, image: Any, path: Path) -> str:
     """Return the order of the components: as told, or as the image says."""
     if order is not None:
         return check_order(order)
-    if stored_order is None:
-        raise InputError(
-            f"{path} does not say in which order its six components are. Pass order='fsl' for xx, xy, xz, yy, yz, zz, "
-            "order='mrtrix' for xx, yy, zz, xy, xz, yz, or order='dipy' for xx, xy, yy, xz, yz, zz."
-        )
-    return stored_order
+    if int(image.header["intent_code"]) == SYMMETRIC_MATRIX_INTENT and len(image.shape) == 5:
+        return check_order("nifti")
+    raise InputError(
+        f"{path} does not say in which order its six components are. Pass order='fsl' for xx, xy, xz, yy, yz, zz, "
+        "order='mrtrix' for xx, yy, zz, xy, xz, yz, or order='dipy' for xx, xy, yy, xz, yz, zz."
+    )
 
 
-def _is_tissue(components: NDArray[Any]) -> BoolArray:
+def _read_slabs(image: Any, path: Path) -> Iterator[tuple[int, slice, NDArray[Any]]]:
+    """Yield all values in the order they have in the file: component, slab of the third axis, values (x, y, slab)."""
+    *plane, depth = image.shape[:3]
+    bounds = np.linspace(0, depth, min(N_SLABS, depth) + 1).astype(int).tolist()
+    for component in range(N_COMPONENTS):
+        for start, stop in pairwise(bounds):
+            with blame_file(path, WHAT_IS_NEEDED):
+                values = image.dataobj[:, :, start:stop, ..., component]
+            yield component, slice(start, stop), values.reshape(*plane, stop - start)
+
+
+def _find_tissue(image: Any, path: Path) -> BoolArray:
     """Tell which voxels hold a tensor: background is all zeros or all NaN."""
-    is_nothing: BoolArray = ((components == 0) | np.isnan(components)).all(axis=-1)
-    return ~is_nothing
+    inside = np.zeros(image.shape[:3], dtype=bool)
+    for _, slab, values in _read_slabs(image, path):
+        inside[:, :, slab] |= (values != 0) & ~np.isnan(values)
+    return inside
 
 
-def _check_voxels(components: NDArray[Any], positions: IntArray, path: Path) -> None:
+def _read_tensors(image: Any, inside: BoolArray, positions: IntArray, order: str, path: Path) -> FloatArray:
+    """Return the tensors of the voxels inside, (n_voxels, 3, 3), or raise if one holds anything but numbers."""
+    tensors = np.empty((len(positions), N_DIMS, N_DIMS))
+    bad, depths = np.zeros(len(positions), dtype=bool), positions[:, 2]
+    entries = list(zip(*entries_of(order, N_DIMS), strict=True))
+    for component, slab, values in _read_slabs(image, path):
+        rows = np.flatnonzero((depths >= slab.start) & (depths < slab.stop))
+        row, column = entries[component]
+        tensors[rows, row, column] = tensors[rows, column, row] = values[inside[:, :, slab]]
+        bad[rows] |= ~np.isfinite(tensors[rows, row, column])
+    _check_voxels(bad, positions, path)
+    return tensors
+
+
+def _check_voxels(bad: BoolArray, positions: IntArray, path: Path) -> None:
     """Raise if a voxel to be read holds anything but numbers."""
-    if components.dtype.kind not in "iuf":
-        raise InputError(f"{path} holds values of type {components.dtype}, needed real numbers.")
-    bad: BoolArray = ~np.isfinite(components).all(axis=1)
     if bad.any():
         voxel = tuple(positions[bad.argmax()].tolist())
         raise InputError(

@@ -2,6 +2,7 @@
 
 from homothety.models.ordered.model import Model, log_joint
 from homothety.models.ordered.moves import default_sweep, resample_links
+from homothety.models.ordered.neighbors import grid_neighbors
 from homothety.models.ordered.recording import RECORDING
 from homothety.models.ordered.similarity import PairSimilarity
 from homothety.models.ordered.start import grow_state, init_state
@@ -11,6 +12,7 @@ __all__ = [
     "Model",
     "PairSimilarity",
     "default_sweep",
+    "grid_neighbors",
     "grow_state",
     "init_state",
     "log_joint",

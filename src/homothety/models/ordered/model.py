@@ -8,7 +8,10 @@ or to itself:
 
     p(c_i = j) \propto \begin{cases} s_{ij} & j < i \\ \alpha & j = i . \end{cases}
 
-With all similarities one that is the Chinese restaurant process. The sum over :math:`j < i` by which a row is divided
+With all similarities one that is the Chinese restaurant process. Items that lie on a grid may link besides to those
+beside them on it, whatever their similarity: the weight of each link to one of the neighbours before an item is higher
+by an equal part of :math:`b (i - 1)`, where :math:`b` is the neighbour share and :math:`i - 1` how many items are
+before it. The sum over :math:`j < i` by which a row is divided
 does not depend on the links, and is never needed: no similarity is left out, and none is stored.
 """
 
@@ -90,7 +93,8 @@ class Model:
             return Neighbors(read_only(none), read_only(np.zeros(self.n_items, dtype=np.int64)), 0.0)
         before = (self.neighbors >= 0) & (self.neighbors < np.arange(self.n_items)[:, None])
         # Those that count come first in their row.
-        packed = np.take_along_axis(np.where(before, self.neighbors, NOBODY), np.argsort(~before, axis=1), axis=1)
+        places = np.argsort(~before, axis=1, kind="stable")
+        packed = np.take_along_axis(np.where(before, self.neighbors, NOBODY), places, axis=1)
         return Neighbors(read_only(packed), read_only(before.sum(axis=1)), float(self.neighbor_share))
 
     def link_weights(self, concentration: float) -> LinkWeights:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from homothety.datasets import make_dti, read_matrices, write_label_image
+from homothety.datasets.readers import nifti
 from homothety.errors import InputError
 
 nibabel = pytest.importorskip("nibabel")
@@ -99,6 +101,37 @@ def test_scaled_integers(tmp_path):
     nibabel.save(image, tmp_path / "tensors.nii")
     read = read_matrices(tmp_path / "tensors.nii", order="fsl")
     np.testing.assert_allclose(read.matrices, TENSOR + np.arange(24)[:, None, None], rtol=1e-3)
+
+
+@pytest.mark.parametrize("n_slabs", [1, 3, 100])
+@pytest.mark.parametrize("name", ["tensors.nii", "tensors.nii.gz"])
+@pytest.mark.parametrize("dtype", [np.float32, np.int16])
+def test_slabs_make_up_the_whole_image(tmp_path, monkeypatch, name, n_slabs, dtype):
+    values = np.random.default_rng(0).normal(size=(3, 2, 7, 1, 6))
+    values[1, :, 2:6] = 0
+    image = nibabel.Nifti1Image(values, AFFINE)
+    image.set_data_dtype(dtype)  # whole numbers are stored with a slope and an intercept
+    nibabel.save(image, tmp_path / name)
+    whole = np.asarray(nibabel.load(tmp_path / name).dataobj)[:, :, :, 0, :]
+    inside = np.ones(whole.shape[:3], dtype=bool)
+    inside[1, :, 2:6] = False
+    monkeypatch.setattr(nifti, "N_SLABS", n_slabs)
+    for mask in (inside, None):
+        if mask is None and dtype == np.int16:
+            continue  # scaling makes something else of zeros
+        read = read_matrices(tmp_path / name, order="mrtrix", mask=mask)
+        np.testing.assert_array_equal(read.positions, np.argwhere(inside))
+        np.testing.assert_array_equal(read.matrices, whole[inside][:, [[0, 3, 4], [3, 1, 5], [4, 5, 2]]])
+
+
+def test_a_slab_is_all_there_is_in_memory_besides_the_tensors(write_tensors):
+    path = write_tensors(np.ones((32, 32, 32, 6)) * [3, 0, 0, 2, 0, 1])
+    read_matrices(path, order="fsl")  # whatever is loaded by the first reading
+    tracemalloc.start()
+    read = read_matrices(path, order="fsl")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.25 * (read.matrices.nbytes + read.positions.nbytes)
 
 
 @pytest.mark.parametrize("name", ["labels.nii", "labels.nii.gz"])
