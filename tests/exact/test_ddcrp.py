@@ -187,7 +187,7 @@ def draw_links(rng, case, links, i, n_draws):
     draws, n_bounded = np.zeros(model.n_items), []
     for stamp in range(n_draws):
         arguments = (model.centred_points, model.weights, CONCENTRATION, model.proposals, tables, prior)
-        draws[_kernels.draw_link(rng, i, stamp, *arguments, scratch)] += 1
+        draws[_kernels.draw_link(rng, i, _kernels.NOBODY, stamp, *arguments, scratch)] += 1
         n_bounded.append(int((scratch.exact[: tables.n_tables[0]] != stamp).sum()))
     return draws, n_bounded
 

@@ -121,41 +121,40 @@ def test_giving_up_after_few_proposals_changes_nothing(limit, monkeypatch):
 WEIGH_TABLES = _kernels.weigh_tables.py_func
 
 
-def tables_by_number(own, top, tables, members, values, masses):
+def tables_by_number(top, tables, before, values, masses):
     """Propose any table, however many sit there."""
-    ones = members._replace(counts=np.ones_like(members.counts))
-    return WEIGH_TABLES(own, top, tables, ones, values, masses)
+    ones = before._replace(counts=np.minimum(before.counts, 1))
+    return WEIGH_TABLES(top, tables, ones, values, masses)
 
 
-def member_by_similarity(rng, i, place, pairs, tables, members, scratch, top):
-    """Forget that a member was drawn by the ratio of its table."""
-    k = tables.occupied[_kernels.find_position(place, scratch.masses, tables.n_tables[0])]
-    j = members.pool[members.start[k] + int(rng.random() * members.counts[k])]
-    return j, _kernels.similarity_of(i, j, pairs) if j < i else 0.0
-
-
-def bound_as_ratio(i, k, points, tables, prior, scratch):
+def bound_as_ratio(i, k, rest, points, tables, prior, scratch):
     """Never look behind the bound."""
     scratch.exact[k] = i
     return scratch.ratios[k]
 
 
-def low_top(i, points, tables, prior, scratch):
+def low_top(i, rest, points, tables, prior, scratch):
     """Forget that a ratio may be above one."""
     _kernels.bound_ratios(tables.labels[i], tables, prior.by_size, scratch.ratios)
     return 0.0
 
 
-def unlisted(part, n_part, source, destination, members):
-    """Leave the lists of members as they are."""
+def listed_anywhere(i, k, before, original=_kernels.list_item.py_func):
+    """List all who have been visited at the first table."""
+    original(i, 0, before)
+
+
+def table_as_it_is(own, rest, tables):
+    """Let who comes back find the table without them."""
+    link_kernels.close_table(own, tables)
 
 
 LINES = {
     "weigh_tables": tables_by_number,
-    "propose_member": member_by_similarity,
     "exact_ratio": bound_as_ratio,
     "find_top": low_top,
-    "move_part": unlisted,
+    "list_item": listed_anywhere,
+    "rejoin": table_as_it_is,
 }
 
 
@@ -199,56 +198,31 @@ def base_of(points):
     return base_measure(points, mean_strength=1.0, dof=None, scale=None, share=0.003, diagonal=False)
 
 
-def test_tables_and_members_agree_after_a_sweep_that_ran_out_of_room(monkeypatch):
+def test_tables_are_right_after_a_sweep_that_ran_out_of_room(monkeypatch):
     truth, model = made(800)
     monkeypatch.setattr(ordered.moves, "N_SLOTS", 2)  # room for more is made on the way
     rng, state = np.random.default_rng(0), ordered.init_state(model)
     for _ in range(3):
         links = link_kernels.build_links(state.links)
-        tables, members = ordered.moves.visit_all(rng, _kernels.sweep_links, model, 1.0, links, model.compiled_prior)
+        tables = ordered.moves.visit_all(rng, _kernels.sweep_links, model, 1.0, links, model.compiled_prior)
         state = replace(state, links=links[:, 0].copy())
     assert (state.links <= np.arange(800)).all()
     assert ari(state.labels, tables.labels) == 1.0
     for k in tables.occupied[: tables.n_tables[0]]:
-        listed = members.pool[members.start[k] : members.start[k] + members.counts[k]]
-        assert sorted(listed) == np.flatnonzero(tables.labels == k).tolist()
         expected = model.base.log_marginal(model.points[tables.labels == k])
         assert tables.rows[k, 2] == pytest.approx(expected, abs=1e-6)
     assert ari(truth, state.labels) > 0.9
 
 
-@pytest.mark.parametrize("n_slots", [64, 1_000])
-def test_tables_that_grow_take_no_more_room_for_tables(n_slots, monkeypatch):
-    """Lists of members that ran out of room are no reason for four times as many tables."""
-    _, model = made(300)
-    monkeypatch.setattr(ordered.moves, "N_SLOTS", n_slots)
-    visited = []
-
-    def kernel(rng, first, *arguments):
-        visited.append(len(arguments[3].occupied))
-        return min(first + 100, 300)
-
-    links = link_kernels.build_links(np.zeros(300, dtype=np.int64))
-    ordered.moves.visit_all(np.random.default_rng(0), kernel, model, 1.0, links, model.compiled_prior)
-    assert visited == [n_slots] * 3
-
-
-def test_one_visit_needs_no_more_room_than_there_has_to_be():
-    """Any number of items is cut off, and joins a table of any size that had no room to spare."""
-    n_items, most = 33, 0
-    for n_part in range(1, n_items):
-        for n_there in range(n_items - n_part + 1):
-            start, room, counts = np.zeros((3, 2), dtype=np.int64)
-            pool, place, n_used = np.zeros(200, dtype=np.int64), np.zeros(n_items, dtype=np.int64), np.zeros(1, int)
-            room[1] = counts[1] = n_there
-            members = _kernels.Members(pool, start, room, counts, place, n_used)
-            _kernels.make_room.py_func(0, n_part, members)
-            _kernels.make_room.py_func(1, n_part, members)
-            most = max(most, int(n_used[0]))
-    empty = link_kernels.Tables(np.zeros(n_items), None, None, np.zeros(2), None, np.zeros(1))
-    full = _kernels.is_full.py_func
-    assert not full(empty, members._replace(pool=np.zeros(most + 3 * _kernels.LEAST_ROOM), n_used=np.zeros(1)))
-    assert full(empty, members._replace(pool=np.zeros(most - 1), n_used=np.zeros(1)))
+@pytest.mark.parametrize("targets", [np.zeros(100, dtype=np.int64), np.arange(100), np.arange(100) // 2])
+def test_those_before_are_listed_within_their_room(targets):
+    _, model = made(100)
+    links = link_kernels.build_links(targets)
+    tables, before = _kernels.build_tables(100, 60, links, model.centred_points, model.compiled_prior, 2)
+    for k in range(tables.n_tables[0]):
+        listed = before.pool[before.start[k] : before.start[k] + before.counts[k]]
+        assert listed.tolist() == [i for i in range(60) if tables.labels[i] == k]
+    assert before.n_used[0] <= len(before.pool)
 
 
 def test_a_state_grown_from_a_sample_has_all_items(monkeypatch):

@@ -11,6 +11,7 @@ import naive
 from homothety.arrays import frozen
 from homothety.distributions import NIW, NormalGamma
 from homothety.models.ddcrp import Model, _kernels
+from homothety.models.ddcrp._kernels import NOBODY
 
 CONCENTRATION = 0.8
 
@@ -203,14 +204,17 @@ def test_points_and_tables_join_and_part(kernels, diagonal):
 
 @both_priors
 @pytest.mark.parametrize("n_dims", [1, 2, 6, 12])
-def test_log_determinant_with_a_point_more(kernels, n_dims, diagonal):
+def test_log_determinant_with_a_point_more_or_less(kernels, n_dims, diagonal):
     model = make_model(9, n_dims=n_dims, diagonal=diagonal)
     _, tables = build(model, np.array([0, 0, 0, 3, 3, 5, 6, 7, 8]))
     arguments = (model.centred_points, tables.rows, tables.factors, model.base.mean_strength, diagonal)
     for k, items in ((0, [0, 1, 2]), (1, [3, 4]), (2, [5])):
-        found = kernels.log_det_with_point(8, k, *arguments, np.empty(n_dims))
+        found = kernels.log_det_with_point(8, k, 1.0, *arguments, np.empty(n_dims))
         scale = naive.posterior_scale(model.points[[*items, 8]], model.base)
         assert found == pytest.approx(np.linalg.slogdet(scale)[1], rel=1e-11, abs=1e-11)
+        found = kernels.log_det_with_point(items[0], k, -1.0, *arguments, np.empty(n_dims))
+        scale = naive.posterior_scale(model.points[items[1:]], model.base)
+        assert found == pytest.approx(np.linalg.slogdet(scale)[1], rel=1e-9, abs=1e-9)
 
 
 def test_far_point_in_many_diagonal_dimensions_does_not_overflow(kernels):
@@ -226,7 +230,7 @@ def test_far_point_in_many_diagonal_dimensions_does_not_overflow(kernels):
 
 def merge_ratio(kernels, model, tables, i, k):
     arguments = (model.centred_points, tables.rows, tables.factors, *prior_arguments(model))
-    return kernels.log_merge_ratio(i, tables.labels[i], k, *arguments, np.empty(model.points.shape[1]))
+    return kernels.log_merge_ratio(i, tables.labels[i], k, NOBODY, *arguments, np.empty(model.points.shape[1]))
 
 
 @both_priors
@@ -336,21 +340,66 @@ def test_slots_are_taken_and_given_back(kernels):
         assert (tables.occupied[tables.position] == np.arange(6)).all()
 
 
+def split(kernels, model, links, tables, i):
+    """Cut the link of an item; return whom it takes along, both tables, and whether these are to be settled."""
+    part, solved = np.empty(len(links), dtype=np.int64), np.empty(model.points.shape[1])
+    kernels.detach(i, links)
+    n_part, rest, own = kernels.collect_part(i, links, part), tables.labels[i], kernels.open_table(tables)
+    unsettled = kernels.split_off(part, n_part, own, rest, model.centred_points, tables, model.compiled_prior, solved)
+    kernels.relabel(part, n_part, own, tables.labels)
+    return part[:n_part], own, rest, unsettled
+
+
 @both_priors
-def test_tables_split_and_merge(kernels, diagonal):
+@pytest.mark.parametrize(("i", "alone"), [(1, False), (2, True)])
+def test_tables_split_and_merge(kernels, diagonal, i, alone):
     model = make_model(15, n_dims=3, diagonal=diagonal)
     links, tables = build(model, np.array([0, 0, 1, 1, 4, 4, 6, 6, 8]))
-    part = np.empty(9, dtype=np.int64)
-    kernels.detach(1, links)
-    n_part = kernels.collect_part(1, links, part)
-    kernels.split_off(part, n_part, model.centred_points, tables, model.compiled_prior)
-    kernels.attach(1, 1, links)
+    part, own, rest, unsettled = split(kernels, model, links, tables, i)
+    assert (len(part) == 1) == unsettled == alone
+    log_marginals = tables.rows[[own, rest], _kernels.LOG_MARGINAL].copy()
+    if unsettled:
+        kernels.settle(own, rest, tables, model.compiled_prior)
+    np.testing.assert_allclose(log_marginals, tables.rows[[own, rest], _kernels.LOG_MARGINAL], rtol=1e-10)
+    kernels.attach(i, i, links)
     check_tables(model, links, tables)
-    kernels.detach(1, links)
-    kernels.merge(part, n_part, tables.labels[4], tables, model.compiled_prior)
-    kernels.attach(1, 4, links)
+    kernels.detach(i, links)
+    destination = tables.labels[4]
+    kernels.merge(own, destination, tables, model.compiled_prior)
+    kernels.relabel(part, len(part), destination, tables.labels)
+    kernels.attach(i, 4, links)
     check_tables(model, links, tables)
-    assert tables.labels[2] == tables.labels[5] != tables.labels[0]
+    assert tables.labels[i] == tables.labels[5] != tables.labels[0]
+
+
+@both_priors
+@pytest.mark.parametrize("i", [1, 2])
+def test_who_comes_back_finds_the_table_as_it_was(kernels, diagonal, i):
+    model = make_model(15, n_dims=3, diagonal=diagonal)
+    links, tables = build(model, np.array([0, 0, 1, 1, 4, 4, 6, 6, 8]))
+    row, factor = tables.rows[0].copy(), np.tril(tables.factors[0])
+    part, own, rest, _ = split(kernels, model, links, tables, i)
+    arguments = (model.centred_points, tables.rows, tables.factors, *prior_arguments(model), np.empty(3))
+    known = kernels.log_merge_ratio(i, own, rest, rest, *arguments)
+    kernels.settle(own, rest, tables, model.compiled_prior)
+    assert known == pytest.approx(kernels.log_merge_ratio(i, own, rest, NOBODY, *arguments), rel=1e-9)
+    kernels.rejoin(own, rest, tables)
+    kernels.relabel(part, len(part), rest, tables.labels)
+    np.testing.assert_array_equal(tables.rows[0], row)
+    np.testing.assert_array_equal(np.tril(tables.factors[0]), factor)
+    kernels.attach(i, 0, links)
+    check_tables(model, links, tables)
+
+
+def test_point_that_made_all_of_a_determinant_is_taken_out_with_care(kernels):
+    points = np.array([[0.0, 0.0], [1e-3, 0.0], [1e6, 1e6]])
+    model = Model(frozen(points), frozen(np.zeros((3, 3))), NIW(np.zeros(2), 1.0, 4.0, 1e-6 * np.eye(2)))
+    links, tables = build(model, np.array([0, 0, 0]))
+    _, own, rest, unsettled = split(kernels, model, links, tables, 2)
+    assert not unsettled
+    for k, items in ((rest, [0, 1]), (own, [2])):
+        expected = naive.log_marginal(points[items], model.base)
+        assert tables.rows[k, _kernels.LOG_MARGINAL] == pytest.approx(expected, rel=1e-3)
 
 
 # --- drawing ---------------------------------------------------------------------------------------------------------
