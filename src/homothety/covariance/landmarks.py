@@ -11,7 +11,7 @@ from homothety.covariance.embedding import Embedding, spectral_embedding
 from homothety.covariance.similarity import spcm_of_spectra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from homothety.arrays import FloatArray
     from homothety.covariance.embedding import DimensionRule
@@ -83,8 +83,13 @@ def in_blocks(
     out : ndarray of shape (n, n_columns)
     """
     out = np.empty((len(values), n_columns))
-    n_rows = max(1, min(BLOCK, BLOCK_ENTRIES // n_compared))
-    for start in range(0, len(values), n_rows):
-        rows = slice(start, start + n_rows)
+    for rows in blocks_of(len(values), n_compared):
         out[rows] = function(values[rows])
     return out
+
+
+def blocks_of(n: int, n_compared: int = 1) -> Iterator[slice]:
+    """Yield slices that together are `n` rows; the more numbers are worked out for each row, the shorter they are."""
+    n_rows = max(1, min(BLOCK, BLOCK_ENTRIES // n_compared))
+    for start in range(0, n, n_rows):
+        yield slice(start, min(start + n_rows, n))

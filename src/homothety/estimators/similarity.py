@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from homothety.models.base_measure import base_measure
 from homothety.models.ddcrp.recording import RECORDING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import ArrayLike
@@ -52,10 +54,11 @@ class LinkMixture(SampledPartition):
         self._sample(model, ddcrp.init_state(model, self.concentration), sweep, RECORDING)
         return self
 
-    def _base_of(self, points: FloatArray) -> NIW | NormalGamma:
-        """Return the prior of a cluster of such points."""
-        return base_measure(
-            points,
+    @property
+    def _base_of(self) -> Callable[[FloatArray], NIW | NormalGamma]:
+        """Function from points to the prior of a cluster of them; it travels light, without the rest of the model."""
+        return partial(
+            base_measure,
             mean_strength=self.mean_strength,
             dof=self.dof,
             scale=self.scale,

@@ -226,8 +226,11 @@ class SPCMMixture(LinkMixture):
         """Cluster many matrices without the similarities of all pairs."""
         if self.sample_concentration:
             raise InputError("sample_concentration needs all similarities: use solver='exact', or leave it out.")
+        check_positive(self.concentration, "concentration")
         variant, spectra = resolve_variant(self.variant), spectra_in_blocks(X)
-        self.order_ = np.random.default_rng(seed_sequence(self.random_state)).permutation(len(spectra))
+        # A run without a seed that is resumed from its checkpoint has to find the same order again.
+        seed = seed_sequence(0 if self.random_state is None else self.random_state)
+        self.order_ = np.random.default_rng(seed).permutation(len(spectra))
         neighbors, share = self._neighbors_of(positions)
         sample = spectra[self.order_[: check_count(self.n_landmarks, "n_landmarks", minimum=2)]]
         self.landmarks_ = Landmarks.of_spectra(sample, variant, self.tolerance, self.n_components, self.damping)
@@ -326,7 +329,7 @@ class SPCMMixture(LinkMixture):
             return self._membership_of(self._points_of(block, spectra), similarity @ shares, posteriors)
 
         self._check_n_dims(array)
-        return in_blocks(membership, array, self.n_clusters_)
+        return in_blocks(membership, array, self.n_clusters_, len(self.representatives_))
 
     def _check_n_dims(self, array: FloatArray) -> None:
         """Raise unless new matrices have as many dimensions as those of the fit."""

@@ -185,3 +185,11 @@ def test_a_checkpoint_knows_the_neighbours(noisy_field, tmp_path):
 def test_positions_that_cannot_be_used(settings, positions, message):
     with pytest.raises(InputError, match=message):
         SPCMMixture(**NOISY | settings).fit(tensors(20)[1], positions=positions)
+
+
+def test_a_checkpoint_without_a_seed_can_be_resumed(noisy_field, tmp_path):
+    settings = {"points": "shape", "variant": "log", "solver": "ordered", "n_chains": 1}
+    matrices = noisy_field.matrices[:90]
+    begun = SPCMMixture(**settings, n_sweeps=4, n_burn=1, checkpoint=tmp_path / "run").fit(matrices)
+    longer = SPCMMixture(**settings, n_sweeps=8, n_burn=1, checkpoint=tmp_path / "run").fit(matrices)
+    np.testing.assert_array_equal(longer.draws_[:3], begun.draws_)
