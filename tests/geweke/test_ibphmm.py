@@ -120,6 +120,7 @@ MANY = naive.World(6, 2, gamma=1.0, mass=1.0, alpha=0.8, kappa=1.5)  # enough ow
 @pytest.fixture
 def _side_by_side(monkeypatch):
     """Let every series be a block of its own."""
+    monkeypatch.setattr(blocks, "MANY_STEPS", 1)
     monkeypatch.setattr(blocks, "STEPS_TOGETHER", 1)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety.arrays import read_only
-from homothety.models.ibphmm.blocks import in_blocks, over_blocks
+from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior
 from homothety.models.ibphmm.statistics import (
     Statistics,
@@ -163,8 +163,7 @@ def redrawn(
     model, path = current.model, (current if target is None else target).path.copy()
     trial = make_trial(model, active, path, whiteners, at, target)
 
-    def redraw(rng: Generator, series: IntArray) -> float:
+    def redraw(rng: Generator, series: IntArray, least: float) -> float:
         return redraw_paths(rng, series, least, trial, build_workspace(trial))
 
-    # Logarithms of probabilities are negative: if those of a block are below the least, so is their sum.
-    return Allocation(model, active, path), sum(over_blocks(rng, in_blocks(model, owners), redraw))
+    return Allocation(model, active, path), sum_over_blocks(rng, in_blocks(model, owners), redraw, least)

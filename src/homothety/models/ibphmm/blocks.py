@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-STEPS_TOGETHER = 100_000  # of a block, about: with less to do a thread is not worth its start
+MANY_STEPS = 200_000  # of all series: with fewer they are one block, and each sees what the ones before it did
+STEPS_TOGETHER = 20_000  # of a block, about: with less to do a thread is not worth its start
 
 
 def blocks_of(starts: IntArray) -> list[IntArray]:
@@ -27,10 +28,10 @@ def blocks_of(starts: IntArray) -> list[IntArray]:
 
     Examples
     --------
-    >>> blocks_of(np.array([0, 60_000, 120_000, 250_000, 260_000]))
+    >>> blocks_of(np.array([0, 12_000, 24_000, 250_000, 260_000]))
     [array([0, 1]), array([2]), array([3])]
     """
-    places = starts[:-1] // STEPS_TOGETHER
+    places = starts[:-1] // (STEPS_TOGETHER if starts[-1] >= MANY_STEPS else MANY_STEPS)
     return np.split(np.arange(len(places)), np.flatnonzero(np.diff(places)) + 1)
 
 
@@ -56,3 +57,26 @@ def over_blocks(rng: Generator, blocks: list[IntArray], work: Callable[[Generato
         return [work(rng, blocks[0])]
     generators = map(np.random.default_rng, rng.integers(2**63, size=len(blocks)))
     return run_in_threads([partial(work, *pair) for pair in zip(generators, blocks, strict=True)])
+
+
+def sum_over_blocks(
+    rng: Generator, blocks: list[IntArray], work: Callable[[Generator, IntArray, float], float], least: float
+) -> float:
+    """Return the sum of logarithms of probabilities that work on blocks returns.
+
+    Parameters
+    ----------
+    work : callable
+        From a generator, series, and the number below which minus infinity will do, to a number that is not positive.
+    least : float
+        Once the sum is lower, minus infinity will do, and what is left is not worked on.
+    """
+    known = [0.0]  # so far, by whichever thread: enough to stop by, but added up in no order
+
+    def work_on(rng: Generator, series: IntArray) -> float:
+        left = least - sum(known)
+        result = work(rng, series, left) if left <= 0.0 else -np.inf
+        known.append(result)
+        return result
+
+    return sum(over_blocks(rng, blocks, work_on))

@@ -15,7 +15,7 @@ import numpy as np
 
 from homothety.arrays import read_only
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, make_trial, redrawn
-from homothety.models.ibphmm.blocks import in_blocks, over_blocks
+from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
 from homothety.models.ibphmm.statistics import Statistics, empty_statistics, mean_parameters
 
 if TYPE_CHECKING:
@@ -313,10 +313,10 @@ def choose_batch(
     if least > 0.0:
         return -np.inf
 
-    def choose(rng: Generator, series: IntArray) -> float:
+    def choose(rng: Generator, series: IntArray, least: float) -> float:
         return choose_together(rng, series, kept, float(n_seen), least, trial, halves, build_workspace(trial))
 
-    total = sum(over_blocks(rng, in_blocks(model, batch), choose))
+    total = sum_over_blocks(rng, in_blocks(model, batch), choose, least)
     count_all_halves(batch, 1.0, trial, halves)
     return total
 
