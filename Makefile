@@ -39,9 +39,10 @@ browser:
 	  { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1 \
 	  || echo "No browser could be installed."; fi
 
-bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes docs/benchmarks*.md
+bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes docs/benchmarks*.md and cost.md
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.segmentation
+	$(BIN)/python -m benchmarks.cost
 
 bench-large: $(VENV)/.installed-bench  ## a million matrices, five million steps; writes docs/large.md
 	$(BIN)/python -m benchmarks.large

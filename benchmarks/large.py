@@ -1,8 +1,8 @@
 """Very many matrices and very long recordings: ``python -m benchmarks.large``, or ``make bench-large``.
 
-Every size runs in a process of its own, so that its peak memory is known. Prints tables, and writes docs/large.md with
-its plot. The agreement of both solvers is measured on the paper's diffusion sets where they are at hand
-(HOMOTHETY_DATA).
+Every size runs in a process of its own, so that its peak memory is known. Prints results, and writes docs/large.md with
+its plot. With ``--keep FILE`` results are kept there, and those that are there are not measured again. The agreement of
+both solvers is measured on the paper's diffusion sets where they are at hand (HOMOTHETY_DATA).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import resource
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,7 @@ def cluster_field(n: int, solver: str) -> dict[str, float]:
     taken = seconds(lambda: model.fit(tensors))
     return {
         "seconds": taken,
+        "sweep": float(np.median(model.trace_["seconds"])),
         "gigabytes": peak_gigabytes(),
         "before": before,
         "ari": ari(regions, model.labels_),
@@ -140,29 +142,12 @@ def eigenvalue_row(n: int, n_dims: int) -> list[str]:
     return [f"{n:,} of {n_dims}-D", f"{ours:.2f}", f"{reference:.2f}", f"{ours / reference:.2f}"]
 
 
-def main() -> None:
-    """Measure everything, print it and write the page."""
-    tasks: dict[str, Callable[..., dict[str, Any]]] = {
-        "cluster": cluster_field,
-        "segment": segment_long,
-        "spatial": spatial_rows,
-    }
-    if len(sys.argv) > 1:
-        name, *arguments = sys.argv[1:]
-        print(json.dumps(tasks[name](*(int(one) if one.isdigit() else one for one in arguments))))
-        return
-    exact = apart("cluster", N_EXACT, "exact")
-    fields = {n: apart("cluster", n, "ordered") for n in SIZES}
-    long = apart("segment", 1_000)
-    spatial = apart("spatial")["rows"]
-    rows = [eigenvalue_row(2_000, 100), eigenvalue_row(200, 400)]
-    agreements = agreement_rows(["dti_synthetic"])  # of the other set only the commands may tell
-    print(agreement_rows(["dti_rat_hippocampus"]))
-    draw(fields, DOCS / "figures" / "large.png")
-    (DOCS / "large.md").write_text(page(exact, fields, long, rows, agreements, spatial), encoding="utf-8")
+def eigenvalue_rows() -> dict[str, list[list[str]]]:
+    """Return the lines of large matrices."""
+    return {"rows": [eigenvalue_row(2_000, 100), eigenvalue_row(200, 400)]}
 
 
-def agreement_rows(keys: list[str]) -> list[list[str]]:
+def agreement_rows(*keys: str) -> dict[str, list[list[str]]]:
     """Return the lines of the sets that are there."""
     rows = []
     for key in keys:
@@ -170,7 +155,58 @@ def agreement_rows(keys: list[str]) -> list[list[str]]:
             rows.append(agreement_row(key))
         except (InputError, FileNotFoundError) as missing:
             print(f"Left out: {key} ({missing})")
-    return rows
+    return {"rows": rows}
+
+
+def speed_up() -> dict[str, float]:
+    """Return how much faster two workers of a dask cluster are than one."""
+    from benchmarks.dask_speedup import run
+
+    return {"ratio": run()[0]["ratio"]}
+
+
+TASKS: dict[str, Callable[..., dict[str, Any]]] = {
+    "cluster": cluster_field,
+    "segment": segment_long,
+    "spatial": spatial_rows,
+    "eigenvalues": eigenvalue_rows,
+    "agreement": agreement_rows,
+    "dask": speed_up,
+}
+
+
+def main() -> None:
+    """Measure one task, or everything and write the page."""
+    if len(sys.argv) > 1 and sys.argv[1] in TASKS:
+        name, *arguments = sys.argv[1:]
+        print(json.dumps(TASKS[name](*(int(one) if one.isdigit() else one for one in arguments))))
+        return
+    measure = partial(measured, Path(sys.argv[2]) if sys.argv[1:2] == ["--keep"] else None)
+    fields = {n: measure("cluster", n, "ordered") for n in SIZES}
+    text = page(
+        exact=measure("cluster", N_EXACT, "exact"),
+        fields=fields,
+        long=measure("segment", 1_000),
+        eigenvalues=measure("eigenvalues")["rows"],
+        agreements=measure("agreement", "dti_synthetic")["rows"],
+        spatial=measure("spatial")["rows"],
+        speed_up=measure("dask")["ratio"],
+    )
+    measure("agreement", "dti_rat_hippocampus")  # its figures are printed, and stay out of the page
+    draw(fields, DOCS / "figures" / "large.png")
+    (DOCS / "large.md").write_text(text, encoding="utf-8")
+
+
+def measured(kept: Path | None, task: str, *arguments: Any) -> dict[str, Any]:
+    """Return the result of a task: the one that is kept in a file if it is there, else one that is kept from now on."""
+    key = " ".join(map(str, (task, *arguments)))
+    results = json.loads(kept.read_text(encoding="utf-8")) if kept is not None and kept.exists() else {}
+    if key not in results:
+        results[key] = apart(task, *arguments)
+        if kept is not None:
+            kept.write_text(json.dumps(results, indent=1), encoding="utf-8")
+    result: dict[str, Any] = results[key]
+    return result
 
 
 def exponent(fields: dict[int, dict[str, float]]) -> float:
@@ -194,9 +230,10 @@ def page(
     exact: dict[str, float],
     fields: dict[int, dict[str, float]],
     long: dict[str, float],
-    eigenvalue_rows: list[list[str]],
+    eigenvalues: list[list[str]],
     agreements: list[list[str]],
     spatial: list[list[str]],
+    speed_up: float,
 ) -> str:
     """Return the page as Markdown."""
     rows = [
@@ -231,11 +268,13 @@ def page(
             "",
             "Shapes of large matrices, seconds:",
             "",
-            markdown_table(("matrices", "ours", "numpy.linalg.eigvalsh", "ratio"), eigenvalue_rows),
+            markdown_table(("matrices", "ours", "numpy.linalg.eigvalsh", "ratio"), eigenvalues),
             "",
             "1,000 recordings of 5,000 steps in 6-D, ten states: a sweep takes "
             f"{long['seconds']:.0f} s, {long['over linear']:.2f} times what the grating sweep would make of as many",
             f"steps, with a peak memory of {long['memory over data']:.1f} times the data.",
+            "",
+            f"Eight chains on a dask cluster of this machine: two workers are {speed_up:.2f} times as fast as one.",
             "",
         ]
     )
