@@ -33,7 +33,12 @@ def sample(name: str, seed: int) -> dict[str, float]:
     trace = fitted(name, seed).trace_
     kept = slice(N_SWEEPS // 2, None)
     sizes = [float(ess(chain[kept])) for chain in trace["log_joint"]]
-    return {"sweeps": N_CHAINS * N_SWEEPS / 2, "ess": sum(sizes), "seconds": float(trace["seconds"][:, kept].sum())}
+    return {
+        "sweeps": N_CHAINS * N_SWEEPS / 2,
+        "ess": sum(sizes),
+        "seconds": float(trace["seconds"][:, kept].sum()),
+        "log_joint": float(trace["log_joint"][:, kept].mean()),
+    }
 
 
 def fitted(name: str, seed: int) -> Any:

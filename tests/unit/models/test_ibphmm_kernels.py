@@ -12,7 +12,7 @@ import naive_emissions
 import naive_hmm
 import naive_ibphmm as naive
 from homothety.models.hmm._kernels import scale_evidence
-from homothety.models.ibphmm import _feature_kernels, _path_kernels
+from homothety.models.ibphmm import _birth_kernels, _feature_kernels, _path_kernels
 from homothety.models.ibphmm._series_kernels import build_scratch
 from homothety.models.ibphmm.prior import expected_new, log_feature_prior, log_path_prior, log_repeated_unused
 
@@ -26,7 +26,7 @@ COLUMNS = np.array([2, 0, 4, 1])  # where each feature stands in the evidence
 def _mode(request, monkeypatch):
     """Run a test with kernels as they are, and as plain Python."""
     if request.param == "interpreted":
-        for module in (_feature_kernels, _path_kernels):
+        for module in (_birth_kernels, _feature_kernels, _path_kernels):
             for name, kernel in list(vars(module).items()):
                 if hasattr(kernel, "py_func"):
                     monkeypatch.setattr(module, name, kernel.py_func)
@@ -221,17 +221,20 @@ def test_transitions_are_counted_within_the_stretch():
 def test_birth_density_is_prior_over_mixture(world):
     rng, emission = np.random.default_rng(6), naive.WORLDS[world].emission
     z = rng.normal(size=(3, 2))
-    factors = np.linalg.cholesky(naive_emissions.scale_matrix(z, emission))[None]
+    scales = naive_emissions.scale_matrix(z, emission)[None]
+    window = _birth_kernels.Window(np.array([3.0]), scales, np.linalg.cholesky(scales))
+    prior = (emission.prior_scale, emission.prior_factor.copy())
+    settings = (emission.dof, emission.n_regressors, emission.diagonal)
     for _ in range(5):
         parameters = naive.draw_parameters(rng, emission)
         log_prior = naive_emissions.log_parameter_density(z[:0], emission, *parameters)
         log_window = naive_emissions.log_parameter_density(z, emission, *parameters)
         log_mixture = np.log(0.5 * np.exp(log_prior) + 0.5 * np.exp(log_window))
-        arguments = (3.0, factors, emission.prior_factor, naive_emissions.whitener(*parameters))
-        settings = (emission.dof, emission.n_regressors, emission.diagonal)
-        found = _feature_kernels.log_birth_density(*arguments, *settings, True)
-        assert found == pytest.approx(log_prior - log_mixture, abs=1e-9)
-        assert _feature_kernels.log_birth_density(*arguments, *settings, False) == 0.0
+        whitener = naive_emissions.whitener(*parameters)
+        for data_driven, expected in ((True, log_prior - log_mixture), (False, 0.0)):
+            source = _birth_kernels.Source(1, 3, data_driven, *prior, *settings)
+            found = _birth_kernels.log_prior_over_proposal(source, window, whitener)
+            assert found == pytest.approx(expected, abs=1e-9)
 
 
 def make_paths(seed=7):

@@ -115,7 +115,9 @@ def test_wrong_starts_are_refused():
         init_state(rng, model, n_shared=0, n_unique=0)
 
 
-def test_clusters_to_start_from_ignore_time():
+@pytest.mark.parametrize("most", [10_000, 20])
+def test_clusters_to_start_from_ignore_time(most, monkeypatch):
+    monkeypatch.setattr("homothety.models.ibphmm.state.MANY_STEPS", most)
     rng, means = np.random.default_rng(1), np.array([[0.0, 0.0], [9.0, 9.0]])
     paths = [np.tile([0, 1], 15), np.zeros(20, dtype=int)]
     model = Model.from_sequences(make_series(rng, paths, means), Emission.gaussian(np.zeros(2), 1.0, np.eye(2), 5.0))

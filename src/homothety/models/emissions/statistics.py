@@ -93,7 +93,15 @@ def residual_scatters(emission: Emission, statistics: Statistics) -> FloatArray:
     lost = np.trace(emission.prior_scale[n:, n:]) + np.trace(total, axis1=-2, axis2=-1)
     scatter = np.where(is_rounding(total - explained, lost), 0.0, total - explained)
     scatter = (scatter + np.swapaxes(scatter, -1, -2)) / 2
+    if n > 1:
+        scatter = semidefinite(scatter)
     return scatter * np.eye(emission.n_dims) if emission.diagonal else scatter
+
+
+def semidefinite(matrices: FloatArray) -> FloatArray:
+    """Return symmetric matrices without what is negative in them: of steps that regressors explain, rounding is left."""
+    values, vectors = np.linalg.eigh(matrices)
+    return np.asarray((vectors * np.maximum(values, 0.0)[:, None]) @ np.swapaxes(vectors, -1, -2))
 
 
 def pseudo_inverse(matrices: FloatArray) -> FloatArray:

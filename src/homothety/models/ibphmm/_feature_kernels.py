@@ -190,7 +190,9 @@ def flip_features_of(
 def write_log_odds(n_others: FloatArray, n_series: int, mass: float, log_odds: FloatArray) -> None:
     """Write the odds of a series to have each feature, given how many others have it; of none, minus infinity."""
     for k in range(n_others.shape[0]):
-        log_odds[k] = np.log(n_others[k] / (n_series + mass - 1.0 - n_others[k]))
+        log_odds[k] = -np.inf
+        if n_others[k] > 0.0:
+            log_odds[k] = np.log(n_others[k] / (n_series + mass - 1.0 - n_others[k]))
 
 
 @jit

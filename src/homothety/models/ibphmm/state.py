@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CLUSTERS_AT_START = (5, 20)  # fewest and most
 STEPS_PER_CLUSTER = 10  # at least, on average
+MANY_STEPS = 100_000  # of more, a sample is clustered
 
 
 @storable
@@ -135,7 +136,10 @@ def init_from_clusters(rng: Generator, model: Model, *, n_clusters: int | None =
     drawn = int(rng.integers(*CLUSTERS_AT_START, endpoint=True)) if n_clusters is None else n_clusters
     n_clusters = max(1, min(drawn, len(steps) // STEPS_PER_CLUSTER))
     means = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31)))
-    return init_state(rng, model, path=means.fit_predict(steps), **options)
+    if len(steps) <= MANY_STEPS:
+        return init_state(rng, model, path=means.fit_predict(steps), **options)
+    means.fit(steps[rng.choice(len(steps), MANY_STEPS, replace=False)])
+    return init_state(rng, model, path=means.predict(steps), **options)
 
 
 def _blocks(model: Model, n_shared: int, n_unique: int) -> tuple[BoolArray, IntArray]:
