@@ -234,6 +234,6 @@ def test_units_are_those_of_the_recordings_if_all_dimensions_were_scaled_alike(m
 
 
 def test_units_are_those_of_the_prepared_series_otherwise(toy):
-    uneven = ICSCHMM(preprocessing=Preprocessing(scale=(1.0, 10.0)), **SHORT).fit(toy.sequences)
+    uneven = ICSCHMM(preprocessing=Preprocessing(scale=(1.0, 10.0)), **FITTED).fit(toy.sequences)
     for row in uneven.transforms_:
         np.testing.assert_allclose(row.mean, uneven.states_.coefficients[row.state, :, 0], atol=0.5)

@@ -99,7 +99,7 @@ def residual_scatters(emission: Emission, statistics: Statistics) -> FloatArray:
 
 
 def semidefinite(matrices: FloatArray) -> FloatArray:
-    """Return symmetric matrices without what is negative in them: of steps that regressors explain, rounding is left."""
+    """Return symmetric matrices without what is negative in them: rounding, where regressors explain all steps."""
     values, vectors = np.linalg.eigh(matrices)
     return np.asarray((vectors * np.maximum(values, 0.0)[:, None]) @ np.swapaxes(vectors, -1, -2))
 
