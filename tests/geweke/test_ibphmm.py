@@ -129,6 +129,18 @@ def test_splits_in_batches_keep_the_prior():
     assert z_of_move("splits and merges", None, MANY, n_split_merge=2) < MAX_Z
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("_side_by_side")
+def test_splits_in_batches_keep_the_prior_at_length():
+    assert z_of_move("splits and merges", None, MANY, N_DRAWS_LONG, seed=3) < MAX_Z_LONG
+
+
+@pytest.mark.slow
+def test_features_switched_by_halves_keep_the_prior_at_length():
+    world = replace(naive.GAUSSIAN, n_series=4)
+    assert z_of_move("shared features", moves.resample_shared_by_halves, world, N_DRAWS_LONG, seed=2) < MAX_Z_LONG
+
+
 def back_among_more(original, model, rng, batch, kept, n_seen, least, trial, halves):
     """Work out the way back as if more series had chosen before."""
     return original(model, rng, batch, kept, n_seen + (0 if trial.drawn else 4), least, trial, halves)
