@@ -82,7 +82,7 @@ class ChainState:
     @property
     def n_used(self) -> int:
         """Number of features with at least one step."""
-        return len(np.unique(self.path))
+        return int(np.count_nonzero(np.bincount(self.path)))
 
 
 def init_state(
