@@ -52,10 +52,10 @@ def tensor_field(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return regions, (tensors + tensors.transpose(0, 2, 1)) / 2
 
 
-def cluster_field(n: int, solver: str) -> dict[str, float]:
-    """Return what it takes to cluster a field by one chain of 100 sweeps, embedding included."""
+def cluster_field(n: int, solver: str, n_sweeps: int = N_SWEEPS) -> dict[str, float]:
+    """Return what it takes to cluster a field by one chain, embedding included."""
     regions, tensors = tensor_field(n)
-    model = SPCMMixture(variant="log", solver=solver, n_chains=1, n_sweeps=N_SWEEPS, random_state=0)
+    model = SPCMMixture(variant="log", solver=solver, n_chains=1, n_sweeps=n_sweeps, random_state=0)
     model.fit(tensors[: min(n, 1000)])  # compiles
     before = peak_gigabytes()
     taken = seconds(lambda: model.fit(tensors))
