@@ -126,7 +126,7 @@ def _side_by_side(monkeypatch):
 
 @pytest.mark.usefixtures("_side_by_side")
 def test_splits_in_batches_keep_the_prior():
-    assert z_of_move("splits and merges", None, MANY, n_split_merge=2) < MAX_Z
+    assert z_of_move("splits and merges", None, MANY, 700) < MAX_Z
 
 
 @pytest.mark.slow
@@ -149,7 +149,7 @@ def back_among_more(original, model, rng, batch, kept, n_seen, least, trial, hal
 @pytest.mark.usefixtures("_side_by_side")
 def test_broken_batches_are_caught():
     broken = faulty("splits and merges", (split_merge, "choose_batch", back_among_more))
-    assert z_of_move("splits and merges", broken, MANY, n_split_merge=2) > CAUGHT
+    assert z_of_move("splits and merges", broken, MANY, 700) > CAUGHT
 
 
 def test_weights_after_concentrations_keep_the_prior():
