@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import integrate, stats
+from scipy.linalg import block_diag
+
+from homothety.models.emissions import Emission
 
 # A step is z = (regressors, observation). A prior is an `Emission`, of which only the numbers are read.
 
@@ -13,18 +18,52 @@ def parts(z, emission):
     return z[:, : emission.n_regressors].T, z[:, emission.n_regressors :].T
 
 
-def posterior(z, emission):
-    """Return M_n, K_n, S_n, nu_n of section 9; with independent dimensions only the diagonal of S_n counts."""
+def each_block(z, emission):
+    """Steps and emission of each block alone, with its own weight: what it would be if there were no others."""
     regressors, values = parts(z, emission)
-    mean, precision = emission.coefficients, emission.precision
-    precision_n = precision + regressors @ regressors.T
-    mean_n = (values @ regressors.T + mean @ precision) @ np.linalg.inv(precision_n)
-    scale_n = emission.scale + values @ values.T + mean @ precision @ mean.T - mean_n @ precision_n @ mean_n.T
-    return mean_n, precision_n, scale_n, emission.dof + len(z)
+    alone, stop = [], 0
+    for b, (size, dof, weight) in enumerate(zip(*emission.blocks, strict=True)):
+        own = slice(stop, stop := stop + size)
+        prior = (emission.coefficients[own, b], emission.precision[b, b], emission.scale[own, own], dof)
+        steps = np.column_stack([regressors[b], values[own].T]) / np.sqrt(weight)
+        alone.append((own, steps, replace(Emission.gaussian(*prior), weight=weight)))
+    return alone
+
+
+def posterior(z, emission):
+    """Return M_n, K_n, S_n, nu_n of section 9; with independent dimensions only the diagonal of S_n counts.
+
+    With blocks the matrices are those of the blocks put together, and there is a nu_n for each dimension.
+    """
+    if emission.blocks is not None:
+        each = [posterior(steps, one) for _, steps, one in each_block(z, emission)]
+        mean, precision, scale = (block_diag(*matrices) for matrices in list(zip(*each, strict=True))[:3])
+        return mean, precision, scale, np.repeat([dof for *_, dof in each], emission.blocks.sizes)
+    regressors, values = parts(z, emission)
+    mean, precision, weight = emission.coefficients, emission.precision, emission.weight
+    precision_n = precision + weight * regressors @ regressors.T
+    mean_n = (weight * values @ regressors.T + mean @ precision) @ np.linalg.inv(precision_n)
+    scale_n = emission.scale + weight * values @ values.T + mean @ precision @ mean.T - mean_n @ precision_n @ mean_n.T
+    return mean_n, precision_n, scale_n, emission.dof + weight * len(z)
+
+
+def degrees_of_variances(z, emission):
+    """Degrees of freedom of the posterior of every single variance."""
+    sizes = np.full(emission.n_dims, 1 if emission.diagonal else emission.n_dims)
+    if emission.blocks is not None:
+        sizes = np.repeat(emission.blocks.sizes, emission.blocks.sizes)
+    return posterior(z, emission)[3] - sizes + 1
 
 
 def log_marginal(z, emission):
-    """Log marginal likelihood as a product of Student predictives, one step after the other."""
+    """Log marginal likelihood as a product of Student predictives, one step after the other.
+
+    Of blocks with weights it is what Bayes' rule leaves at any parameters.
+    """
+    if emission.blocks is not None:
+        at = 0.3 * emission.structure_mask[:, : emission.n_regressors], np.eye(emission.n_dims)
+        log_prior, log_posterior = (log_parameter_density(steps, emission, *at) for steps in (z[:0], z))
+        return float(log_prior + log_evidence(z, *at, emission).sum() - log_posterior)
     total = 0.0
     for t, step in enumerate(z):
         mean, precision, scale, dof = posterior(z[:t], emission)
@@ -58,6 +97,11 @@ def log_weighted_marginal(values, weight, emission):
 
 def log_parameter_density(z, emission, coefficients, covariance):
     """Log density of coefficients and covariance given steps."""
+    if emission.blocks is not None:
+        return sum(
+            log_parameter_density(steps, one, coefficients[own, b, None], covariance[own, own])
+            for b, (own, steps, one) in enumerate(each_block(z, emission))
+        )
     mean, precision, scale, dof = posterior(z, emission)
     spread = np.linalg.inv(precision)
     if not emission.diagonal:
@@ -73,13 +117,21 @@ def log_parameter_density(z, emission, coefficients, covariance):
 def plug_in(z, emission):
     """Posterior means of coefficients and covariance."""
     mean, _, scale, dof = posterior(z, emission)
+    if emission.blocks is not None:
+        return mean, scale / (dof - np.repeat(emission.blocks.sizes, emission.blocks.sizes) - 1)
     if emission.diagonal:
         return mean, np.diag(np.diagonal(scale)) / (dof - 2)
     return mean, scale / (dof - emission.n_dims - 1)
 
 
-def log_evidence(z, coefficients, covariance):
-    """Log density of every step given parameters."""
+def log_evidence(z, coefficients, covariance, emission=None):
+    """Log density of every step given parameters, blocks of dimensions weighted."""
+    if emission is not None and emission.blocks is not None:
+        each = [
+            one.weight * log_evidence(steps, coefficients[own, b, None], covariance[own, own])
+            for b, (own, steps, one) in enumerate(each_block(z, emission))
+        ]
+        return np.sum(each, axis=0)
     n_regressors = coefficients.shape[1]
     return np.array(
         [

@@ -11,8 +11,9 @@ from scipy import stats
 import naive_emissions as naive
 from homothety.distributions import NIW
 from homothety.errors import InputError, NotSPDError
-from homothety.models.emissions import Emission, _kernels
+from homothety.models.emissions import Blocks, Emission, _kernels
 from homothety.models.emissions import statistics as closed_form
+from homothety.models.hmm.states import StateModel
 from homothety.sequences import check_sequences
 
 SCALE = np.array([[2.0, 0.6], [0.6, 1.1]])
@@ -23,6 +24,9 @@ EMISSIONS = {
     "order 1": Emission(np.array([[0.5, -0.2], [0.1, 0.3]]), np.array([[1.5, 0.3], [0.3, 0.8]]), SCALE, 7.0, order=1),
     "order 2": Emission.autoregressive(2, 0.5, SCALE, 6.0),
     "order 2, diagonal": Emission.autoregressive(2, 0.5, SCALE, 6.0, diagonal=True),
+    "blocks": Emission.gaussian_blocks(
+        [2, 1], [np.array([0.4, -1.0]), np.array([0.2])], [0.7, 1.3], [SCALE, np.array([[0.8]])], [6.5, 4.0], [0.3, 0.8]
+    ),
     "order 1, diagonal": Emission(0.3 * np.ones((2, 2)), np.diag([1.5, 0.8]), SCALE, 7.0, order=1, diagonal=True),
 }
 MIN_P = 1e-4  # of tests of a distribution; two dozen are made
@@ -60,9 +64,8 @@ def make_parameters(emission, seed=1):
     rng, n_dims = np.random.default_rng(seed), emission.n_dims
     roots = rng.normal(size=(3, n_dims, n_dims)) + 2 * np.eye(n_dims)
     covariances = roots @ roots.transpose(0, 2, 1)
-    if emission.diagonal:
-        covariances = covariances * np.eye(n_dims)
-    return rng.normal(size=(3, n_dims, emission.n_regressors)), covariances
+    uses_regressor, same_block = np.split(emission.structure_mask, [emission.n_regressors], axis=1)
+    return uses_regressor * rng.normal(size=(3, n_dims, emission.n_regressors)), same_block * covariances
 
 
 # --- the class -------------------------------------------------------------------------------------------------------
@@ -198,26 +201,27 @@ def test_log_marginal_of_a_gaussian_is_that_of_the_normal_inverse_wishart():
 @pytest.mark.usefixtures("_mode")
 def test_log_parameter_density_is_that_of_scipy(emission):
     z, path, statistics = make_statistics(emission)
-    factors, settings = closed_form.factors_of(emission, statistics), (emission.dof, emission.n_regressors)
+    factors = closed_form.factors_of(emission, statistics)
     for k, (coefficients, covariance) in enumerate(zip(*make_parameters(emission), strict=True)):
         whitener = naive.whitener(coefficients, covariance)
-        found = _kernels.log_parameter_density(k, statistics.sizes[k], factors, whitener, *settings, emission.diagonal)
+        found = _kernels.log_parameter_density(k, statistics.sizes[k], factors, whitener, emission.structure)
         expected = naive.log_parameter_density(z[path == k], emission, coefficients, covariance)
         assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_bayes_rule_ties_prior_posterior_evidence_and_marginal(emission):
     z, path, statistics = make_statistics(emission)
-    settings = (emission.dof, emission.n_regressors, emission.diagonal)
     factors, log_marginals = (
         closed_form.factors_of(emission, statistics),
         closed_form.log_marginals(emission, statistics),
     )
     whiteners = emission.whiteners_of(*make_parameters(emission))
-    log_evidence = evidence_of(z, whiteners)
+    log_evidence = evidence_of(z, whiteners, emission)
     for k in range(3):
-        log_prior = _kernels.log_parameter_density(0, 0.0, emission.prior_factor, whiteners[k], *settings)
-        log_posterior = _kernels.log_parameter_density(k, statistics.sizes[k], factors, whiteners[k], *settings)
+        log_prior = _kernels.log_parameter_density(0, 0.0, emission.prior_factor, whiteners[k], emission.structure)
+        log_posterior = _kernels.log_parameter_density(
+            k, statistics.sizes[k], factors, whiteners[k], emission.structure
+        )
         expected = log_prior + log_evidence[path == k, k].sum() - log_marginals[k]
         assert log_posterior == pytest.approx(expected, abs=1e-9)
 
@@ -225,11 +229,10 @@ def test_bayes_rule_ties_prior_posterior_evidence_and_marginal(emission):
 @pytest.mark.parametrize("n_dims", [1, 2, 4])
 @pytest.mark.parametrize("value", [2.5, 8.0])
 def test_log_multigamma(n_dims, value):
-    from scipy.special import gammaln, multigammaln
+    from scipy.special import multigammaln
 
     for kernel in (_kernels.log_multigamma, _kernels.log_multigamma.py_func):
-        assert kernel(value, n_dims, False) == pytest.approx(multigammaln(value, n_dims), abs=1e-12)
-        assert kernel(value, n_dims, True) == pytest.approx(n_dims * gammaln(value), abs=1e-12)
+        assert kernel(value, n_dims) == pytest.approx(multigammaln(value, n_dims), abs=1e-12)
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -252,12 +255,12 @@ def p_values_of_draws(emission, drawn_from, n_draws=4_000):
     many = closed_form.Statistics(*(np.repeat(part[:1], n_draws, axis=0) for part in statistics))
     whiteners = closed_form.draw_parameters(np.random.default_rng(5), drawn_from, many)
     covariances, coefficients = emission.covariances_of(whiteners), emission.coefficients_of(whiteners)
-    mean, precision, scale, dof = naive.posterior(z[path == 0], emission)
-    degrees, spread, p_values = dof if emission.diagonal else dof - emission.n_dims + 1, np.linalg.inv(precision), []
-    for d in range(emission.n_dims):
+    mean, precision, scale, _ = naive.posterior(z[path == 0], emission)
+    spread, p_values = np.linalg.inv(precision), []
+    for d, degrees in enumerate(naive.degrees_of_variances(z[path == 0], emission)):
         variance = stats.invgamma(degrees / 2, scale=scale[d, d] / 2)
         p_values.append(stats.kstest(covariances[:, d, d], variance.cdf).pvalue)
-        for a in range(emission.n_regressors):
+        for a in np.flatnonzero(emission.structure_mask[d, : emission.n_regressors]):
             student = stats.t(degrees, mean[d, a], np.sqrt(scale[d, d] * spread[a, a] / degrees))
             p_values.append(stats.kstest(coefficients[:, d, a], student.cdf).pvalue)
     return min(p_values)
@@ -268,7 +271,11 @@ def test_draws_follow_the_posterior(emission):
 
 
 def test_draws_of_other_degrees_of_freedom_are_caught(emission):
-    assert p_values_of_draws(emission, replace(emission, dof=emission.dof + 1)) < MIN_P
+    other, blocks = emission.dof + 1, emission.blocks
+    if blocks is not None:
+        blocks = blocks._replace(dofs=(other, *blocks.dofs[1:]))
+        other = min(blocks.dofs)
+    assert p_values_of_draws(emission, replace(emission, dof=other, blocks=blocks)) < MIN_P
 
 
 def test_draws_have_the_moments_of_the_posterior():
@@ -289,11 +296,11 @@ def test_draws_have_the_moments_of_the_posterior():
 
 def test_compiled_and_interpreted_draws_agree(emission):
     _, _, statistics = make_statistics(emission)
-    factors, settings = closed_form.factors_of(emission, statistics), (emission.dof, emission.n_regressors)
+    factors = closed_form.factors_of(emission, statistics)
     shape = (emission.n_dims, factors.shape[1])
     found, expected = np.empty((2, *shape))
     for k in range(3):
-        arguments = (k, statistics.sizes[k], factors, *settings, emission.diagonal)
+        arguments = (k, statistics.sizes[k], factors, emission.structure)
         _kernels.draw_whitener(np.random.default_rng(k), *arguments, found)
         _kernels.draw_whitener.py_func(np.random.default_rng(k), *arguments, expected)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -304,17 +311,18 @@ def test_dividing_by_a_factor(emission):
     _, _, statistics = make_statistics(emission)
     factors = closed_form.factors_of(emission, statistics)
     rows = np.random.default_rng(8).normal(size=(emission.n_dims, factors.shape[1]))
+    rows = np.tril(rows * emission.structure_mask, emission.n_regressors)
     found = rows.copy()
-    _kernels.divide_by_factor(1, factors, found)
+    _kernels.divide_by_factor(1, factors, emission.structure, found)
     np.testing.assert_allclose(found @ np.tril(factors[1]), rows, atol=1e-10)
 
 
 # --- evidence --------------------------------------------------------------------------------------------------------
 
 
-def evidence_of(z, whiteners):
+def evidence_of(z, whiteners, emission):
     evidence = np.full((len(z), len(whiteners)), np.nan)
-    _kernels.write_all_evidence(z, 0, len(z), whiteners, 1.0, evidence, scratch(z))
+    _kernels.write_all_evidence(z, 0, len(z), whiteners, 1.0, emission.structure, evidence, scratch(z))
     return evidence
 
 
@@ -328,8 +336,8 @@ def test_evidence_is_the_density_of_every_step(emission, n_steps):
     rng = np.random.default_rng(n_steps)
     z = rng.normal(size=(n_steps, emission.n_regressors + emission.n_dims))
     coefficients, covariances = make_parameters(emission)
-    expected = [naive.log_evidence(z, a, cov) for a, cov in zip(coefficients, covariances, strict=True)]
-    found = evidence_of(z, emission.whiteners_of(coefficients, covariances))
+    expected = [naive.log_evidence(z, a, cov, emission) for a, cov in zip(coefficients, covariances, strict=True)]
+    found = evidence_of(z, emission.whiteners_of(coefficients, covariances), emission)
     np.testing.assert_allclose(found, np.transpose(expected), atol=1e-9)
 
 
@@ -337,8 +345,139 @@ def test_evidence_is_the_density_of_every_step(emission, n_steps):
 def test_evidence_of_a_stretch_leaves_the_rest_alone(emission):
     z, _ = make_steps(emission)
     whiteners = emission.whiteners_of(*make_parameters(emission))
-    everything, evidence = evidence_of(z, whiteners), np.full((len(z), 2), 7.0)
-    _kernels.write_evidence(z, 2, 5, whiteners[1], 1.0, 1, evidence, scratch(z))
+    everything, evidence = evidence_of(z, whiteners, emission), np.full((len(z), 2), 7.0)
+    _kernels.write_evidence(z, 2, 5, whiteners[1], 1.0, emission.structure, 1, evidence, scratch(z))
     np.testing.assert_array_equal(evidence[2:5, 1], everything[2:5, 1])
     evidence[2:5, 1] = 7.0
     np.testing.assert_array_equal(evidence, 7.0)
+
+
+# --- blocks of dimensions --------------------------------------------------------------------------------------------
+
+
+def assert_same_states(found, expected, series):
+    """Both emissions say the same of the states of a path: evidence, marginals, parameters and their draws."""
+    path, each = np.array([0, 1, 1, 0, 0, 0, 1, 0, 1]), []
+    means, covariances = np.random.default_rng(3).normal(size=(2, 2)), np.array([np.diag([1.5, 0.7]), np.eye(2)])
+    for emission in (found, expected):
+        z, _ = emission.augment(check_sequences([series]))
+        statistics = closed_form.statistics_of(emission, z, path, 2)
+        coefficients = means[:, :, None] * emission.structure_mask[:, : emission.n_regressors]
+        evidence = np.empty((len(z), 2))
+        whiteners = emission.whiteners_of(coefficients, covariances)
+        _kernels.write_all_evidence(z, 0, len(z), whiteners, emission.weight, emission.structure, evidence, scratch(z))
+        drawn = closed_form.draw_parameters(np.random.default_rng(4), emission, statistics)
+        plugged = closed_form.mean_parameters(emission, statistics)
+        each.append(
+            [
+                evidence,
+                closed_form.log_marginals(emission, statistics),
+                closed_form.residual_scatters(emission, statistics) / statistics.sizes[:, None, None],
+                emission.means_of(plugged),
+                emission.covariances_of(plugged),
+                emission.means_of(drawn),
+                emission.covariances_of(drawn),
+            ]
+        )
+    for value, other in zip(*each, strict=True):
+        np.testing.assert_allclose(value, other, rtol=1e-9, atol=1e-10)
+
+
+SERIES = np.random.default_rng(2).normal(size=(9, 2)).cumsum(axis=0)
+
+
+def test_one_block_with_a_weight_is_the_full_emission_with_that_weight():
+    mean = np.array([0.4, -1.0])
+    block = Emission.gaussian_blocks([2], [mean], [0.7], [SCALE], [6.5], [0.3])
+    assert_same_states(block, replace(Emission.gaussian(mean, 0.7, SCALE, 6.5), weight=0.3), SERIES)
+
+
+def test_blocks_of_one_dimension_are_the_diagonal_emission():
+    blocks = Emission.gaussian_blocks([1, 1], [[0.4], [-1.0]], [0.7, 0.7], [[[2.0]], [[1.1]]], [6.5, 6.5])
+    diagonal = Emission.gaussian(np.array([0.4, -1.0]), 0.7, np.diag([2.0, 1.1]), 6.5, diagonal=True)
+    assert_same_states(replace(blocks, weight=0.4), replace(diagonal, weight=0.4), SERIES)
+
+
+def test_log_marginal_of_weighted_blocks_is_an_integral():
+    blocks = Emission.gaussian_blocks([1, 1], [[0.4], [-1.0]], [0.7, 0.2], [[[2.0]], [[1.1]]], [6.5, 4.0], [0.3, 0.8])
+    z, _ = blocks.augment(check_sequences([SERIES]))
+    found = closed_form.log_marginals(blocks, closed_form.statistics_of(blocks, z, np.zeros(9, dtype=np.int64), 1))[0]
+    parts = zip(SERIES.T, blocks.blocks.weights, naive.each_block(z, blocks), strict=True)
+    expected = sum(naive.log_weighted_marginal(values, weight, one) for values, weight, (_, _, one) in parts)
+    assert found == pytest.approx(expected, abs=1e-7)
+
+
+def test_scatters_of_blocks_are_in_the_units_of_the_steps():
+    emission = replace(EMISSIONS["blocks"], weight=0.5)
+    series = np.random.default_rng(9).normal(size=(9, 3)).cumsum(axis=0)
+    z, _ = emission.augment(check_sequences([series]))
+    statistics = closed_form.statistics_of(emission, z, np.repeat([0, 1], [8, 1]), 2)
+    covariance = np.cov(series[:8].T, ddof=0) * emission.structure_mask[:, 2:]
+    np.testing.assert_allclose(closed_form.residual_scatters(emission, statistics)[0] / 4.0, covariance, atol=1e-10)
+    np.testing.assert_array_equal(closed_form.residual_scatters(emission, statistics)[1], 0.0)
+
+
+def test_fitted_states_of_blocks_are_found_by_weighted_blocks():
+    emission, rng = EMISSIONS["blocks"], np.random.default_rng(10)
+    sequences = check_sequences([rng.normal(size=(20, 3)) + np.repeat([[0.0], [4.0]], 10, axis=0) for _ in range(2)])
+    path = np.tile(np.repeat([0, 1], 10), 2)
+    states = StateModel.from_path(emission, sequences, path)
+    z, _ = emission.augment(sequences)
+    for k in range(2):
+        coefficients, covariance = naive.plug_in(z[path == k], emission)
+        np.testing.assert_allclose(states.coefficients[k, :, 0], coefficients.sum(axis=1), atol=1e-10)
+        np.testing.assert_allclose(states.covariances[k], covariance, atol=1e-10)
+        expected = naive.log_evidence(z[:20], coefficients, covariance, emission)
+        np.testing.assert_allclose(states.weighted_log_evidence(sequences[0])[:, k], expected, atol=1e-9)
+        density = stats.multivariate_normal(coefficients.sum(axis=1), covariance)
+        np.testing.assert_allclose(states.log_evidence(sequences[0])[:, k], density.logpdf(sequences[0]), atol=1e-9)
+    assert states.path(sequences[1]).tolist() == path[:20].tolist()
+
+
+def test_steps_are_augmented_in_one_go():
+    emission, steps = EMISSIONS["blocks"], np.random.default_rng(11).normal(size=(7, 3))
+    roots = np.sqrt([0.3, 0.8])
+    expected = np.column_stack([np.tile(roots, (7, 1)), steps * roots[[0, 0, 1]]])
+    np.testing.assert_allclose(emission.augment_steps(steps), expected, rtol=1e-15)
+    np.testing.assert_array_equal(emission.augment_steps(steps), emission.augment(check_sequences([steps]))[0])
+    with pytest.raises(InputError, match="Regressors of order 2 depend on where series begin"):
+        EMISSIONS["order 2"].augment_steps(steps[:, :2])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sizes": []}, "sizes is empty"),
+        ({"sizes": [2]}, "means has 2 entries, needed one for each of 1 blocks"),
+        ({"sizes": [1, 2]}, r"have shapes \(2,\) and \(2, 2\), needed \(1,\) and \(1, 1\)"),
+        ({"dofs": [3.0, 4.0]}, r"dofs\[0\] is 3.0, needed more than 3"),
+        ({"weights": [0.5, 0.0]}, r"weights\[1\] is 0.0, needed a number above 0"),
+        ({"weights": [1.5, 0.5]}, r"weights\[0\] is 1.5"),
+    ],
+)
+def test_wrong_blocks_are_refused(change, message):
+    right = {
+        "sizes": [2, 1],
+        "means": [np.zeros(2), np.zeros(1)],
+        "mean_strengths": [1.0, 1.0],
+        "scales": [SCALE, np.eye(1)],
+        "dofs": [5.0, 4.0],
+    }
+    with pytest.raises(InputError, match=message):
+        Emission.gaussian_blocks(**right | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dof": 7.0}, "dof is 7.0, but blocks have dofs of their own"),
+        ({"scale": np.eye(3) + 0.1}, "scale has entries between different blocks"),
+        ({"coefficients": np.ones((3, 2))}, "coefficients has entries between different blocks"),
+        ({"precision": np.eye(2) + 0.1}, "precision has entries between different blocks"),
+        ({"diagonal": True}, "Blocks are for Gaussian emissions"),
+        ({"blocks": Blocks((1, 1), (4.0, 4.0), (1.0, 1.0)), "dof": 4.0}, r"sizes \(1, 1\).*n_dims = 3"),
+    ],
+)
+def test_blocks_and_the_rest_must_agree(change, message):
+    with pytest.raises(InputError, match=message):
+        replace(EMISSIONS["blocks"], **change)

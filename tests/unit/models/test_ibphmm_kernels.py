@@ -224,7 +224,6 @@ def test_birth_density_is_prior_over_mixture(world):
     scales = naive_emissions.scale_matrix(z, emission)[None]
     window = _birth_kernels.Window(np.array([3.0]), scales, np.linalg.cholesky(scales))
     prior = (emission.prior_scale, emission.prior_factor.copy())
-    settings = (emission.dof, emission.n_regressors, emission.diagonal)
     for _ in range(5):
         parameters = naive.draw_parameters(rng, emission)
         log_prior = naive_emissions.log_parameter_density(z[:0], emission, *parameters)
@@ -232,7 +231,7 @@ def test_birth_density_is_prior_over_mixture(world):
         log_mixture = np.log(0.5 * np.exp(log_prior) + 0.5 * np.exp(log_window))
         whitener = naive_emissions.whitener(*parameters)
         for data_driven, expected in ((True, log_prior - log_mixture), (False, 0.0)):
-            source = _birth_kernels.Source(1, 3, data_driven, *prior, *settings)
+            source = _birth_kernels.Source(1, 3, data_driven, *prior, emission.structure)
             found = _birth_kernels.log_prior_over_proposal(source, window, whitener)
             assert found == pytest.approx(expected, abs=1e-9)
 

@@ -1,5 +1,5 @@
 """Emissions of hidden Markov models: Gaussian or autoregressive, with a conjugate prior."""
 
-from homothety.models.emissions.regression import Emission
+from homothety.models.emissions.regression import Blocks, Emission
 
-__all__ = ["Emission"]
+__all__ = ["Blocks", "Emission"]

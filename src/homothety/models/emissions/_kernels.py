@@ -11,8 +11,11 @@ Parameters of a state are one matrix too, its whitener ``Y = [-W A, W]`` with ``
 coefficients: ``Y z`` is standard normal. Under the posterior so is ``Y C = [N, B']``, with N of standard normals and B
 Bartlett's triangle. Hence a draw is ``[N, B'] C^-1`` and the log density needs no more than the norm of ``Y C``.
 
-With independent dimensions (`diagonal`) C22 has nothing below its diagonal: every dimension is a regression of its own
-on the same regressors.
+Dimensions form blocks that are independent given the state (`Structure`): one block of all dimensions, one for each
+dimension, or anything between. A block is a regression of its own, of its values on its regressors, so C has entries
+inside blocks only, and what stands elsewhere in G, C and Y is zero or ignored. The step of a block with weight w is
+``sqrt(w) (regressors, values)``, so that its part of G is weighted too; a state of so many steps then has ``w size``
+observations of the block.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
+    from homothety.models.emissions.structure import Structure
 
 LOG_2, LOG_PI = float(np.log(2.0)), float(np.log(np.pi))
 BLOCK = 192  # steps whose evidence is worked out together: their whitened values stay in the first-level cache
@@ -73,24 +77,42 @@ def add_steps(
             t += 1
 
 
+@inlined
+def factorise_row(k: int, a: int, first: int, last: int, start: int, scales: FloatArray, factors: FloatArray) -> None:
+    """Write row `a` of the factor of state `k`, of which columns `first` to `last` and `start` to `a` are in use."""
+    for b in range(first, last):
+        value = scales[k, a, b]
+        for c in range(first, b):
+            value -= factors[k, a, c] * factors[k, b, c]
+        factors[k, a, b] = value / factors[k, b, b]
+    for b in range(start, a):
+        value = scales[k, a, b]
+        for c in range(first, last):
+            value -= factors[k, a, c] * factors[k, b, c]
+        for c in range(start, b):
+            value -= factors[k, a, c] * factors[k, b, c]
+        factors[k, a, b] = value / factors[k, b, b]
+    pivot = scales[k, a, a]
+    for c in range(first, last):
+        pivot -= factors[k, a, c] * factors[k, a, c]
+    for c in range(start, a):
+        pivot -= factors[k, a, c] * factors[k, a, c]
+    # Rounding may eat a pivot of a state whose steps lie in a plane; the prior keeps it positive otherwise.
+    factors[k, a, a] = np.sqrt(max(pivot, 1e-12 * scales[k, a, a]))
+
+
 @jit
-def factorise(k: int, scales: FloatArray, factors: FloatArray, n_regressors: int, diagonal: bool) -> None:
-    """Write the lower factor C of the matrix of state `k`, its lower triangle given."""
-    n = scales.shape[1]
-    for a in range(n):
-        for b in range(a):
-            if diagonal and b >= n_regressors:
-                factors[k, a, b] = 0.0
-                continue
-            value = scales[k, a, b]
-            for c in range(b):
-                value -= factors[k, a, c] * factors[k, b, c]
-            factors[k, a, b] = value / factors[k, b, b]
-        pivot = scales[k, a, a]
-        for c in range(a):
-            pivot -= factors[k, a, c] * factors[k, a, c]
-        # Rounding may eat a pivot of a state whose steps lie in a plane; the prior keeps it positive otherwise.
-        factors[k, a, a] = np.sqrt(max(pivot, 1e-12 * scales[k, a, a]))
+def factorise(k: int, scales: FloatArray, factors: FloatArray, structure: Structure) -> None:
+    """Write the lower factor C of the matrix of state `k`, its lower triangle given; inside blocks only."""
+    n_done = 0  # blocks may share their regressors
+    for block in range(structure.dofs.shape[0]):
+        first, last = structure.regressors[block, 0], structure.regressors[block, 1]
+        for a in range(n_done, last):
+            factorise_row(k, a, first, a, a, scales, factors)
+        n_done = last
+        start = structure.starts[block]
+        for a in range(start, structure.starts[block + 1]):
+            factorise_row(k, a, first, last, start, scales, factors)
 
 
 @inlined
@@ -103,10 +125,8 @@ def summed_logs(k: int, factors: FloatArray, start: int, stop: int) -> float:
 
 
 @jit
-def log_multigamma(x: float, n_dims: int, diagonal: bool) -> float:
-    """Logarithm of the multivariate gamma function, or of the product of as many simple ones."""
-    if diagonal:
-        return n_dims * lgamma(x)
+def log_multigamma(x: float, n_dims: int) -> float:
+    """Logarithm of the multivariate gamma function."""
     total = n_dims * (n_dims - 1) / 4 * LOG_PI
     for d in range(n_dims):
         total += lgamma(x - d / 2)
@@ -114,89 +134,112 @@ def log_multigamma(x: float, n_dims: int, diagonal: bool) -> float:
 
 
 @jit
-def log_evidence_constant(
-    k: int, size: float, factors: FloatArray, dof: float, n_regressors: int, diagonal: bool
-) -> float:
+def log_evidence_constant(k: int, size: float, factors: FloatArray, structure: Structure) -> float:
     """Return what the log marginal likelihood takes from a factor, of which the prior's is to be subtracted.
 
     Size counts the steps behind the factor, zero for the prior itself.
     """
-    n = factors.shape[1]
-    n_dims, dof_n = n - n_regressors, dof + size
-    log_gamma = log_multigamma(dof_n / 2, n_dims, diagonal)
-    log_scale = dof_n * summed_logs(k, factors, n_regressors, n)
-    return log_gamma - log_scale - n_dims * summed_logs(k, factors, 0, n_regressors) - size * n_dims / 2 * LOG_PI
+    total = 0.0
+    for block in range(structure.dofs.shape[0]):
+        first, last = structure.regressors[block, 0], structure.regressors[block, 1]
+        start, stop = structure.starts[block], structure.starts[block + 1]
+        n_dims, size_n = stop - start, structure.weights[block] * size
+        dof_n = structure.dofs[block] + size_n
+        log_gamma = log_multigamma(dof_n / 2, n_dims)
+        log_scale = dof_n * summed_logs(k, factors, start, stop)
+        log_scale_of_means = n_dims * summed_logs(k, factors, first, last)
+        total += log_gamma - log_scale - log_scale_of_means - size_n * n_dims / 2 * LOG_PI
+    return total
 
 
 @jit
 def log_parameter_density(
-    k: int, size: float, factors: FloatArray, whitener: FloatArray, dof: float, n_regressors: int, diagonal: bool
+    k: int, size: float, factors: FloatArray, whitener: FloatArray, structure: Structure
 ) -> float:
     """Log density of coefficients and covariance, given as a whitener, under the posterior of a factor."""
-    n = factors.shape[1]
-    n_dims, dof_n = n - n_regressors, dof + size
-    norm, log_whitener = 0.0, 0.0
-    for d in range(n_dims):
-        log_whitener += np.log(whitener[d, n_regressors + d])
-        for b in range(n):
-            value = 0.0
-            for a in range(b, n):
-                value += whitener[d, a] * factors[k, a, b]
-            norm += value * value
-    power = dof_n + n_regressors + (2 if diagonal else n_dims + 1)
-    log_scale = dof_n * summed_logs(k, factors, n_regressors, n) + n_dims * summed_logs(k, factors, 0, n_regressors)
-    log_constant = log_multigamma(dof_n / 2, n_dims, diagonal) + dof_n * n_dims / 2 * LOG_2
-    log_constant += n_dims * n_regressors / 2 * (LOG_2 + LOG_PI)
-    return log_scale - log_constant + power * log_whitener - norm / 2
+    total = 0.0
+    for block in range(structure.dofs.shape[0]):
+        first, last = structure.regressors[block, 0], structure.regressors[block, 1]
+        start, stop = structure.starts[block], structure.starts[block + 1]
+        n_dims, n_regressors = stop - start, last - first
+        dof_n = structure.dofs[block] + structure.weights[block] * size
+        norm, log_whitener = 0.0, 0.0
+        for column in range(start, stop):
+            row = whitener[column - structure.n_regressors]
+            log_whitener += np.log(row[column])
+            for b in range(first, last):
+                value = 0.0
+                for a in range(b, last):
+                    value += row[a] * factors[k, a, b]
+                for a in range(start, column + 1):
+                    value += row[a] * factors[k, a, b]
+                norm += value * value
+            for b in range(start, column + 1):
+                value = 0.0
+                for a in range(b, column + 1):
+                    value += row[a] * factors[k, a, b]
+                norm += value * value
+        power = dof_n + n_regressors + (n_dims + 1)
+        log_scale = dof_n * summed_logs(k, factors, start, stop) + n_dims * summed_logs(k, factors, first, last)
+        log_constant = log_multigamma(dof_n / 2, n_dims) + dof_n * n_dims / 2 * LOG_2
+        log_constant += n_dims * n_regressors / 2 * (LOG_2 + LOG_PI)
+        total += log_scale - log_constant + power * log_whitener - norm / 2
+    return total
 
 
 @jit
-def divide_by_factor(k: int, factors: FloatArray, whitener: FloatArray) -> None:
-    """Replace the rows Y of a whitener by Y C^-1, in place."""
-    n = factors.shape[1]
-    for d in range(whitener.shape[0]):
-        for b in range(n - 1, -1, -1):
-            value = whitener[d, b]
-            for a in range(b + 1, n):
-                value -= whitener[d, a] * factors[k, a, b]
-            whitener[d, b] = value / factors[k, b, b]
+def divide_by_factor(k: int, factors: FloatArray, structure: Structure, whitener: FloatArray) -> None:
+    """Replace the rows Y of a whitener, lower triangular inside blocks, by Y C^-1, in place."""
+    for block in range(structure.dofs.shape[0]):
+        first, last = structure.regressors[block, 0], structure.regressors[block, 1]
+        start = structure.starts[block]
+        for column in range(start, structure.starts[block + 1]):
+            row = whitener[column - structure.n_regressors]
+            for b in range(column, start - 1, -1):
+                value = row[b]
+                for a in range(b + 1, column + 1):
+                    value -= row[a] * factors[k, a, b]
+                row[b] = value / factors[k, b, b]
+            for b in range(last - 1, first - 1, -1):
+                value = row[b]
+                for a in range(b + 1, last):
+                    value -= row[a] * factors[k, a, b]
+                for a in range(start, column + 1):
+                    value -= row[a] * factors[k, a, b]
+                row[b] = value / factors[k, b, b]
 
 
 @jit
 def draw_whitener(
-    rng: Generator,
-    k: int,
-    size: float,
-    factors: FloatArray,
-    dof: float,
-    n_regressors: int,
-    diagonal: bool,
-    whitener: FloatArray,
+    rng: Generator, k: int, size: float, factors: FloatArray, structure: Structure, whitener: FloatArray
 ) -> None:
     """Draw the parameters of a state from the posterior of its factor."""
-    n_dims = whitener.shape[0]
-    for d in range(n_dims):
-        for a in range(n_regressors):
-            whitener[d, a] = rng.standard_normal()
-        for e in range(n_dims):
-            whitener[d, n_regressors + e] = rng.standard_normal() if e < d and not diagonal else 0.0
-        # Bartlett's triangle, turned round so that the product with C^-1 is lower triangular again.
-        degrees = dof + size - (0.0 if diagonal else n_dims - 1.0 - d)
-        whitener[d, n_regressors + d] = np.sqrt(2.0 * rng.standard_gamma(degrees / 2))
-    divide_by_factor(k, factors, whitener)
+    for block in range(structure.dofs.shape[0]):
+        first, last = structure.regressors[block, 0], structure.regressors[block, 1]
+        start, stop = structure.starts[block], structure.starts[block + 1]
+        for column in range(start, stop):
+            row = whitener[column - structure.n_regressors]
+            row[:] = 0.0
+            for a in range(first, last):
+                row[a] = rng.standard_normal()
+            for a in range(start, column):
+                row[a] = rng.standard_normal()
+            # Bartlett's triangle, turned round so that the product with C^-1 is lower triangular again.
+            degrees = structure.dofs[block] + structure.weights[block] * size - (stop - 1.0 - column)
+            row[column] = np.sqrt(2.0 * rng.standard_gamma(degrees / 2))
+    divide_by_factor(k, factors, structure, whitener)
 
 
 @jit
-def write_mean_whitener(
-    k: int, size: float, factors: FloatArray, dof: float, n_regressors: int, diagonal: bool, whitener: FloatArray
-) -> None:
+def write_mean_whitener(k: int, size: float, factors: FloatArray, structure: Structure, whitener: FloatArray) -> None:
     """Write the parameters at the posterior means of coefficients and covariance."""
-    n_dims = whitener.shape[0]
-    root = np.sqrt(dof + size - (2.0 if diagonal else n_dims + 1.0))
-    for d in range(n_dims):
-        for a in range(whitener.shape[1]):
-            whitener[d, a] = root if a == n_regressors + d else 0.0
-    divide_by_factor(k, factors, whitener)
+    for block in range(structure.dofs.shape[0]):
+        start, stop = structure.starts[block], structure.starts[block + 1]
+        root = np.sqrt(structure.dofs[block] + structure.weights[block] * size - (stop - start + 1.0))
+        for column in range(start, stop):
+            whitener[column - structure.n_regressors] = 0.0
+            whitener[column - structure.n_regressors, column] = root
+    divide_by_factor(k, factors, structure, whitener)
 
 
 @inlined
@@ -207,28 +250,47 @@ def turn_block(z: FloatArray, first: int, width: int, block: FloatArray) -> None
             block[a, s] = z[first + s, a]
 
 
+@inlined
+def add_multiple(factor: float, row: FloatArray, width: int, white: FloatArray) -> None:
+    """Add a multiple of a row of a block of steps to what is summed up."""
+    for s in range(width):
+        white[s] += factor * row[s]
+
+
 @jit
 def write_block_evidence(
-    first: int, width: int, whitener: FloatArray, weight: float, column: int, evidence: FloatArray, block: FloatArray
+    first: int,
+    width: int,
+    whitener: FloatArray,
+    weight: float,
+    structure: Structure,
+    column: int,
+    evidence: FloatArray,
+    block: FloatArray,
 ) -> None:
     """Write the weighted log densities of a block of steps, turned, under one state into a column of `evidence`."""
-    n_dims, n = whitener.shape
-    n_regressors = n - n_dims
-    constant = -n_dims / 2 * (LOG_2 + LOG_PI)
-    for d in range(n_dims):
-        constant += np.log(whitener[d, n_regressors + d])
+    n, n_regressors, constant = whitener.shape[1], structure.n_regressors, 0.0
     white, total = block[n], block[n + 1]
+    for part in range(structure.dofs.shape[0]):
+        start, stop = structure.starts[part], structure.starts[part + 1]
+        own = -(stop - start) / 2 * (LOG_2 + LOG_PI)
+        for a in range(start, stop):
+            own += np.log(whitener[a - n_regressors, a])
+        constant += structure.weights[part] * own
     for s in range(width):
         total[s] = constant
-    for d in range(n_dims):
-        for s in range(width):
-            white[s] = 0.0
-        for a in range(n_regressors + d + 1):
-            factor, row = whitener[d, a], block[a]
+    for part in range(structure.dofs.shape[0]):
+        start, stop = structure.starts[part], structure.starts[part + 1]
+        for last in range(start, stop):
+            row = whitener[last - n_regressors]
             for s in range(width):
-                white[s] += factor * row[s]
-        for s in range(width):
-            total[s] -= 0.5 * white[s] * white[s]
+                white[s] = 0.0
+            for a in range(structure.regressors[part, 0], structure.regressors[part, 1]):
+                add_multiple(row[a], block[a], width, white)
+            for a in range(start, last + 1):
+                add_multiple(row[a], block[a], width, white)
+            for s in range(width):
+                total[s] -= 0.5 * white[s] * white[s]
     for s in range(width):
         evidence[first + s, column] = weight * total[s]
 
@@ -240,6 +302,7 @@ def write_evidence(
     stop: int,
     whitener: FloatArray,
     weight: float,
+    structure: Structure,
     column: int,
     evidence: FloatArray,
     block: FloatArray,
@@ -251,66 +314,59 @@ def write_evidence(
     for first in range(start, stop, BLOCK):
         width = min(BLOCK, stop - first)
         turn_block(z, first, width, block)
-        write_block_evidence(first, width, whitener, weight, column, evidence, block)
+        write_block_evidence(first, width, whitener, weight, structure, column, evidence, block)
 
 
 @jit
-def factorise_all(scales: FloatArray, factors: FloatArray, n_regressors: int, diagonal: bool) -> None:
+def factorise_all(scales: FloatArray, factors: FloatArray, structure: Structure) -> None:
     """Factorise the matrices of all states."""
     for k in range(scales.shape[0]):
-        factorise(k, scales, factors, n_regressors, diagonal)
+        factorise(k, scales, factors, structure)
 
 
 @jit
 def write_log_marginals(
-    sizes: FloatArray,
-    factors: FloatArray,
-    prior_factor: FloatArray,
-    dof: float,
-    n_regressors: int,
-    diagonal: bool,
-    out: FloatArray,
+    sizes: FloatArray, factors: FloatArray, prior_factor: FloatArray, structure: Structure, out: FloatArray
 ) -> None:
     """Write the log marginal likelihood of the steps of every state."""
-    prior = log_evidence_constant(0, 0.0, prior_factor, dof, n_regressors, diagonal)
+    prior = log_evidence_constant(0, 0.0, prior_factor, structure)
     for k in range(sizes.shape[0]):
-        out[k] = log_evidence_constant(k, sizes[k], factors, dof, n_regressors, diagonal) - prior
+        out[k] = log_evidence_constant(k, sizes[k], factors, structure) - prior
 
 
 @jit
 def draw_whiteners(
-    rng: Generator,
-    sizes: FloatArray,
-    factors: FloatArray,
-    dof: float,
-    n_regressors: int,
-    diagonal: bool,
-    whiteners: FloatArray,
+    rng: Generator, sizes: FloatArray, factors: FloatArray, structure: Structure, whiteners: FloatArray
 ) -> None:
     """Draw the parameters of every state from its posterior."""
     for k in range(sizes.shape[0]):
-        draw_whitener(rng, k, sizes[k], factors, dof, n_regressors, diagonal, whiteners[k])
+        draw_whitener(rng, k, sizes[k], factors, structure, whiteners[k])
 
 
 @jit
-def write_mean_whiteners(
-    sizes: FloatArray, factors: FloatArray, dof: float, n_regressors: int, diagonal: bool, whiteners: FloatArray
-) -> None:
+def write_mean_whiteners(sizes: FloatArray, factors: FloatArray, structure: Structure, whiteners: FloatArray) -> None:
     """Write the parameters of every state at their posterior means."""
     for k in range(sizes.shape[0]):
-        write_mean_whitener(k, sizes[k], factors, dof, n_regressors, diagonal, whiteners[k])
+        write_mean_whitener(k, sizes[k], factors, structure, whiteners[k])
 
 
 @jit
 def write_all_evidence(
-    z: FloatArray, start: int, stop: int, whiteners: FloatArray, weight: float, evidence: FloatArray, block: FloatArray
+    z: FloatArray,
+    start: int,
+    stop: int,
+    whiteners: FloatArray,
+    weight: float,
+    structure: Structure,
+    evidence: FloatArray,
+    block: FloatArray,
 ) -> None:
     """Write the weighted log densities of a stretch of steps under every state, a column each."""
     for first in range(start, stop, BLOCK):
         width = min(BLOCK, stop - first)
         turn_block(z, first, width, block)
         for k in range(whiteners.shape[0]):
-            write_block_evidence(first, width, whiteners[k], weight, k, evidence, block)
+            write_block_evidence(first, width, whiteners[k], weight, structure, k, evidence, block)
 
 
 @jit

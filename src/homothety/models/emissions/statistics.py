@@ -43,7 +43,7 @@ def factors_of(emission: Emission, statistics: Statistics) -> FloatArray:
     from homothety.models.emissions._kernels import factorise_all
 
     factors = np.zeros_like(statistics.scales)
-    factorise_all(statistics.scales, factors, emission.n_regressors, emission.diagonal)
+    factorise_all(statistics.scales, factors, emission.structure)
     return factors
 
 
@@ -53,8 +53,7 @@ def log_marginals(emission: Emission, statistics: Statistics, factors: FloatArra
 
     factors = factors_of(emission, statistics) if factors is None else factors
     out = np.empty(len(statistics.sizes))
-    settings = (emission.dof, emission.n_regressors, emission.diagonal)
-    write_log_marginals(statistics.sizes, factors, emission.prior_factor, *settings, out)
+    write_log_marginals(statistics.sizes, factors, emission.prior_factor, emission.structure, out)
     return out
 
 
@@ -64,8 +63,7 @@ def draw_parameters(rng: Generator, emission: Emission, statistics: Statistics) 
 
     factors = factors_of(emission, statistics)
     whiteners = np.empty((len(factors), emission.n_dims, factors.shape[1]))
-    settings = (emission.dof, emission.n_regressors, emission.diagonal)
-    draw_whiteners(rng, statistics.sizes, factors, *settings, whiteners)
+    draw_whiteners(rng, statistics.sizes, factors, emission.structure, whiteners)
     return whiteners
 
 
@@ -75,27 +73,44 @@ def mean_parameters(emission: Emission, statistics: Statistics, factors: FloatAr
 
     factors = factors_of(emission, statistics) if factors is None else factors
     whiteners = np.empty((len(factors), emission.n_dims, factors.shape[1]))
-    settings = (emission.dof, emission.n_regressors, emission.diagonal)
-    write_mean_whiteners(statistics.sizes, factors, *settings, whiteners)
+    write_mean_whiteners(statistics.sizes, factors, emission.structure, whiteners)
     return whiteners
 
 
 def residual_scatters(emission: Emission, statistics: Statistics) -> FloatArray:
     """Return the weighted scatter of the steps of each state about its own mean or regression, (n_features, D, D).
 
-    Nothing of the prior is in it: it does not know where the middle of all data is, nor how large they are.
+    Nothing of the prior is in it: it does not know where the middle of all data is, nor how large they are. Divided by
+    the sizes of the statistics it is a covariance, also of blocks with weights of their own.
     """
-    n = emission.n_regressors
     lower = np.tril(statistics.scales - emission.prior_scale)
     moments = lower + np.swapaxes(np.tril(lower, -1), -1, -2)
-    regressors, mixed, total = moments[:, :n, :n], moments[:, :n, n:], moments[:, n:, n:]
-    explained = np.swapaxes(mixed, -1, -2) @ pseudo_inverse(regressors) @ mixed
-    lost = np.trace(emission.prior_scale[n:, n:]) + np.trace(total, axis1=-2, axis2=-1)
+    structure, n = emission.structure, emission.n_regressors
+    scatters = np.zeros((len(moments), emission.n_dims, emission.n_dims))
+    for first, last in np.unique(structure.regressors, axis=0).tolist():
+        own = np.flatnonzero(emission.structure_mask[:, first])
+        parts = (slice(first, last), slice(n + own[0], n + own[-1] + 1))
+        prior = np.trace(emission.prior_scale[parts[1], parts[1]])
+        scatters[:, own[0] : own[-1] + 1, own[0] : own[-1] + 1] = scatter_about_regression(moments, *parts, prior)
+    return np.where(emission.structure_mask[:, n:], scatters, 0.0) / emission.dim_weights
+
+
+def scatter_about_regression(moments: FloatArray, regressors: slice, values: slice, prior: float) -> FloatArray:
+    """Return what regressors leave of the scatter of values, (n_features, n_values, n_values).
+
+    Parameters
+    ----------
+    moments : ndarray of shape (n_features, n, n)
+    regressors, values : slice
+    prior : float
+        Trace of what was subtracted from the moments of the values: they are known up to its rounding.
+    """
+    mixed, total = moments[:, regressors, values], moments[:, values, values]
+    explained = np.swapaxes(mixed, -1, -2) @ pseudo_inverse(moments[:, regressors, regressors]) @ mixed
+    lost = prior + np.trace(total, axis1=-2, axis2=-1)
     scatter = np.where(is_rounding(total - explained, lost), 0.0, total - explained)
     scatter = (scatter + np.swapaxes(scatter, -1, -2)) / 2
-    if n > 1:
-        scatter = semidefinite(scatter)
-    return scatter * np.eye(emission.n_dims) if emission.diagonal else scatter
+    return semidefinite(scatter) if mixed.shape[1] > 1 else scatter
 
 
 def semidefinite(matrices: FloatArray) -> FloatArray:

@@ -38,6 +38,9 @@ class StateModel:
         Number of past steps in the regressors; 0 for Gaussian states.
     weight : float
         How much of an independent observation a step counts as where a path is looked for.
+    dim_weights : ndarray of shape (n_dims,), optional
+        The same for each dimension, besides the weight of all of them: covariances are block-diagonal then, and the
+        dimensions of a block have the same weight. All are 1 if not given.
     """
 
     initial: FloatArray
@@ -46,6 +49,7 @@ class StateModel:
     covariances: FloatArray
     order: int = 0
     weight: float = 1.0
+    dim_weights: FloatArray | None = None
 
     @classmethod
     def from_path(cls, emission: Emission, sequences: Sequences, path: IntArray) -> StateModel:
@@ -65,10 +69,11 @@ class StateModel:
         return cls(
             initial,
             transition,
-            emission.coefficients_of(whiteners),
+            emission.coefficients_of(whiteners) if emission.order else emission.means_of(whiteners)[:, :, None],
             emission.covariances_of(whiteners),
             emission.order,
             emission.weight,
+            None if emission.blocks is None else emission.dim_weights,
         )
 
     @property
@@ -78,23 +83,29 @@ class StateModel:
 
     def log_evidence(self, series: FloatArray) -> FloatArray:
         """Return the log density of every step but the first `order` under every state, (n_kept, n_states)."""
+        return self._log_evidence(series, np.ones(self.covariances.shape[1]))
+
+    def weighted_log_evidence(self, series: FloatArray) -> FloatArray:
+        """Return the same with the weights of steps and dimensions: what a path is looked for by."""
+        dim_weights = np.ones(self.covariances.shape[1]) if self.dim_weights is None else self.dim_weights
+        return self.weight * self._log_evidence(series, dim_weights)
+
+    def _log_evidence(self, series: FloatArray, dim_weights: FloatArray) -> FloatArray:
         regressors, observed = regression_of(series, self.order)
         residuals = observed[None] - regressors @ self.coefficients.transpose(0, 2, 1)
         roots = np.linalg.cholesky(self.covariances)
         white = np.linalg.solve(roots, residuals.transpose(0, 2, 1))
-        log_dets = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
-        n_dims = residuals.shape[2]
-        return np.ascontiguousarray((-0.5 * (white**2).sum(axis=1) - log_dets[:, None] - n_dims / 2 * LOG_2_PI).T)
+        log_dets = (dim_weights * np.log(np.diagonal(roots, axis1=1, axis2=2))).sum(axis=1)
+        squares = (dim_weights[:, None] * white**2).sum(axis=1)
+        return np.ascontiguousarray((-0.5 * squares - log_dets[:, None] - dim_weights.sum() / 2 * LOG_2_PI).T)
 
     def path(self, series: FloatArray) -> IntArray:
         """Return the most probable path of a series, (n_steps,); the first `order` steps go with the next one."""
-        return self._from_first(
-            most_likely_path(self.weight * self.log_evidence(series), self.initial, self.transition)[0]
-        )
+        return self._from_first(most_likely_path(self.weighted_log_evidence(series), self.initial, self.transition)[0])
 
     def probs(self, series: FloatArray) -> FloatArray:
         """Return the probability of each state at each step given the whole series, (n_steps, n_states)."""
-        return self._from_first(smoothed_probs(self.weight * self.log_evidence(series), self.initial, self.transition))
+        return self._from_first(smoothed_probs(self.weighted_log_evidence(series), self.initial, self.transition))
 
     def log_likelihood(self, series: FloatArray) -> float:
         """Return the log-likelihood of a series, its path summed out."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.emissions.structure import Structure
     from homothety.models.ibphmm._series_kernels import Data, Room
 
 NOTHING = -1  # neither born nor dropped
@@ -35,9 +36,7 @@ class Source(NamedTuple):
     data_driven: bool
     prior_scale: FloatArray  # (n, n)
     prior_factor: FloatArray  # (1, n, n)
-    dof: float
-    n_regressors: int
-    diagonal: bool
+    structure: Structure
 
 
 class Births(NamedTuple):
@@ -97,17 +96,16 @@ def draw_window(
     window.sizes[0] = length * weight
     for t in range(first, first + length):
         add_step(z, t, weight, window.scales, 0)
-    factorise(0, window.scales, window.factors, source.n_regressors, source.diagonal)
+    factorise(0, window.scales, window.factors, source.structure)
 
 
 @jit
 def propose_parameters(rng: Generator, source: Source, window: Window, whitener: FloatArray) -> None:
     """Draw parameters of a new feature from the prior, or half of the time from the posterior of the window."""
-    settings = (source.dof, source.n_regressors, source.diagonal)
     if source.data_driven and rng.random() < 0.5:
-        draw_whitener(rng, 0, window.sizes[0], window.factors, *settings, whitener)
+        draw_whitener(rng, 0, window.sizes[0], window.factors, source.structure, whitener)
     else:
-        draw_whitener(rng, 0, 0.0, source.prior_factor, *settings, whitener)
+        draw_whitener(rng, 0, 0.0, source.prior_factor, source.structure, whitener)
 
 
 @jit
@@ -118,9 +116,8 @@ def log_prior_over_proposal(source: Source, window: Window, whitener: FloatArray
     """
     if not source.data_driven:
         return 0.0
-    settings = (source.dof, source.n_regressors, source.diagonal)
-    log_prior = log_parameter_density(0, 0.0, source.prior_factor, whitener, *settings)
-    log_window = log_parameter_density(0, window.sizes[0], window.factors, whitener, *settings)
+    log_prior = log_parameter_density(0, 0.0, source.prior_factor, whitener, source.structure)
+    log_window = log_parameter_density(0, window.sizes[0], window.factors, whitener, source.structure)
     largest = max(log_prior, log_window)
     mixture = 0.5 * np.exp(log_prior - largest) + 0.5 * np.exp(log_window - largest)
     return log_prior - largest - np.log(mixture)
@@ -175,7 +172,9 @@ def jump(
         propose_parameters(rng, births.source, window, whitener)
         draw_newborn_weights(rng, active, births.alpha, births.kappa, weights)
         room.columns[place] = n_own
-        write_evidence(data.z[start:stop], 0, stop - start, whitener, data.weight, n_own, log, room.block)
+        write_evidence(
+            data.z[start:stop], 0, stop - start, whitener, data.weight, data.structure, n_own, log, room.block
+        )
     else:
         place = draw_unique(rng, n_unique, n_owners, active)
         whitener = data.whiteners[place]

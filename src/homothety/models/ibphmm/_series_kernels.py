@@ -16,6 +16,7 @@ from homothety.models.hmm._kernels import scale_evidence
 
 if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.emissions.structure import Structure
 
 Tables = tuple["FloatArray", "FloatArray", "FloatArray"]
 
@@ -27,6 +28,7 @@ class Data(NamedTuple):
     starts: IntArray  # (n_series + 1,)
     whiteners: FloatArray  # (n_features, n_dims, n)
     weight: float  # of a step
+    structure: Structure
 
 
 class Scratch(NamedTuple):
@@ -99,7 +101,7 @@ def write_listed(i: int, n: int, data: Data, room: Room, log: FloatArray) -> Non
         turn_block(data.z, start + first, width, room.block)
         for column in range(n):
             whitener = data.whiteners[room.features[column]]
-            write_block_evidence(first, width, whitener, data.weight, column, log, room.block)
+            write_block_evidence(first, width, whitener, data.weight, data.structure, column, log, room.block)
 
 
 @jit

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.emissions.structure import Structure
     from homothety.models.ibphmm._series_kernels import Data, Room
 
 NEITHER, FIRST, SECOND, BOTH = 0, 1, 2, 3  # what a series has of the two halves
@@ -51,9 +52,6 @@ class Halves(NamedTuple):
     factors: FloatArray  # (2, n, n)
     target_active: BoolArray  # (n_series, n_features)
     mass: float
-    dof: float
-    n_regressors: int
-    diagonal: bool
 
 
 class Workspace(NamedTuple):
@@ -86,9 +84,7 @@ def write_union_gains(
     alone: FloatArray,
     prior_scale: FloatArray,
     log_prior_constant: float,
-    dof: float,
-    n_regressors: int,
-    diagonal: bool,
+    structure: Structure,
     union: FloatArray,
     factor: FloatArray,
     out: FloatArray,
@@ -111,8 +107,8 @@ def write_union_gains(
         if has[b] and b != a:
             size = sizes[a] + sizes[b]
             union[0] = scales[a] + scales[b] - prior_scale
-            factorise(0, union, factor, n_regressors, diagonal)
-            together = log_evidence_constant(0, size, factor, dof, n_regressors, diagonal) - log_prior_constant
+            factorise(0, union, factor, structure)
+            together = log_evidence_constant(0, size, factor, structure) - log_prior_constant
             out[b] = together - alone[b] - alone[a]
 
 
@@ -218,11 +214,11 @@ def count_halves(i: int, sign: float, trial: Trial, halves: Halves) -> None:
 @jit
 def update_halves(trial: Trial, halves: Halves) -> None:
     """Set the parameters of both halves to what their steps so far say."""
-    n_regressors, diagonal = halves.n_regressors, halves.diagonal
+    structure = trial.data.structure
     for row in range(2):
-        factorise(row, halves.scales, halves.factors, n_regressors, diagonal)
+        factorise(row, halves.scales, halves.factors, structure)
         whitener = trial.data.whiteners[halves.features[row]]
-        write_mean_whitener(row, halves.sizes[row], halves.factors, halves.dof, n_regressors, diagonal, whitener)
+        write_mean_whitener(row, halves.sizes[row], halves.factors, structure, whitener)
 
 
 @inlined

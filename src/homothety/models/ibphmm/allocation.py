@@ -122,7 +122,7 @@ def make_trial(
 
     # A draw follows nothing; a kernel wants an array all the same.
     followed = read_only(path) if target is None else target.path
-    data = Data(model.z, model.starts, whiteners, model.emission.weight)
+    data = Data(model.z, model.starts, whiteners, model.emission.weight, model.emission.structure)
     return Trial(data, active, path, followed, target is None, at.alpha, at.kappa)
 
 

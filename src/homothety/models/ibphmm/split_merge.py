@@ -140,7 +140,7 @@ def log_second_choice(allocation: Allocation, a: int, second: int) -> FloatArray
 
     emission, out = allocation.model.emission, np.empty(allocation.n_features)
     union, factor = np.empty((2, 1, *emission.prior_scale.shape))
-    settings = (emission.log_prior_constant, emission.dof, emission.n_regressors, emission.diagonal)
+    settings = (emission.log_prior_constant, emission.structure)
     known = (*allocation.statistics, allocation.log_marginals, emission.prior_scale)
     write_union_gains(a, allocation.active[second], *known, *settings, union, factor, out)
     write_second_choice(a, allocation.active[second], UNIFORM_SHARE, out)
@@ -340,5 +340,4 @@ def make_halves(current: Allocation, a: int, target_active: BoolArray, at: Conce
     emission = current.model.emission
     sizes, scales = empty_statistics(emission, 2)
     features, factors = np.array([a, current.n_features]), np.zeros_like(scales)
-    settings = (at.mass, emission.dof, emission.n_regressors, emission.diagonal)
-    return Halves(features, np.zeros(2), sizes, scales, factors, read_only(target_active), *settings)
+    return Halves(features, np.zeros(2), sizes, scales, factors, read_only(target_active), at.mass)

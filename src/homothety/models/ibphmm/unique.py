@@ -49,7 +49,7 @@ def data_of(model: Model, state: ChainState) -> Data:
     from homothety.models.ibphmm._series_kernels import Data
 
     # A copy: parameters on trial can be written to, and kernels are compiled for one kind of array.
-    return Data(model.z, model.starts, state.whiteners.copy(), model.emission.weight)
+    return Data(model.z, model.starts, state.whiteners.copy(), model.emission.weight, model.emission.structure)
 
 
 def births_of(model: Model, state: ChainState) -> Births:
@@ -70,9 +70,7 @@ def source_of(model: Model) -> Source:
         proposals.birth == "data-driven",
         emission.prior_scale,
         emission.prior_factor.copy(),  # kernels are compiled for factors that can be written to
-        emission.dof,
-        emission.n_regressors,
-        emission.diagonal,
+        emission.structure,
     )
 
 
