@@ -233,6 +233,8 @@ def transform_table(
     actions : ndarray of shape (n_states,)
         Action of each state.
     """
+    if emission.blocks is not None:
+        raise InputError("Transformations between states are worked out for one block of dimensions, not for several.")
     flat, n_states = without_prior(emission), len(actions)
     z, _ = flat.augment(sequences)
     statistics = statistics_of(flat, z, point, n_states)
@@ -299,7 +301,7 @@ def expected_log_degrees(flat: Emission, statistics: Statistics) -> FloatArray:
 
 def means_of(flat: Emission, whiteners: FloatArray) -> FloatArray:
     """Return the means of states, (n_states, n_dims); autoregressive ones have none."""
-    return flat.coefficients_of(whiteners)[:, :, 0] if flat.order == 0 else np.full(whiteners.shape[:2], np.nan)
+    return flat.means_of(whiteners) if flat.order == 0 else np.full(whiteners.shape[:2], np.nan)
 
 
 class Draws(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from homothety.errors import InputError
 from homothety.models import ibphmm
 from homothety.models.ibphmm.statistics import (
     Statistics,
@@ -81,6 +82,8 @@ def state_covariances(
     emission = model.segmentation.emission
     if model.covariances == "sample":
         return sample_covariances(residual_scatters(emission, statistics), statistics.sizes), statistics.sizes
+    if emission.blocks is not None:
+        raise InputError(f"covariances is {model.covariances!r}, needed 'sample' where emissions have blocks.")
     # The prior of a covariance is worth some observations too.
     sizes = statistics.sizes + (emission.dof - emission.n_dims - 1)
     if model.covariances == "draw":
