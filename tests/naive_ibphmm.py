@@ -53,6 +53,18 @@ class World:
         )
 
 
+@dataclass(frozen=True)
+class BlockWorld(World):
+    """Steps of three dimensions in two blocks, each with a weight of its own."""
+
+    weights: tuple[float, float] = (0.25, 0.9)
+
+    @cached_property
+    def emission(self):
+        scales = [np.array([[2.0, 0.5], [0.5, 1.5]]), np.array([[1.0]])]
+        return Emission.gaussian_blocks([2, 1], [np.zeros(2), np.ones(1)], [0.5, 1.0], scales, [5.0, 4.0], self.weights)
+
+
 GAUSSIAN = World()
 AUTOREGRESSIVE = World(coefficients=((0.3,),), precision=4.0, scale=((1.5,),), order=1)
 WORLDS = {"gaussian": GAUSSIAN, "autoregressive": AUTOREGRESSIVE}
@@ -471,11 +483,13 @@ def all_splits(model, active, path, a, anchors):
 
 TINY = World(2, 2, gamma=1.0, mass=1.0, alpha=1.0, kappa=2.0)
 TINY_STEPS = np.array([[-1.0], [1.5], [1.2], [0.9]])
+TINY_BLOCKS = BlockWorld(2, 2, gamma=1.0, mass=1.0, alpha=1.0, kappa=2.0)
+TINY_BLOCK_STEPS = np.array([[-2.0, 1.0, 0.5], [3.0, -2.5, -4.0], [2.5, -2.0, -4.5], [2.0, -3.0, 4.0]])
 MAX_FEATURES = 9
 
 
-def tiny_sequences():
-    return Sequences(TINY_STEPS, np.array([0, 2, 4]), ("a", "b"))
+def tiny_sequences(steps=TINY_STEPS):
+    return Sequences(steps, np.array([0, 2, 4]), ("a", "b"))
 
 
 def pattern_of(active):
@@ -486,7 +500,10 @@ def pattern_of(active):
 
 @cache
 def tiny_posterior(weight=1.0):
-    """Probability of every pattern of up to nine features, given the four observations, each of some weight."""
+    """Probability of every pattern of up to nine features, given the four observations, each of some weight.
+
+    Given a weight for each of two blocks, the observations are those of three dimensions.
+    """
     logs = {
         pattern: _log_pattern(*pattern, weight)
         for pattern in product(range(MAX_FEATURES + 1), repeat=3)
@@ -527,7 +544,12 @@ def _log_tiny_data(path, weight):
 
 @cache
 def _log_partition(labels, weight):
-    labels, z = np.array(labels), np.column_stack([np.ones(4), TINY_STEPS])
+    labels = np.array(labels)
+    if isinstance(weight, tuple):
+        emission = replace(TINY_BLOCKS, weights=weight).emission
+        z = emission.augment_steps(TINY_BLOCK_STEPS)
+        return sum(naive_emissions.log_marginal(z[labels == k], emission) for k in range(labels.max() + 1))
+    z = np.column_stack([np.ones(4), TINY_STEPS])
     groups = [z[labels == k] for k in range(labels.max() + 1)]
     if weight == 1.0:
         return sum(naive_emissions.log_marginal(group, TINY.emission) for group in groups)

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import naive_ibphmm as naive
+from homothety.arrays import frozen
 from homothety.models.ibphmm import Proposals, _birth_kernels, default_sweep, init_state
 from naive import total_variation
 
@@ -48,8 +49,13 @@ def sweep_with(*, splits, collapsed=False):
 
 def tiny_chain(n_sweeps, sweep, birth, seed, weight=1.0):
     """Pattern of owners after every sweep."""
-    rng, world = np.random.default_rng(seed), replace(naive.TINY, weight=weight)
-    model = naive.make_model(world, naive.tiny_sequences(), Proposals(birth=birth, window=(1, 2), n_split_merge=1))
+    return chain_in(replace(naive.TINY, weight=weight), naive.TINY_STEPS, n_sweeps, sweep, birth, seed)
+
+
+def chain_in(world, steps, n_sweeps, sweep, birth, seed):
+    """The same for any world and its steps."""
+    rng, proposals = np.random.default_rng(seed), Proposals(birth=birth, window=(1, 2), n_split_merge=1)
+    model = naive.make_model(world, naive.tiny_sequences(steps), proposals)
     at = {"gamma": world.gamma, "mass": world.mass, "alpha": world.alpha, "kappa": world.kappa}
     state, patterns = init_state(rng, model, n_shared=1, n_unique=0, **at), []
     for _ in range(n_sweeps):
@@ -61,8 +67,12 @@ def tiny_chain(n_sweeps, sweep, birth, seed, weight=1.0):
 
 def distances(n_sweeps, sweep, birth, seed=1, weight=1.0):
     """Total variation from the posterior: of the number of features, and of patterns of owners."""
-    counts = Counter(tiny_chain(n_sweeps, sweep, birth, seed, weight))
-    observed, exact = {pattern: n / n_sweeps for pattern, n in counts.items()}, naive.tiny_posterior(weight)
+    return distances_between(tiny_chain(n_sweeps, sweep, birth, seed, weight), naive.tiny_posterior(weight))
+
+
+def distances_between(patterns, exact):
+    """The same for given patterns after every sweep, and the posterior they should follow."""
+    observed = {pattern: n / len(patterns) for pattern, n in Counter(patterns).items()}
     return {
         "n_features": total_variation(naive.by_n_features(exact), naive.by_n_features(observed)),
         "patterns": total_variation(exact, observed),
@@ -113,6 +123,42 @@ def test_published_ratio_is_caught():
     with naive.broken_births(log_move_ratio=double_choice):
         found = distances(N_SWEEPS, *SETTINGS["data-driven"])
     assert found["n_features"] > 2 * MAX_DISTANCE["n_features"]
+
+
+# --- blocks of dimensions --------------------------------------------------------------------------------------------
+
+
+def block_distances(n_sweeps, seed=1, structure_weights=None):
+    """Total variation from the posterior of steps in two blocks.
+
+    `structure_weights` is what kernels take for the weights; steps are scaled by the right ones.
+    """
+    world, setting = replace(naive.TINY_BLOCKS), SETTINGS["data-driven, splits, collapsed"]
+    if structure_weights is not None:
+        known, _ = world.emission.structure, world.emission.dim_weights
+        world.emission.__dict__["structure"] = known._replace(weights=frozen(np.array(structure_weights)))
+    patterns = chain_in(world, naive.TINY_BLOCK_STEPS, n_sweeps, *setting, seed)
+    return distances_between(patterns, naive.tiny_posterior(world.weights))
+
+
+def test_patterns_follow_the_posterior_of_blocks_with_weights():
+    found = block_distances(N_SWEEPS // 2)
+    assert all(found[what] < bound for what, bound in MAX_DISTANCE.items()), found
+    # Weights the other way round, and the larger one for both, have another posterior.
+    exact = naive.tiny_posterior(naive.TINY_BLOCKS.weights)
+    for other in ((0.9, 0.25), (0.9, 0.9)):
+        assert total_variation(exact, naive.tiny_posterior(other)) > 2 * MAX_DISTANCE["patterns"]
+
+
+def test_blocks_that_count_steps_in_full_are_caught():
+    found = block_distances(N_SWEEPS // 4, structure_weights=(1.0, 1.0))
+    assert found["n_features"] > 2 * MAX_DISTANCE["n_features"]
+
+
+@pytest.mark.slow
+def test_patterns_follow_the_posterior_of_blocks_with_weights_at_length():
+    found = block_distances(N_SWEEPS_LONG // 2, seed=3)
+    assert max(found.values()) < MAX_DISTANCE_LONG, found
 
 
 # --- features without data -------------------------------------------------------------------------------------------
