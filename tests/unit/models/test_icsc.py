@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from homothety.datasets import make_toy_2d
+from homothety.errors import InputError
 from homothety.metrics import hamming
 from homothety.models import ibphmm, icsc
 from homothety.models.emissions import Emission
@@ -171,6 +172,16 @@ def test_covariances_are_of_the_sample_or_posterior_means_or_draws(segmentation)
     np.testing.assert_allclose(sample.covariances[k], (n * own + 0.1 * np.trace(own) * np.eye(2)) / (n + 0.2))
     assert sample.sizes[k] == n
     assert mean.visits.sum() == mean.succession[:, :-1].sum()
+
+
+def test_of_emissions_with_blocks_only_sample_covariances_are_clustered(toy, rng):
+    emission = Emission.gaussian_blocks([1, 1], [[0.0], [0.0]], [1.0, 1.0], [[[1.0]], [[1.0]]], [4.0, 4.0], [0.5, 1.0])
+    model = ibphmm.Model.from_sequences(check_sequences(toy.sequences), emission)
+    state = ibphmm.init_state(rng, model, n_shared=2, n_unique=0)
+    covariances = states_to_cluster(icsc.Model(model, covariances="sample"), state).covariances
+    np.testing.assert_array_equal(covariances, covariances * np.eye(2))
+    with pytest.raises(InputError, match="covariances is 'mean', needed 'sample' where emissions have blocks"):
+        states_to_cluster(icsc.Model(model, covariances="mean"), state)
 
 
 def test_sample_covariances_of_states_with_hardly_a_step():

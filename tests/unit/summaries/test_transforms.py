@@ -144,6 +144,15 @@ def test_autoregressive_states_have_no_place(rng):
         row.apply(np.zeros(3))
 
 
+def test_several_blocks_of_dimensions_are_refused(rng):
+    sequences, path, _ = two_states(rng)
+    blocks = Emission.gaussian_blocks(
+        [2, 1], [np.zeros(2), np.zeros(1)], [1.0, 1.0], [np.eye(2), np.eye(1)], [5.0, 4.0]
+    )
+    with pytest.raises(InputError, match="worked out for one block of dimensions"):
+        table_of(rng, sequences, path, blocks)
+
+
 def test_states_that_no_sweep_has_have_no_interval(rng):
     sequences, path, _ = two_states(rng)
     draws = PathDraws.of([RunPath.of(np.zeros_like(path)), RunPath.of(path)])
