@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import groupby, product
 
 import numpy as np
 from scipy.special import logsumexp
@@ -50,6 +50,78 @@ def enumerated_marginals(log_evidence, initial, transition):
             if t:
                 pairs[path[t - 1], k] += prob
     return marginals, pairs
+
+
+# --- every path, where a state that is entered lasts at least some steps ---------------------------------------------
+
+
+def stays_of(path):
+    """States of a path and how long each stay lasts, in order."""
+    return [(k, len(list(steps))) for k, steps in groupby(path)]
+
+
+def stay_transitions(path, least_stay):
+    """Transitions of a path in order, stay by stay, or None if a stay is too short."""
+    transitions, stays = [], stays_of(path)
+    for place, (k, length) in enumerate(stays):
+        is_first, is_last = place == 0, place == len(stays) - 1
+        if length < least_stay and not (is_first or is_last):
+            return None
+        transitions += [(k, k)] * (length - 1 if is_first else max(length - least_stay, 0))
+        if not is_last:
+            transitions.append((k, stays[place + 1][0]))
+    return transitions
+
+
+def stay_counts(path, least_stay, n_states):
+    """Transitions of a path (n_states, n_states), or None if a stay is too short."""
+    counts, transitions = np.zeros((n_states, n_states)), stay_transitions(path, least_stay)
+    for pair in transitions or ():
+        counts[pair] += 1
+    return None if transitions is None else counts
+
+
+def log_stay_joint(path, log_evidence, initial, transition, least_stay):
+    """Log density of a path, as positions of states, and its series; minus infinity with a stay that is too short."""
+    counts = stay_counts(path, least_stay, len(initial))
+    if counts is None:
+        return -np.inf
+    taken = counts > 0
+    log_moves = (counts[taken] * log_of(transition[taken])).sum()
+    return float(log_of(initial[path[0]]) + log_moves + sum(log_evidence[t, k] for t, k in enumerate(path)))
+
+
+def stay_probs(log_evidence, initial, transition, least_stay):
+    """Probability of every path given the series, by path, and the log-likelihood."""
+    paths = all_paths(len(initial), len(log_evidence))
+    logs = np.array([log_stay_joint(path, log_evidence, initial, transition, least_stay) for path in paths])
+    return dict(zip(paths, np.exp(logs - logsumexp(logs)), strict=True)), float(logsumexp(logs))
+
+
+def stay_marginals(log_evidence, initial, transition, least_stay):
+    """Probabilities of states (n_steps, n_states) and expected numbers of transitions (n_states, n_states)."""
+    marginals, pairs = np.zeros(log_evidence.shape), np.zeros_like(transition)
+    for path, prob in stay_probs(log_evidence, initial, transition, least_stay)[0].items():
+        if prob > 0:
+            marginals[np.arange(len(path)), path] += prob
+            pairs += prob * stay_counts(path, least_stay, len(initial))
+    return marginals, pairs
+
+
+def log_stay_likelihood(log_evidence, initial, transition, least_stay):
+    """Log-likelihood by the plain filter of a chain whose states also say for how many steps they must go on.
+
+    State k with r steps to go is number k * least_stay + r; one with none to go may be left.
+    """
+    n, d = len(initial), least_stay
+    moves, start = np.zeros((n * d, n * d)), np.zeros(n * d)
+    for j in range(n):
+        start[j * d] = initial[j]
+        for r in range(1, d):
+            moves[j * d + r, j * d + r - 1] = 1.0
+        for k in range(n):
+            moves[j * d, k * d + (0 if j == k else d - 1)] += transition[j, k]
+    return log_likelihood(np.repeat(log_evidence, d, axis=1), start, moves)
 
 
 # --- messages in logarithms ------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from scipy import stats
 from scipy.special import beta
 
 import naive_emissions
+import naive_hmm
 from homothety.models.emissions import Emission
 from homothety.models.ibphmm import ChainState, GammaPrior, Hyperpriors, Model, Proposals, _birth_kernels
 from homothety.sequences import Sequences
@@ -39,6 +40,7 @@ class World:
     order: int = 0
     weight: float = 1.0
     first: float = 0.7  # all observations before the first step, which are given
+    least_stay: int = 1
 
     @cached_property
     def emission(self):
@@ -103,13 +105,14 @@ def draw_parameters(rng, emission):
     return emission.coefficients + np.linalg.cholesky(covariance) @ noise @ spread.T, covariance
 
 
-def draw_path(rng, own, weights, n_steps):
-    """Draw the path of a series through its features."""
+def draw_path(rng, own, weights, n_steps, least_stay=1):
+    """Draw the path of a series through its features; one that is entered goes on until it has lasted long enough."""
     path = [int(own[rng.integers(len(own))])]
-    for _ in range(n_steps - 1):
+    while len(path) < n_steps:
         row = np.cumsum(weights[path[-1], own])
-        path.append(int(own[np.searchsorted(row, rng.random() * row[-1], side="right")]))
-    return path
+        k = int(own[np.searchsorted(row, rng.random() * row[-1], side="right")])
+        path.extend([k] * (1 if k == path[-1] else least_stay))
+    return path[:n_steps]
 
 
 def draw_steps(rng, world, path, whiteners):
@@ -137,7 +140,10 @@ def draw_world(rng, world, proposals=None):
     weights = rng.standard_gamma(np.tile(shapes, (world.n_series, 1, 1)))
     weights = np.maximum(weights, 1e-300) * (active[:, :, None] & active[:, None, :])
     path = np.concatenate(
-        [draw_path(rng, np.flatnonzero(active[i]), weights[i], world.n_steps) for i in range(world.n_series)]
+        [
+            draw_path(rng, np.flatnonzero(active[i]), weights[i], world.n_steps, world.least_stay)
+            for i in range(world.n_series)
+        ]
     )
     emission = world.emission
     parameters = [draw_parameters(rng, emission) for _ in range(n_features)]
@@ -153,7 +159,7 @@ def make_model(world, sequences, proposals=None):
         for prior in (world.gamma, world.mass, world.alpha, world.kappa)
     ]
     hyperpriors = Hyperpriors(priors[0], None if isinstance(world.mass, float) else priors[1], *priors[2:])
-    return Model.from_sequences(sequences, world.emission, hyperpriors, proposals or PROPOSALS)
+    return Model.from_sequences(sequences, world.emission, hyperpriors, proposals or PROPOSALS, world.least_stay)
 
 
 PROPOSALS = Proposals(window=(1, 3), n_split_merge=2, n_concentration=2, n_mass=2)
@@ -293,14 +299,18 @@ def pattern_rate(n_owners, n_series, gamma, mass):
     return gamma * mass * beta(n_owners, n_series - n_owners + mass)
 
 
-def log_path_prior(paths, active, alpha, kappa):
-    """Log probability of the paths of all series, one step predicted after the other."""
-    return sum(_log_one_path(path, np.flatnonzero(row), alpha, kappa) for path, row in zip(paths, active, strict=True))
+def log_path_prior(paths, active, alpha, kappa, least_stay=1):
+    """Log probability of the paths of all series, one transition predicted after the other."""
+    rows = [np.flatnonzero(row) for row in active]
+    return sum(_log_one_path(path, own, alpha, kappa, least_stay) for path, own in zip(paths, rows, strict=True))
 
 
-def _log_one_path(path, own, alpha, kappa):
+def _log_one_path(path, own, alpha, kappa, least_stay=1):
+    transitions = naive_hmm.stay_transitions(path, least_stay)
+    if transitions is None:
+        return -math.inf
     seen, total = defaultdict(float), -math.log(len(own))
-    for j, k in pairwise(path):
+    for j, k in transitions:
         weights = {n: alpha + kappa * (n == j) + seen[j, n] for n in own}
         total += math.log(weights[k] / sum(weights.values()))
         seen[j, k] += 1
@@ -315,7 +325,7 @@ def log_data(model, path, n_features):
 def log_density(model, active, path, gamma, mass, alpha, kappa):
     """Target of splits, merges and collapsed births."""
     paths = np.split(path, model.starts[1:-1])
-    log_paths = log_path_prior(paths, active, alpha, kappa)
+    log_paths = log_path_prior(paths, active, alpha, kappa, model.least_stay)
     return log_feature_prior(active, gamma, mass) + log_paths + log_data(model, path, active.shape[1])
 
 
@@ -562,6 +572,58 @@ def by_n_features(patterns):
     for pattern, prob in patterns.items():
         totals[sum(pattern)] += prob
     return dict(totals)
+
+
+# --- the smallest posterior that a least stay changes ----------------------------------------------------------------
+
+STAYING = World(2, gamma=0.8, mass=1.0, alpha=0.5, kappa=0.2, least_stay=2)
+STAYING_STEPS = np.array([[-0.6], [1.0], [0.8], [-0.5], [-0.3], [0.9]])
+STAYING_STARTS = (0, 5, 6)
+MAX_STAYING = 7  # features
+
+
+def staying_sequences():
+    return Sequences(STAYING_STEPS, np.array(STAYING_STARTS), ("a", "b"))
+
+
+def renumbered(path):
+    """States of a path numbered as they come."""
+    numbers = {}
+    return tuple(numbers.setdefault(int(k), len(numbers)) for k in path)
+
+
+@cache
+def staying_posterior(least_stay=2):
+    """Probability of every number of features and partition of the steps, given the six observations."""
+    logs, world = defaultdict(lambda: -math.inf), STAYING
+    rates = [pattern_rate(m, 2, world.gamma, world.mass) for m in (1, 1, 2)]
+    for pattern in product(range(MAX_STAYING + 1), repeat=3):
+        n_first, n_second, n_both = pattern
+        if sum(pattern) > MAX_STAYING or not (n_first + n_both and n_second + n_both):
+            continue
+        log_prior = sum(stats.poisson.logpmf(n, rate) for n, rate in zip(pattern, rates, strict=True))
+        own = [range(n_both + n_first), [*range(n_both), *range(n_both + n_first, sum(pattern))]]
+        for left in product(own[0], repeat=5):
+            log_left = _log_staying_path(renumbered(left), len(own[0]), least_stay)
+            if log_left == -math.inf:
+                continue
+            for right in own[1]:
+                labels = renumbered((*left, right))
+                value = log_prior + log_left - math.log(len(own[1])) + _log_staying_data(labels)
+                logs[sum(pattern), labels] = np.logaddexp(logs[sum(pattern), labels], value)
+    total = np.logaddexp.reduce(list(logs.values()))
+    return {key: math.exp(value - total) for key, value in logs.items()}
+
+
+@cache
+def _log_staying_path(path, n_own, least_stay):
+    return _log_one_path(path, range(n_own), STAYING.alpha, STAYING.kappa, least_stay)
+
+
+@cache
+def _log_staying_data(labels):
+    z = np.column_stack([np.ones(6), STAYING_STEPS])
+    return sum(naive_emissions.log_marginal(z[np.array(labels) == k], STAYING.emission) for k in set(labels))
 
 
 # --- relabelling -----------------------------------------------------------------------------------------------------

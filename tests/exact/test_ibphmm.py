@@ -11,7 +11,8 @@ from scipy import stats
 
 import naive_ibphmm as naive
 from homothety.arrays import frozen
-from homothety.models.ibphmm import Proposals, _birth_kernels, default_sweep, init_state
+from homothety.models.hmm.stays import has_short_stay
+from homothety.models.ibphmm import Proposals, _birth_kernels, default_sweep, init_state, moves
 from naive import total_variation
 
 N_SWEEPS, N_SWEEPS_LONG = 5_000, 200_000
@@ -159,6 +160,87 @@ def test_blocks_that_count_steps_in_full_are_caught():
 def test_patterns_follow_the_posterior_of_blocks_with_weights_at_length():
     found = block_distances(N_SWEEPS_LONG // 2, seed=3)
     assert max(found.values()) < MAX_DISTANCE_LONG, found
+
+
+# --- a least stay ----------------------------------------------------------------------------------------------------
+
+N_STAYING = 2_000  # sweeps
+MAX_STAYING_DISTANCE = 0.12  # total variation over numbers of features and partitions; twice what so many sweeps leave
+
+
+def staying_chain(n_sweeps, sweep, seed):
+    """Number of features and partition of the steps after every sweep, with a least stay of two."""
+    rng, world = np.random.default_rng(seed), naive.STAYING
+    model = naive.make_model(world, naive.staying_sequences(), Proposals(window=(1, 2), n_split_merge=1))
+    at = {"gamma": world.gamma, "mass": world.mass, "alpha": world.alpha, "kappa": world.kappa}
+    state, found = init_state(rng, model, n_shared=1, n_unique=0, **at), []
+    for _ in range(n_sweeps):
+        for move in sweep.values():
+            state, _ = move(rng, model, state)
+        found.append((state.n_features, naive.renumbered(state.path)))
+    return found
+
+
+def staying_distance(n_sweeps, sweep, seed=1):
+    """Total variation between a chain and the posterior."""
+    counts = Counter(staying_chain(n_sweeps, sweep, seed))
+    return total_variation(naive.staying_posterior(), {key: n / n_sweeps for key, n in counts.items()})
+
+
+def all_transitions_counted(rng, model, state):
+    """Draw weights as if a stay lasted its first steps by choice."""
+    return moves.resample_weights(rng, replace(model, least_stay=1), state)
+
+
+def any_stay_expected(rng, model, state):
+    """Switch features as if stays could have any length."""
+    return moves.resample_shared_features(rng, replace(model, least_stay=1), state)
+
+
+def any_stay_of_newborns_expected(rng, model, state):
+    """Let features be born and die as if stays could have any length."""
+    return moves.resample_unique_features(rng, replace(model, least_stay=1), state)
+
+
+def paths_until_long_enough(rng, model, state):
+    """Draw paths as if stays could have any length, again and again until they are long enough."""
+    moved, info = moves.resample_paths(rng, replace(model, least_stay=1), state)
+    while has_short_stay(moved.path, model.starts, model.least_stay):
+        moved, info = moves.resample_paths(rng, replace(model, least_stay=1), state)
+    return moved, info
+
+
+STAYING_SWEEP = sweep_with(splits=True, collapsed=True)
+FAULTY_STAYS = {
+    "weights": all_transitions_counted,
+    "shared features": any_stay_expected,
+    "births and deaths": any_stay_of_newborns_expected,
+}
+
+
+def test_partitions_follow_the_posterior_with_a_least_stay():
+    assert staying_distance(N_STAYING, STAYING_SWEEP) < MAX_STAYING_DISTANCE
+    # Far enough from the posterior without one to tell which one the chain follows.
+    assert total_variation(naive.staying_posterior(), naive.staying_posterior(1)) > 2 * MAX_STAYING_DISTANCE
+
+
+def test_paths_drawn_without_regard_to_the_least_stay_are_caught():
+    broken = sweep_with(splits=False) | {"paths": paths_until_long_enough}
+    assert staying_distance(N_STAYING // 2, broken) > 1.25 * MAX_STAYING_DISTANCE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("splits", [False, True])
+def test_partitions_follow_the_posterior_with_a_least_stay_at_length(splits):
+    sweep = sweep_with(splits=splits, collapsed=splits)
+    assert staying_distance(N_SWEEPS_LONG, sweep, seed=2) < MAX_DISTANCE_LONG
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTY_STAYS)
+def test_broken_least_stay_is_caught_at_length(name):
+    broken = STAYING_SWEEP | {name: FAULTY_STAYS[name]}
+    assert staying_distance(N_SWEEPS_LONG // 2, broken, seed=2) > 2 * MAX_DISTANCE_LONG
 
 
 # --- features without data -------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from unittest import mock
 
 import numpy as np
@@ -246,6 +246,38 @@ def test_sweep_keeps_the_joint_prior(name):
 def test_sweep_keeps_the_joint_prior_at_length(name):
     world, sweep, settings = SWEEPS[name]
     assert z_of_sweep(world, sweep, N_DRAWS_LONG // N_CHAINS, seed=2, **settings) < MAX_Z_LONG
+
+
+# --- a least stay ----------------------------------------------------------------------------------------------------
+
+STAYING = replace(naive.GAUSSIAN, n_steps=6, least_stay=3)
+
+
+@pytest.mark.parametrize("name", ["paths", "splits and merges"])
+def test_move_with_a_least_stay_keeps_the_prior(name):
+    assert z_of_move(name, None, STAYING) < MAX_Z
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SWEEP)
+def test_move_with_a_least_stay_keeps_the_prior_at_length(name):
+    assert z_of_move(name, None, STAYING, N_DRAWS_LONG, seed=4) < MAX_Z_LONG
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("birth", ["prior", "data-driven"])
+def test_sweep_with_a_least_stay_keeps_the_joint_prior_at_length(birth):
+    assert z_of_sweep(STAYING, SWEEP, N_DRAWS_LONG // N_CHAINS, seed=4, birth=birth) < MAX_Z_LONG
+
+
+def forget_least_stay(rng, model, state, name):
+    """Make a move as if stays could have any length."""
+    return SWEEP[name](rng, replace(model, least_stay=1), state)
+
+
+@pytest.mark.parametrize("name", ["paths", "concentrations", "weights"])
+def test_move_that_forgets_the_least_stay_is_caught(name):
+    assert z_of_move(name, partial(forget_least_stay, name=name), STAYING, n_times=3) > CAUGHT
 
 
 # --- moves with a fault ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.arrays import check_whole
+from homothety.arrays import check_count, check_whole
 from homothety.errors import InputError, ShortChainWarning
 from homothety.estimators._sampled import (
     forget_fit,
@@ -20,6 +20,7 @@ from homothety.estimators._sampled import (
     was_interrupted,
 )
 from homothety.models.hmm.states import StateModel
+from homothety.models.hmm.stays import mend_short_stays
 from homothety.persistence import Saveable
 from homothety.preprocessing import Preprocessing
 from homothety.sampling.driver import run_chains
@@ -203,10 +204,11 @@ class Segmenter(Saveable, BaseEstimator):
 class SampledSegmenter(Segmenter):
     """Base of the segmenters whose answer is a posterior over paths.
 
-    Subclasses also store `n_chains`, `n_sweeps`, `n_burn`, `point_estimate`, `random_state`, `n_jobs`, `progress` and
-    `checkpoint`.
+    Subclasses also store `least_stay`, `n_chains`, `n_sweeps`, `n_burn`, `point_estimate`, `random_state`, `n_jobs`,
+    `progress` and `checkpoint`.
     """
 
+    least_stay: int
     n_chains: int
     n_sweeps: int
     n_burn: int | None
@@ -254,13 +256,21 @@ class SampledSegmenter(Segmenter):
         self.n_burn_, self.trace_ = n_burn, stack_traces(traces)
         augmented = PathDraws.of(kept)
         point = relabel_by_size(augmented[most_probable(traces, n_burn)])
+        least_stay = self._least_stay_in_looks()
         if self.point_estimate == "vi":
             point = minimise_expected_vi_paths(list(augmented))
-        self.states_ = StateModel.from_path(emission, prepared, point)
+            if least_stay > 1:  # what draws agree on may have stays that none of them has
+                point = relabel_by_size(mend_short_stays(point, emission.augment(prepared)[1], least_stay))
+        self.states_ = StateModel.from_path(emission, prepared, point, least_stay)
         where = self._steps_of_recordings(prepared, emission.order)
         self.draws_ = PathDraws.of([RunPath.of(path[where]) for path in augmented])
         self._report(point[where])
         return point
+
+    def _least_stay_in_looks(self) -> int:
+        """Return the least stay, which is in steps of the recordings, in steps that are looked at, rounded up."""
+        n_steps = check_count(self.least_stay, "least_stay")
+        return -(-n_steps // self.preprocessing_.settings.stride)
 
     def _check_kept(self, n_kept: int) -> None:
         if not n_kept:

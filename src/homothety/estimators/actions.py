@@ -14,8 +14,10 @@ from homothety.errors import InputError
 from homothety.estimators._sampled import seed_sequence
 from homothety.estimators.hmm import IBPHMM
 from homothety.models import icsc
+from homothety.models.hmm.stays import mend_short_stays
 from homothety.models.icsc.state import Coupling, Covariances
 from homothety.sequences import check_sequences
+from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import (
     change_probability,
     minimise_expected_vi_paths,
@@ -75,7 +77,7 @@ class ICSCHMM(IBPHMM):
         towards it.
     step_weight : float or "auto", default="auto"
         As in `IBPHMM`.
-    emission, order, preprocessing, dof, gamma, alpha, kappa, sample_mass, start, n_start, n_split_merge
+    emission, order, preprocessing, dof, gamma, alpha, kappa, sample_mass, start, n_start, n_split_merge, least_stay
         As in `IBPHMM`.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         As in `IBPHMM`.
@@ -132,6 +134,7 @@ class ICSCHMM(IBPHMM):
         start: Start | list[Any] = "clusters",
         n_start: int | None = None,
         n_split_merge: int = 5,
+        least_stay: int = 1,
         n_chains: int = 4,
         n_sweeps: int = 500,
         n_burn: int | None = None,
@@ -156,6 +159,7 @@ class ICSCHMM(IBPHMM):
             start=start,
             n_start=n_start,
             n_split_merge=n_split_merge,
+            least_stay=least_stay,
             n_chains=n_chains,
             n_sweeps=n_sweeps,
             n_burn=n_burn,
@@ -200,12 +204,17 @@ class ICSCHMM(IBPHMM):
         where = self._steps_of_recordings(prepared, emission.order)
         actions = [draw.actions().expand() for draw in kept]
         self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
-        self._report_actions(minimise_expected_vi_paths(actions)[where])
+        self._report_actions(self._agreed_actions(actions, emission.augment(prepared)[1])[where])
         self.known_actions_ = icsc.KnownActions.of_path(
             emission, *emission.augment(prepared), point, self.state_actions_
         )
         self._report_transforms(prepared, emission, point, PathDraws.of([path for one in states for path in one.kept]))
         return point
+
+    def _agreed_actions(self, actions: list[IntArray], starts: IntArray) -> IntArray:
+        """Return what the actions of all draws agree on, over modelled steps, without stays that are too short."""
+        point, least_stay = minimise_expected_vi_paths(actions), self._least_stay_in_looks()
+        return point if least_stay == 1 else relabel_by_size(mend_short_stays(point, starts, least_stay))
 
     def _report_actions(self, point: IntArray) -> None:
         """Set actions and how sure they are, for every step of the recordings."""
@@ -269,6 +278,7 @@ class ICSCHMM(IBPHMM):
         for series in self._movable(new):
             centred = series - series.mean(axis=0)
             states = self.known_actions_.in_frame_of(rng, centred, self.states_.order, self.states_.weight)
+            states = replace(states, least_stay=self.states_.least_stay)
             yield self.known_actions_.actions[states.path(centred)]
 
     def _movable(self, new: list[tuple[FloatArray, int]]) -> Sequences:

@@ -70,6 +70,11 @@ class IBPHMM(SampledSegmenter):
         How many. If not given, each chain draws a number of clusters, or two private or shared states.
     n_split_merge : int, default=5
         Splits or merges tried per sweep.
+    least_stay : int, default=1
+        Fewest steps of the recording that a state lasts once it is entered. The first and the last stay of a recording
+        may be shorter, since the recording may cut them off. Set it to the shortest duration that you would call an
+        action, so that a fast periodic motion is not cut into the phases of its period. Where the recordings are
+        subsampled it is rounded up to whole strides.
     n_chains : int, default=4
     n_sweeps : int, default=500
     n_burn : int, optional
@@ -136,6 +141,7 @@ class IBPHMM(SampledSegmenter):
         start: Start | list[Any] = "clusters",
         n_start: int | None = None,
         n_split_merge: int = 5,
+        least_stay: int = 1,
         n_chains: int = 4,
         n_sweeps: int = 500,
         n_burn: int | None = None,
@@ -159,6 +165,7 @@ class IBPHMM(SampledSegmenter):
         self.start = start
         self.n_start = n_start
         self.n_split_merge = n_split_merge
+        self.least_stay = least_stay
         self.n_chains = n_chains
         self.n_sweeps = n_sweeps
         self.n_burn = n_burn
@@ -182,7 +189,7 @@ class IBPHMM(SampledSegmenter):
         hyperpriors = ibphmm.Hyperpriors(mass=ibphmm.GammaPrior(0.01, 0.01) if self.sample_mass else None)
         proposals = ibphmm.Proposals(n_split_merge=self.n_split_merge)
         weighted = replace(emission, weight=self.step_weight_)
-        return ibphmm.Model.from_sequences(prepared, weighted, hyperpriors, proposals)
+        return ibphmm.Model.from_sequences(prepared, weighted, hyperpriors, proposals, self._least_stay_in_looks())
 
     def _spread(self, prepared: Sequences) -> FloatArray | None:  # noqa: ARG002
         """Return the variance of each dimension that the prior of states is set to; None for that of all steps."""
@@ -242,7 +249,7 @@ class StickyHDPHMM(SampledSegmenter):
         As in `IBPHMM`.
     mean_strength : float, default=0.5
         How many steps the prior mean of a state is worth.
-    dof, scale
+    dof, scale, least_stay
         As in `IBPHMM`.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         As in `IBPHMM`; ``point_estimate="map"`` is the draw of largest density given its weights and concentrations.
@@ -269,6 +276,7 @@ class StickyHDPHMM(SampledSegmenter):
         mean_strength: float = 0.5,
         dof: float | None = None,
         scale: float = 0.1,
+        least_stay: int = 1,
         n_chains: int = 4,
         n_sweeps: int = 500,
         n_burn: int | None = None,
@@ -283,6 +291,7 @@ class StickyHDPHMM(SampledSegmenter):
         self.mean_strength = mean_strength
         self.dof = dof
         self.scale = scale
+        self.least_stay = least_stay
         self.n_chains = n_chains
         self.n_sweeps = n_sweeps
         self.n_burn = n_burn
@@ -296,7 +305,8 @@ class StickyHDPHMM(SampledSegmenter):
         check_count(self.max_states, "max_states")
         emission = make_emission(prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale)
         base = NIW(emission.coefficients[:, 0], self.mean_strength, emission.scale, emission.dof)
-        model = hdphmm.Model(prepared, base, n_states=self.max_states)
+        least_stay = self._least_stay_in_looks()
+        model = hdphmm.Model(prepared, base, n_states=self.max_states, least_stay=least_stay)
         self._sample(prepared, model, hdphmm.init_state, hdphmm.default_sweep(), hdphmm.RECORDING, emission)
 
 

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_count
+from homothety.errors import InputError
 from homothety.estimators._sampled import forget_fit, seed_sequence
 from homothety.estimators.actions import make_grouping
 from homothety.estimators.hmm import IBPHMM
@@ -39,6 +40,8 @@ class TwoStageHMM(Saveable, BaseEstimator):
         How states are grouped, as in `ICSCHMM`; the paper's by default.
     n_draws : int, default=100
         Partitions of the states to draw, each after some sweeps more; the most probable one counts.
+    least_stay : int, default=1
+        As in `IBPHMM`, where no segmenter is given; a segmenter that is given has its own.
     random_state : int, Generator, SeedSequence or None
         Of the grouping; the segmenter has its own.
 
@@ -70,11 +73,13 @@ class TwoStageHMM(Saveable, BaseEstimator):
         segmenter: Segmenter | None = None,
         grouping: GroupingName | icsc.Grouping = "links",
         n_draws: int = 100,
+        least_stay: int = 1,
         random_state: RandomState = None,
     ) -> None:
         self.segmenter = segmenter
         self.grouping = grouping
         self.n_draws = n_draws
+        self.least_stay = least_stay
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:
@@ -88,12 +93,24 @@ class TwoStageHMM(Saveable, BaseEstimator):
         forget_fit(self)
         grouping = make_grouping(self.grouping)
         check_count(self.n_draws, "n_draws")
-        segmenter = IBPHMM(random_state=self.random_state) if self.segmenter is None else clone(self.segmenter)
+        segmenter = self._unfitted_segmenter()
         self.segmenter_ = segmenter.fit(X, y, lengths=lengths)
         rng = np.random.default_rng(seed_sequence(self.random_state))
         labels = most_probable_groups(rng, grouping, states_of(segmenter), self.n_draws)
         self._report(labels)
         return self
+
+    def _unfitted_segmenter(self) -> Segmenter:
+        """Return a copy of the segmenter that was given, or the default one."""
+        least_stay = check_count(self.least_stay, "least_stay")
+        if self.segmenter is None:
+            return IBPHMM(least_stay=least_stay, random_state=self.random_state)
+        if least_stay > 1:
+            raise InputError(
+                f"least_stay is {least_stay}, and a segmenter is given, which has its own. Set it there: "
+                f"segmenter={type(self.segmenter).__name__}(least_stay={least_stay}, ...)."
+            )
+        return clone(self.segmenter)
 
     def _report(self, labels: IntArray) -> None:
         """Set actions, numbered by their steps."""

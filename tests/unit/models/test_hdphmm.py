@@ -17,6 +17,7 @@ from homothety.errors import InputError
 from homothety.models import hdphmm, hmm
 from homothety.models.hdphmm import moves
 from homothety.models.hdphmm.recording import RECORDING
+from homothety.models.hmm.stays import has_short_stay
 from homothety.sampling import iterate
 from homothety.sampling.codec import from_bytes, to_bytes
 from homothety.sequences import check_sequences
@@ -297,3 +298,27 @@ def test_prior_of_other_dimensions_is_refused():
     model = make_model()
     with pytest.raises(InputError, match="The prior has 3 dimensions, the series have 2"):
         replace(model, base=NIW(np.zeros(3), 1.0, np.eye(3), 5.0))
+
+
+# --- a least stay ----------------------------------------------------------------------------------------------------
+
+
+def test_with_a_least_stay_no_stay_is_shorter(rng):
+    model = make_model(n_states=4, least_stay=4, distance=1.0)
+    n_steps, starts = model.sequences.n_steps, model.sequences.starts
+    first = hdphmm.init_state(rng, model, rng.integers(4, size=n_steps))
+    assert not has_short_stay(first.path, starts, 4)
+    for state, _ in islice(iterate(rng, model, first, hdphmm.default_sweep()), 20):
+        assert not has_short_stay(state.path, starts, 4)
+        assert np.isfinite(hdphmm.log_joint(model, state))
+    assert hdphmm.log_joint(model, replace(first, path=np.arange(n_steps) % 2)) == -np.inf
+
+
+def test_transitions_that_a_stay_has_to_make_are_not_counted():
+    model = make_model(n_states=3, lengths=(8,), least_stay=3)
+    assert model.count_transitions(np.array([0, 0, 1, 1, 1, 1, 2, 2])).tolist() == [[1, 1, 0], [0, 1, 1], [0, 0, 0]]
+
+
+def test_bad_least_stay_is_named():
+    with pytest.raises(InputError, match="least_stay is 0, needed at least 1"):
+        make_model(least_stay=0)

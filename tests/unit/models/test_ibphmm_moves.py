@@ -12,11 +12,13 @@ import naive_ibphmm as naive
 from homothety.errors import InputError
 from homothety.metrics import hamming
 from homothety.models.emissions import Emission
+from homothety.models.hmm.stays import has_short_stay
 from homothety.models.ibphmm import (
     Hyperpriors,
     Model,
     Proposals,
     _feature_kernels,
+    allocation,
     blocks,
     default_sweep,
     init_state,
@@ -340,3 +342,55 @@ def test_well_separated_states_and_their_owners_are_found(start):
     used = [set(state.id_path[a:b].tolist()) for a, b in model.bounds]
     assert len(set.union(*used)) == 3
     assert [len(used[i] & used[j]) for i, j in ((0, 1), (0, 2), (1, 2))] == [1, 1, 1]
+
+
+# --- a least stay ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", [init_from_clusters, init_state])
+def test_with_a_least_stay_no_stay_is_shorter(start):
+    rng, model = np.random.default_rng(0), make_model((30, 22, 9), least_stay=4)
+    state = start(rng, model)
+    check_paths(model, state)
+    assert not has_short_stay(state.path, model.starts, 4)
+    for _ in range(10):
+        for name, move in SWEEP.items():
+            state, _ = move(rng, model, state)
+            check_features(model, state)
+            if name not in ("shared features", "births and deaths"):  # paths are out of date until they are redrawn
+                check_paths(model, state)
+                assert not has_short_stay(state.path, model.starts, 4)
+                assert np.isfinite(log_joint(model, state))
+
+
+def test_paths_to_start_from_are_mended():
+    model, labels = make_model((7, 5), least_stay=3), np.array([3, 3, 3, 8, 3, 3, 3, 8, 8, 3, 3, 3])
+    state = init_state(np.random.default_rng(0), model, path=labels)
+    assert state.path.tolist() == [0] * 7 + [1, 1, 0, 0, 0]
+    assert state.active.tolist() == [[True, False], [True, True]]
+
+
+def test_a_path_with_a_short_stay_has_no_density():
+    model = make_model((7, 5), least_stay=3)
+    state = init_state(np.random.default_rng(0), model, path=np.repeat([0, 1], [7, 5]))
+    assert np.isfinite(log_joint(model, state))
+    both = replace(state, active=np.ones((2, 2), dtype=bool))
+    short = replace(both, path=np.array([0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1]))
+    assert log_joint(model, short) == -np.inf
+    at = allocation.Concentrations.of(state)
+    assert allocation.Allocation(model, short.active, short.path).log_density(at) == -np.inf
+    assert np.isfinite(log_joint(replace(model, least_stay=2), short))
+
+
+def test_density_with_a_least_stay_equals_its_twin():
+    rng, world = np.random.default_rng(0), replace(naive.GAUSSIAN, n_steps=7, least_stay=3)
+    for _ in range(20):
+        model, state = naive.draw_world(rng, world)
+        at = (state.gamma, state.mass, state.alpha, state.kappa)
+        found = allocation.Allocation(model, state.active, state.path).log_density(allocation.Concentrations(*at))
+        assert found == pytest.approx(naive.log_density(model, state.active, state.path, *at), abs=1e-9)
+
+
+def test_bad_least_stay_is_named():
+    with pytest.raises(InputError, match="least_stay is 0, needed at least 1"):
+        make_model(least_stay=0)

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln
 
+from homothety.arrays import check_count
 from homothety.distributions.dirichlet import LEAST_PARAMETER
 from homothety.errors import InputError
+from homothety.models.hmm.stays import has_short_stay, transition_steps
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
@@ -47,6 +49,8 @@ class Model:
         Parameters of the beta prior of the share of the concentration that goes to staying.
     initial_concentration : float, default=1.0
         Concentration of the first state of a series about the weights. Fixed.
+    least_stay : int, default=1
+        Fewest steps that a state lasts once it is entered. The first and the last stay of a series may be shorter.
     """
 
     sequences: Sequences
@@ -56,6 +60,7 @@ class Model:
     concentration_prior: tuple[float, float] = (1.0, 0.01)
     self_share_prior: tuple[float, float] = (100.0, 1.0)
     initial_concentration: float = 1.0
+    least_stay: int = 1
 
     def __post_init__(self) -> None:
         if self.base.n_dims != self.sequences.n_dims:
@@ -68,11 +73,14 @@ class Model:
                 raise InputError(f"{name} is {values}, needed two positive numbers.")
         if not (np.isfinite(self.initial_concentration) and self.initial_concentration > 0):
             raise InputError(f"initial_concentration is {self.initial_concentration}, needed a positive number.")
+        check_count(self.least_stay, "least_stay")
 
     def count_transitions(self, path: IntArray) -> IntArray:
-        """Return how often a path (n_steps,) goes from one state to another, (n_states, n_states)."""
-        within = np.ones(len(path) - 1, dtype=bool)
-        within[self.sequences.starts[1:-1] - 1] = False
+        """Return how often a path (n_steps,) goes from one state to another, (n_states, n_states).
+
+        Steps that a stay lasts because of the least stay are no transitions.
+        """
+        within = transition_steps(path, self.sequences.starts, self.least_stay)[1:]
         cells = path[:-1][within] * self.n_states + path[1:][within]
         return np.bincount(cells, minlength=self.n_states**2).reshape(self.n_states, self.n_states)
 
@@ -88,7 +96,12 @@ def transition_parameters(state: ChainState, weights: FloatArray) -> FloatArray:
 
 
 def log_path_prior(model: Model, state: ChainState) -> float:
-    """Log probability of the paths given weights and concentrations, transitions integrated out."""
+    """Log probability of the paths given weights and concentrations, transitions integrated out.
+
+    Minus infinity if a stay is too short for the model.
+    """
+    if has_short_stay(state.path, model.sequences.starts, model.least_stay):
+        return -np.inf
     weights = state.needed("weights")
     rows = log_polya(model.count_transitions(state.path), transition_parameters(state, weights))
     first = log_polya(model.count_starts(state.path), model.initial_concentration * weights)

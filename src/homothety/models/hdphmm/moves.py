@@ -48,7 +48,7 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     means, covariances = state.needed("means"), state.needed("covariances")
     # One series at a time: its messages fit the cache, those of all series would not.
     draws = [
-        draw_path(rng, gaussian_log_density(series, means, covariances), initial, transition)
+        draw_path(rng, gaussian_log_density(series, means, covariances), initial, transition, model.least_stay)
         for series in model.sequences
     ]
     path = np.concatenate([drawn for drawn, _ in draws])
@@ -144,17 +144,23 @@ def default_sweep() -> dict[str, Move]:
 
 
 def draw_path(
-    rng: Generator, evidence: FloatArray, initial: FloatArray, transition: FloatArray
+    rng: Generator, evidence: FloatArray, initial: FloatArray, transition: FloatArray, least_stay: int = 1
 ) -> tuple[IntArray, float]:
     """Draw a path from its posterior and return it (n_steps,) with the log-likelihood of the series.
 
     What `hmm.sample_path` does, without its checks: probabilities that were just drawn need none.
     """
-    from homothety.models.hmm import _kernels
+    from homothety.models.hmm import _kernels, _stay_kernels
 
     n_steps, n_states = evidence.shape
     offsets, likelihood, filtered = np.empty(n_steps), np.empty_like(evidence), np.empty_like(evidence)
     states, path = np.arange(n_states), np.empty(n_steps, dtype=np.int64)
+    if least_stay > 1:
+        room, cumulative = _stay_kernels.stay_room(min(least_stay, n_steps), n_states), np.empty(n_states)
+        total = _stay_kernels.filter_stays(evidence, states, initial, transition, least_stay, filtered, room)
+        kept = (least_stay, total, filtered, room, cumulative)
+        _stay_kernels.draw_stays(rng, evidence, states, transition, *kept, states, path)
+        return path, float(total)
     _kernels.scale_evidence(evidence, offsets, likelihood)
     log_likelihood = _kernels.filter_forward(evidence, offsets, likelihood, states, initial, transition, filtered)
     _kernels.draw_path(rng, transition, states, filtered, np.empty(n_states), path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.errors import InputError
+from homothety.models.hmm.stays import mend_short_stays
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ class ChainState:
 def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> ChainState:
     """Return a state with the given path (n_steps,), by default every series cut into equal blocks in random order.
 
+    Stays that are too short for the model are mended.
+
     Concentrations are at their prior means and weights equal; transitions and emissions are drawn given the path.
     """
     from homothety.models.hdphmm.moves import resample_emissions, resample_transitions
@@ -117,6 +120,8 @@ def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> C
         weights=np.full(model.n_states, 1 / model.n_states),
     )
     check_state(model, state)
+    if model.least_stay > 1:
+        state = replace(state, path=mend_short_stays(labels, model.sequences.starts, model.least_stay))
     state, _ = resample_transitions(rng, model, state)
     return replace(resample_emissions(rng, model, state)[0], step=0)
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from homothety.arrays import check_count
 from homothety.errors import InputError
+from homothety.models.hmm.stays import best_path
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -43,7 +45,12 @@ class Smoothed(NamedTuple):
 
 
 def log_likelihood(
-    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, *, states: ArrayLike | None = None
+    log_evidence: ArrayLike,
+    initial: ArrayLike,
+    transition: ArrayLike,
+    *,
+    states: ArrayLike | None = None,
+    least_stay: int = 1,
 ) -> float:
     """Log-likelihood of a series, its path summed out.
 
@@ -58,6 +65,10 @@ def log_likelihood(
     states : array-like of shape (n_active,), optional
         Columns of `log_evidence` the chain moves through, in the order of `initial` and `transition`; all of them by
         default.
+    least_stay : int, default=1
+        Fewest steps that a state lasts once it is entered; the first stay of a series, and the last one, may be
+        shorter. Transition probabilities apply from the `least_stay`-th step of a stay on, and from the first step of
+        the first stay.
 
     Returns
     -------
@@ -76,11 +87,18 @@ def log_likelihood(
     from homothety.models.hmm import _kernels
 
     chain = _check_chain(log_evidence, initial, transition, states)
+    if check_count(least_stay, "least_stay") > 1:
+        return _filter_stays(chain, least_stay, n_rows=2).log_likelihood
     return float(_kernels.filter_forward(*chain, np.empty((2, len(chain.states)))))
 
 
 def filtered_probs(
-    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, *, states: ArrayLike | None = None
+    log_evidence: ArrayLike,
+    initial: ArrayLike,
+    transition: ArrayLike,
+    *,
+    states: ArrayLike | None = None,
+    least_stay: int = 1,
 ) -> FloatArray:
     """Probability of each state at each step given the series up to that step, (n_steps, n_active).
 
@@ -91,12 +109,20 @@ def filtered_probs(
     >>> filtered_probs(np.log([[0.5, 0.5], [0.9, 0.1]]), [0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]]).round(3).tolist()
     [[0.5, 0.5], [0.9, 0.1]]
     """
-    filtered, _ = _filter(_check_chain(log_evidence, initial, transition, states))
+    chain = _check_chain(log_evidence, initial, transition, states)
+    if check_count(least_stay, "least_stay") > 1:
+        return _filtered_stays(chain, least_stay)
+    filtered, _ = _filter(chain)
     return filtered / filtered.sum(axis=1, keepdims=True)
 
 
 def smoothed_probs(
-    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, *, states: ArrayLike | None = None
+    log_evidence: ArrayLike,
+    initial: ArrayLike,
+    transition: ArrayLike,
+    *,
+    states: ArrayLike | None = None,
+    least_stay: int = 1,
 ) -> FloatArray:
     """Probability of each state at each step given the whole series, (n_steps, n_active).
 
@@ -109,15 +135,21 @@ def smoothed_probs(
     >>> smoothed_probs(np.log([[0.5, 0.5], [0.9, 0.1]]), [0.5, 0.5], np.eye(2)).round(3).tolist()
     [[0.9, 0.1], [0.9, 0.1]]
     """
-    return smooth_series(log_evidence, initial, transition, states=states).probs
+    return smooth_series(log_evidence, initial, transition, states=states, least_stay=least_stay).probs
 
 
 def smooth_series(
-    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, *, states: ArrayLike | None = None
+    log_evidence: ArrayLike,
+    initial: ArrayLike,
+    transition: ArrayLike,
+    *,
+    states: ArrayLike | None = None,
+    least_stay: int = 1,
 ) -> Smoothed:
     """Return smoothed probabilities, expected numbers of transitions and the log-likelihood of a series at once.
 
-    Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible.
+    Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible. Steps that a stay lasts
+    because of `least_stay` are no transitions.
 
     Examples
     --------
@@ -128,6 +160,8 @@ def smooth_series(
     from homothety.models.hmm import _kernels
 
     chain = _check_chain(log_evidence, initial, transition, states)
+    if check_count(least_stay, "least_stay") > 1:
+        return _smooth_stays(chain, least_stay)
     filtered, log_total = _filter(chain)
     probs, n_transitions = np.empty_like(filtered), np.zeros_like(chain.transition)
     _kernels.smooth(chain.transition, filtered, np.empty((1, len(chain.states))), probs, n_transitions)
@@ -141,6 +175,7 @@ def sample_path(
     transition: ArrayLike,
     *,
     states: ArrayLike | None = None,
+    least_stay: int = 1,
 ) -> tuple[IntArray, float]:
     """Draw a path from its posterior: forward filtering, backward sampling.
 
@@ -163,6 +198,8 @@ def sample_path(
     from homothety.models.hmm import _kernels
 
     chain = _check_chain(log_evidence, initial, transition, states)
+    if check_count(least_stay, "least_stay") > 1:
+        return _sample_stays(rng, chain, least_stay)
     filtered, log_total = _filter(chain)
     path = np.empty(len(filtered), dtype=np.int64)
     _kernels.draw_path(rng, chain.transition, chain.states, filtered, np.empty(len(chain.states)), path)
@@ -170,7 +207,12 @@ def sample_path(
 
 
 def most_likely_path(
-    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, *, states: ArrayLike | None = None
+    log_evidence: ArrayLike,
+    initial: ArrayLike,
+    transition: ArrayLike,
+    *,
+    states: ArrayLike | None = None,
+    least_stay: int = 1,
 ) -> tuple[IntArray, float]:
     """Find the most probable path given the series (Viterbi); of equally probable states, the first.
 
@@ -196,6 +238,10 @@ def most_likely_path(
     path, origins = np.empty(n_steps, dtype=np.int64), np.empty((n_steps, n_active), dtype=np.int64)
     with np.errstate(divide="ignore"):
         logs = np.log(chain.initial), np.log(chain.transition)
+    if check_count(least_stay, "least_stay") > 1:
+        path, best = best_path(chain.log_evidence, chain.states, *logs, least_stay)
+        _check_possible(best)
+        return path, best
     best = _kernels.viterbi(chain.log_evidence, chain.states, *logs, np.empty((2, n_active)), origins, path)
     _check_possible(best)
     return path, float(best)
@@ -218,6 +264,73 @@ def _log_density(path: IntArray, chain: Chain) -> float:
     positions = np.empty(chain.log_evidence.shape[1], dtype=np.int64)
     arrays = chain.log_evidence, chain.states, chain.initial, chain.transition
     return float(_kernels.log_path_density(path, *arrays, positions))
+
+
+class _Stays(NamedTuple):
+    """What the filter leaves behind where stays have a least length, as the compiled loops want it."""
+
+    log_likelihood: float
+    free: FloatArray  # (n_rows, n_active)
+    room: FloatArray
+
+
+def _filter_stays(chain: Chain, least_stay: int, n_rows: int | None = None) -> _Stays:
+    """Filter a series, with all rows by default."""
+    from homothety.models.hmm import _stay_kernels as kernels
+
+    n_steps, n_active = len(chain.log_evidence), len(chain.states)
+    free, room = np.empty((n_rows or n_steps, n_active)), kernels.stay_room(min(least_stay, n_steps), n_active)
+    arguments = chain.log_evidence, chain.states, chain.initial, chain.transition
+    log_total = float(kernels.filter_stays(*arguments, least_stay, free, room))
+    return _Stays(log_total, free, room)
+
+
+def _filtered_stays(chain: Chain, least_stay: int) -> FloatArray:
+    """Return filtered probabilities: of stays that may end, and of those that have to go on, by when they began."""
+    from homothety.models.hmm import _stay_kernels as kernels
+
+    stays, evidence = _filter_stays(chain, least_stay), chain.log_evidence[:, chain.states]
+    _check_possible(stays.log_likelihood)
+    n_steps, n_active = evidence.shape
+    entries = np.full((n_steps, n_active), -np.inf)
+    for t in range(1, n_steps):
+        entries[t] = [kernels.log_entry(k, stays.free, t - 1, chain.transition) for k in range(n_active)]
+    logs, window = stays.free, np.zeros((n_steps, n_active))
+    for n_before in range(min(least_stay - 1, n_steps - 1)):
+        window = evidence[n_before:] + window[: n_steps - n_before]
+        present = np.full((n_steps, n_active), -np.inf)
+        present[n_before:] = entries[: n_steps - n_before] + window
+        logs = np.logaddexp(logs, present)
+    probs = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(probs / probs.sum(axis=1, keepdims=True))
+
+
+def _smooth_stays(chain: Chain, least_stay: int) -> Smoothed:
+    """Return what `smooth_series` does."""
+    from homothety.models.hmm import _stay_kernels as kernels
+
+    stays = _filter_stays(chain, least_stay)
+    _check_possible(stays.log_likelihood)
+    entered, probs = np.empty_like(stays.free), np.empty_like(stays.free)
+    n_transitions, shares = np.zeros_like(chain.transition), np.empty(len(chain.states))
+    arguments = chain.log_evidence, chain.states, chain.transition, least_stay, *stays
+    kernels.smooth_stays(*arguments, shares, entered, probs, n_transitions)
+    return Smoothed(probs, n_transitions, stays.log_likelihood)
+
+
+def _sample_stays(rng: Generator, chain: Chain, least_stay: int) -> tuple[IntArray, float]:
+    """Return what `sample_path` does."""
+    from homothety.models.hmm import _stay_kernels as kernels
+
+    stays = _filter_stays(chain, least_stay)
+    _check_possible(stays.log_likelihood)
+    path, cumulative = np.empty(len(chain.log_evidence), dtype=np.int64), np.empty(len(chain.states))
+    arguments = chain.log_evidence, chain.states, chain.transition, least_stay, *stays
+    kernels.draw_stays(rng, *arguments, cumulative, chain.states, path)
+    positions = np.empty(chain.log_evidence.shape[1], dtype=np.int64)
+    known = chain.log_evidence, chain.states, chain.initial, chain.transition
+    log_density = kernels.log_stay_density(path, *known, least_stay, positions)
+    return path, float(log_density - stays.log_likelihood)
 
 
 def _check_possible(log_density: float) -> None:

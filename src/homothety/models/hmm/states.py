@@ -9,6 +9,7 @@ import numpy as np
 
 from homothety.models.emissions.statistics import mean_parameters, statistics_of
 from homothety.models.hmm.messages import log_likelihood, most_likely_path, smoothed_probs
+from homothety.models.hmm.stays import transition_steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +42,8 @@ class StateModel:
     dim_weights : ndarray of shape (n_dims,), optional
         The same for each dimension, besides the weight of all of them: covariances are block-diagonal then, and the
         dimensions of a block have the same weight. All are 1 if not given.
+    least_stay : int
+        Fewest steps that a state lasts once it is entered.
     """
 
     initial: FloatArray
@@ -50,9 +53,10 @@ class StateModel:
     order: int = 0
     weight: float = 1.0
     dim_weights: FloatArray | None = None
+    least_stay: int = 1
 
     @classmethod
-    def from_path(cls, emission: Emission, sequences: Sequences, path: IntArray) -> StateModel:
+    def from_path(cls, emission: Emission, sequences: Sequences, path: IntArray, least_stay: int = 1) -> StateModel:
         """Return the states of a path at their posterior means; transitions pooled over series.
 
         Parameters
@@ -61,11 +65,12 @@ class StateModel:
         sequences : Sequences
         path : ndarray of shape (n_augmented_steps,)
             States 0, 1, ... of the steps that `emission.augment` leaves.
+        least_stay : int, default=1
         """
         z, starts = emission.augment(sequences)
         n_states = int(path.max()) + 1
         whiteners = mean_parameters(emission, statistics_of(emission, z, path, n_states))
-        initial, transition = pooled_transitions(path, starts, n_states)
+        initial, transition = pooled_transitions(path, starts, n_states, least_stay)
         return cls(
             initial,
             transition,
@@ -74,6 +79,7 @@ class StateModel:
             emission.order,
             emission.weight,
             None if emission.blocks is None else emission.dim_weights,
+            least_stay,
         )
 
     @property
@@ -101,15 +107,20 @@ class StateModel:
 
     def path(self, series: FloatArray) -> IntArray:
         """Return the most probable path of a series, (n_steps,); the first `order` steps go with the next one."""
-        return self._from_first(most_likely_path(self.weighted_log_evidence(series), self.initial, self.transition)[0])
+        evidence = self.weighted_log_evidence(series)
+        return self._from_first(
+            most_likely_path(evidence, self.initial, self.transition, least_stay=self.least_stay)[0]
+        )
 
     def probs(self, series: FloatArray) -> FloatArray:
         """Return the probability of each state at each step given the whole series, (n_steps, n_states)."""
-        return self._from_first(smoothed_probs(self.weighted_log_evidence(series), self.initial, self.transition))
+        evidence = self.weighted_log_evidence(series)
+        return self._from_first(smoothed_probs(evidence, self.initial, self.transition, least_stay=self.least_stay))
 
     def log_likelihood(self, series: FloatArray) -> float:
         """Return the log-likelihood of a series, its path summed out."""
-        return log_likelihood(self.log_evidence(series), self.initial, self.transition)
+        evidence = self.log_evidence(series)
+        return log_likelihood(evidence, self.initial, self.transition, least_stay=self.least_stay)
 
     def _from_first(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
         return np.concatenate([np.repeat(values[:1], self.order, axis=0), values])
@@ -123,12 +134,12 @@ def regression_of(series: FloatArray, order: int) -> tuple[FloatArray, FloatArra
     return np.hstack([series[order - lag : order - lag + n_kept] for lag in range(1, order + 1)]), series[order:]
 
 
-def pooled_transitions(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatArray, FloatArray]:
+def pooled_transitions(
+    path: IntArray, starts: IntArray, n_states: int, least_stay: int = 1
+) -> tuple[FloatArray, FloatArray]:
     """Return start and transition probabilities of a path over all series, each count raised by a half."""
     counts = np.full((n_states, n_states), 0.5)
     initial = np.full(n_states, 0.5) + np.bincount(path[starts[:-1]], minlength=n_states)
-    inside = np.ones(len(path), dtype=bool)
-    inside[starts[:-1]] = False
-    later = np.flatnonzero(inside)
+    later = np.flatnonzero(transition_steps(path, starts, least_stay))
     np.add.at(counts, (path[later - 1], path[later]), 1.0)
     return initial / initial.sum(), counts / counts.sum(axis=1, keepdims=True)

@@ -14,9 +14,8 @@ from homothety.models.emissions._kernels import (
     log_parameter_density,
     write_evidence,
 )
-from homothety.models.hmm._kernels import scale_evidence
 from homothety.models.ibphmm._feature_kernels import draw_weight, series_log_likelihood
-from homothety.models.ibphmm._series_kernels import list_features, tables_of, write_listed
+from homothety.models.ibphmm._series_kernels import list_features, scale_if_needed, tables_of, write_listed
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -178,7 +177,7 @@ def jump(
     else:
         place = draw_unique(rng, n_unique, n_owners, active)
         whitener = data.whiteners[place]
-    scale_evidence(log, offsets, likelihood)
+    scale_if_needed(log, offsets, likelihood, room.scratch)
     before = series_log_likelihood(active, weights, room.columns, log, offsets, likelihood, room.scratch)
     active[place] = born
     after = series_log_likelihood(active, weights, room.columns, log, offsets, likelihood, room.scratch)

@@ -14,6 +14,7 @@ import numpy as np
 
 from homothety._jit import inlined, jit
 from homothety.models.hmm._kernels import draw_path, filter_forward
+from homothety.models.hmm._stay_kernels import draw_stays, filter_stays
 from homothety.models.ibphmm._series_kernels import evaluate_series, list_features
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ def series_log_likelihood(
     n = write_chain(active, weights, columns, scratch)
     transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: 2 * n].reshape(2, n)
     states, initial = scratch.states[:n], scratch.initial[:n]
+    if scratch.least_stay > 1:
+        least_stay = scratch.least_stay
+        return filter_stays(log_evidence, states, initial, transition, least_stay, filtered, scratch.stays)
     return filter_forward(log_evidence, offsets, likelihood, states, initial, transition, filtered)
 
 
@@ -80,6 +84,12 @@ def draw_series_path(
         scratch.filtered[: n_steps * n].reshape(n_steps, n),
     )
     states, initial = scratch.states[:n], scratch.initial[:n]
+    if scratch.least_stay > 1:
+        least_stay, stays, numbers = scratch.least_stay, scratch.stays, scratch.listed[:n]
+        total = filter_stays(log_evidence, states, initial, transition, least_stay, filtered, stays)
+        cumulative = scratch.cumulative[:n]
+        draw_stays(rng, log_evidence, states, transition, least_stay, total, filtered, stays, cumulative, numbers, path)
+        return total
     log_likelihood = filter_forward(log_evidence, offsets, likelihood, states, initial, transition, filtered)
     draw_path(rng, transition, scratch.listed[:n], filtered, scratch.cumulative[:n], path)
     return log_likelihood
@@ -280,17 +290,26 @@ def draw_paths(
 
 
 @jit
-def count_transitions(path: IntArray, start: int, stop: int, counts: FloatArray) -> None:
-    """Add the transitions of a stretch of a path to their counts, (n_features, n_features)."""
+def count_transitions(path: IntArray, start: int, stop: int, counts: FloatArray, least_stay: int = 1) -> None:
+    """Add the transitions of a series to their counts, (n_features, n_features).
+
+    Steps that a stay lasts because it has to are none: see `hmm/_stay_kernels.py`.
+    """
+    left = 0
     for t in range(start + 1, stop):
+        if path[t] != path[t - 1]:
+            left = least_stay - 1
+        elif left > 0:
+            left -= 1
+            continue
         counts[path[t - 1], path[t]] += 1.0
 
 
 @jit
-def count_all_transitions(path: IntArray, starts: IntArray, counts: FloatArray) -> None:
+def count_all_transitions(path: IntArray, starts: IntArray, counts: FloatArray, least_stay: int = 1) -> None:
     """Add the transitions of all series to their counts, (n_series, n_features, n_features)."""
     for i in range(counts.shape[0]):
-        count_transitions(path, starts[i], starts[i + 1], counts[i])
+        count_transitions(path, starts[i], starts[i + 1], counts[i], least_stay)
 
 
 @jit

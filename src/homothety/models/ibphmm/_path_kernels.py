@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from homothety._jit import jit
 from homothety.models.hmm._kernels import draw_path, filter_sticky, log_path_density
+from homothety.models.hmm._stay_kernels import draw_stays, filter_stays, log_stay_density
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -38,6 +39,9 @@ def sticky_log_likelihood(
     n = states.shape[0]
     write_sticky_chain(n, alpha, kappa, scratch)
     transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: 2 * n].reshape(2, n)
+    if scratch.least_stay > 1:
+        initial, least_stay = scratch.initial[:n], scratch.least_stay
+        return filter_stays(log_evidence, states, initial, transition, least_stay, filtered, scratch.stays)
     return filter_sticky(log_evidence, offsets, likelihood, states, scratch.initial[:n], transition, filtered)
 
 
@@ -58,6 +62,11 @@ def draw_sticky_path(
     write_sticky_chain(n, alpha, kappa, scratch)
     transition, initial = scratch.transition[: n * n].reshape(n, n), scratch.initial[:n]
     filtered = scratch.filtered[: n_steps * n].reshape(n_steps, n)
+    if scratch.least_stay > 1:
+        least_stay, stays, cumulative = scratch.least_stay, scratch.stays, scratch.cumulative[:n]
+        total = filter_stays(log_evidence, states, initial, transition, least_stay, filtered, stays)
+        draw_stays(rng, log_evidence, states, transition, least_stay, total, filtered, stays, cumulative, states, path)
+        return total
     log_likelihood = filter_sticky(log_evidence, offsets, likelihood, states, initial, transition, filtered)
     draw_path(rng, transition, states, filtered, scratch.cumulative[:n], path)
     return log_likelihood
@@ -77,4 +86,7 @@ def log_sticky_path_density(
     n = states.shape[0]
     write_sticky_chain(n, alpha, kappa, scratch)
     transition = scratch.transition[: n * n].reshape(n, n)
+    if scratch.least_stay > 1:
+        initial = scratch.initial[:n]
+        return log_stay_density(path, log_evidence, states, initial, transition, scratch.least_stay, positions)
     return log_path_density(path, log_evidence, states, scratch.initial[:n], transition, positions)

@@ -13,6 +13,7 @@ import numpy as np
 from homothety._jit import inlined, jit
 from homothety.models.emissions._kernels import BLOCK, turn_block, write_block_evidence
 from homothety.models.hmm._kernels import scale_evidence
+from homothety.models.hmm._stay_kernels import stay_room
 
 if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
@@ -29,6 +30,7 @@ class Data(NamedTuple):
     whiteners: FloatArray  # (n_features, n_dims, n)
     weight: float  # of a step
     structure: Structure
+    least_stay: int = 1  # fewest steps of a stay
 
 
 class Scratch(NamedTuple):
@@ -40,6 +42,8 @@ class Scratch(NamedTuple):
     transition: FloatArray  # (n_features * n_features,)
     filtered: FloatArray  # (n_rows * n_features,) two rows for a likelihood, as many as steps for a path
     cumulative: FloatArray  # (n_features,)
+    least_stay: int  # fewest steps of a stay
+    stays: FloatArray  # what `hmm/_stay_kernels.py` needs; nothing if a stay may have any length
 
 
 class Room(NamedTuple):
@@ -54,12 +58,14 @@ class Room(NamedTuple):
     scratch: Scratch
 
 
-def build_scratch(n_features: int, n_steps: int = 2) -> Scratch:
+def build_scratch(n_features: int, n_steps: int = 2, least_stay: int = 1) -> Scratch:
     """Allocate working space for so many features and, where a path is drawn, steps."""
     listed, states = np.empty((2, n_features), dtype=np.int64)
     initial, cumulative = np.empty((2, n_features))
     filtered = np.empty(max(n_steps, 2) * n_features)
-    return Scratch(listed, states, initial, np.empty(n_features * n_features), filtered, cumulative)
+    stays = stay_room(least_stay, n_features) if least_stay > 1 else np.empty(0)
+    transition = np.empty(n_features * n_features)
+    return Scratch(listed, states, initial, transition, filtered, cumulative, least_stay, stays)
 
 
 def build_room(data: Data, n_features: int) -> Room:
@@ -68,7 +74,8 @@ def build_room(data: Data, n_features: int) -> Room:
     features, columns = np.empty((2, n_features), dtype=np.int64)
     log, likelihood = np.empty((2, longest * n_features))
     block = np.empty((data.z.shape[1] + 2, BLOCK))
-    return Room(features, columns, np.empty(longest), log, likelihood, block, build_scratch(n_features, longest))
+    scratch = build_scratch(n_features, longest, min(data.least_stay, longest))
+    return Room(features, columns, np.empty(longest), log, likelihood, block, scratch)
 
 
 @jit
@@ -104,10 +111,17 @@ def write_listed(i: int, n: int, data: Data, room: Room, log: FloatArray) -> Non
             write_block_evidence(first, width, whitener, data.weight, data.structure, column, log, room.block)
 
 
+@inlined
+def scale_if_needed(log: FloatArray, offsets: FloatArray, likelihood: FloatArray, scratch: Scratch) -> None:
+    """Write the scaled forms of the evidence, unless stays have a least length: their messages take logarithms."""
+    if scratch.least_stay == 1:
+        scale_evidence(log, offsets, likelihood)
+
+
 @jit
 def evaluate_series(i: int, n: int, data: Data, room: Room) -> Tables:
     """Return the evidence of a series under the listed features, in the three forms of `hmm/_kernels.py`."""
     log, offsets, likelihood = tables_of(data.starts[i + 1] - data.starts[i], n, room)
     write_listed(i, n, data, room, log)
-    scale_evidence(log, offsets, likelihood)
+    scale_if_needed(log, offsets, likelihood, room.scratch)
     return log, offsets, likelihood

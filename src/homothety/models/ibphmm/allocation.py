@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety.arrays import read_only
+from homothety.models.hmm.stays import has_short_stay
 from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior
 from homothety.models.ibphmm.statistics import (
@@ -86,7 +87,10 @@ class Allocation:
         return transition_counts(self.model, self.path, self.n_features)
 
     def log_density(self, at: Concentrations) -> float:
-        """Log density of features, told apart, paths and data: the target of splits and merges (section 7)."""
+        """Log density of features, told apart, paths and data: the target of splits and merges (section 7).
+
+        Minus infinity if a stay is too short for the model.
+        """
         if at not in self._log_densities:
             self._log_densities[at] = self._work_out_log_density(at)
         return self._log_densities[at]
@@ -96,6 +100,8 @@ class Allocation:
         return {}
 
     def _work_out_log_density(self, at: Concentrations) -> float:
+        if has_short_stay(self.path, self.model.starts, self.model.least_stay):
+            return -np.inf
         n_owners = self.active.sum(axis=0)
         log_features = log_feature_prior(n_owners, self.model.n_series, at.gamma, at.mass)
         log_paths = log_path_prior(self.counts, self.active, at.alpha, at.kappa)
@@ -122,7 +128,8 @@ def make_trial(
 
     # A draw follows nothing; a kernel wants an array all the same.
     followed = read_only(path) if target is None else target.path
-    data = Data(model.z, model.starts, whiteners, model.emission.weight, model.emission.structure)
+    emission = model.emission
+    data = Data(model.z, model.starts, whiteners, emission.weight, emission.structure, model.least_stay)
     return Trial(data, active, path, followed, target is None, at.alpha, at.kappa)
 
 

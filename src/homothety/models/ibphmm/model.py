@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from homothety.arrays import check_count
+from homothety.models.hmm.stays import has_short_stay
 from homothety.models.ibphmm.blocks import blocks_of
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior, log_repeated_unused
 from homothety.models.ibphmm.statistics import log_marginals, path_statistics, transition_counts
@@ -100,6 +102,8 @@ class Model:
     emission : Emission
     hyperpriors : Hyperpriors
     proposals : Proposals
+    least_stay : int
+        Fewest steps that a state lasts once it is entered. The first and the last stay of a series may be shorter.
     """
 
     z: FloatArray
@@ -107,6 +111,10 @@ class Model:
     emission: Emission
     hyperpriors: Hyperpriors = field(default_factory=Hyperpriors)
     proposals: Proposals = field(default_factory=Proposals)
+    least_stay: int = 1
+
+    def __post_init__(self) -> None:
+        check_count(self.least_stay, "least_stay")
 
     @classmethod
     def from_sequences(
@@ -115,10 +123,11 @@ class Model:
         emission: Emission,
         hyperpriors: Hyperpriors | None = None,
         proposals: Proposals | None = None,
+        least_stay: int = 1,
     ) -> Model:
         """Build the model of checked sequences."""
         z, starts = emission.augment(sequences)
-        return cls(z, starts, emission, hyperpriors or Hyperpriors(), proposals or Proposals())
+        return cls(z, starts, emission, hyperpriors or Hyperpriors(), proposals or Proposals(), least_stay)
 
     @property
     def n_series(self) -> int:
@@ -147,7 +156,12 @@ class Model:
 
 
 def log_joint(model: Model, state: ChainState) -> float:
-    """Log density of features up to their order, paths and data; parameters and weights integrated out (section 10)."""
+    """Log density of features up to their order, paths and data; parameters and weights integrated out (section 10).
+
+    Minus infinity if a stay is too short for the model.
+    """
+    if has_short_stay(state.path, model.starts, model.least_stay):
+        return -np.inf
     statistics = path_statistics(model, state.path, state.n_features)
     counts = transition_counts(model, state.path, state.n_features)
     n_owners = state.active.sum(axis=0)

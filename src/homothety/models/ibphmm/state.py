@@ -9,6 +9,7 @@ import numpy as np
 
 from homothety.arrays import read_only
 from homothety.errors import InputError
+from homothety.models.hmm.stays import mend_short_stays
 from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
 from homothety.sampling.codec import storable
 
@@ -106,7 +107,8 @@ def init_state(
     n_unique : int, default=2
         Features of each series alone.
     path : ndarray of shape (n_steps,), optional
-        Labels to start from instead; equal labels are one feature, also across series.
+        Labels to start from instead; equal labels are one feature, also across series. Stays that are too short for
+        the model are mended first.
     gamma : float, optional
         The number of series if not given.
     """
@@ -152,7 +154,7 @@ def _blocks(model: Model, n_shared: int, n_unique: int) -> tuple[BoolArray, IntA
         own = np.concatenate([np.arange(n_shared), n_shared + n_unique * i + np.arange(n_unique)])
         active[i, own] = True
         path[start:stop] = own[np.arange(stop - start) * len(own) // (stop - start)]
-    return active, path
+    return active, mend_short_stays(path, model.starts, model.least_stay)
 
 
 def _features_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray]:
@@ -160,6 +162,9 @@ def _features_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray
     labels, numbered = np.unique(np.asarray(path), return_inverse=True)
     if numbered.shape != (model.n_steps,):
         raise InputError(f"The path to start from has {numbered.size} steps, needed {model.n_steps}.")
+    if model.least_stay > 1:
+        mended = mend_short_stays(numbered, model.starts, model.least_stay)
+        labels, numbered = np.unique(mended, return_inverse=True)
     active = np.zeros((model.n_series, len(labels)), dtype=bool)
     for i, (start, stop) in enumerate(model.bounds):
         active[i, numbered[start:stop]] = True

@@ -45,5 +45,5 @@ def transition_counts(model: Model, path: IntArray, n_features: int) -> FloatArr
     from homothety.models.ibphmm._feature_kernels import count_all_transitions
 
     counts = np.zeros((model.n_series, n_features, n_features))
-    count_all_transitions(read_only(path), model.starts, counts)
+    count_all_transitions(read_only(path), model.starts, counts, model.least_stay)
     return counts

@@ -49,7 +49,8 @@ def data_of(model: Model, state: ChainState) -> Data:
     from homothety.models.ibphmm._series_kernels import Data
 
     # A copy: parameters on trial can be written to, and kernels are compiled for one kind of array.
-    return Data(model.z, model.starts, state.whiteners.copy(), model.emission.weight, model.emission.structure)
+    emission, whiteners = model.emission, state.whiteners.copy()
+    return Data(model.z, model.starts, whiteners, emission.weight, emission.structure, model.least_stay)
 
 
 def births_of(model: Model, state: ChainState) -> Births:
