@@ -294,6 +294,14 @@ class Emission:
         # Of its regressors, all of them constant, a dimension uses one; the coefficients of the others are zero.
         return np.asarray(self.coefficients_of(whiteners).sum(axis=2))
 
+    def log_evidence(self, z: FloatArray, whiteners: FloatArray) -> FloatArray:
+        """Return the weighted log densities of augmented steps under each state, (n_steps, n_states)."""
+        from homothety.models.emissions._kernels import BLOCK, write_all_evidence
+
+        evidence, block = np.empty((len(z), len(whiteners))), np.empty((z.shape[1] + 2, BLOCK))
+        write_all_evidence(z, 0, len(z), whiteners, self.weight, self.structure, evidence, block)
+        return evidence
+
     def covariances_of(self, whiteners: FloatArray) -> FloatArray:
         """Return the covariances, (n_states, n_dims, n_dims), of parameters as the sampler keeps them."""
         roots = np.linalg.inv(whiteners[:, :, self.n_regressors :])

@@ -40,9 +40,23 @@ def write_chain(active: BoolArray, weights: FloatArray, columns: IntArray, scrat
             total += weights[listed[a], listed[b]]
         for b in range(n):
             transition[a * n + b] = weights[listed[a], listed[b]] / total
+        if scratch.leaving > 0.0:
+            fix_leaving(a, n, scratch.leaving, transition)
         scratch.states[a] = columns[listed[a]]
         scratch.initial[a] = 1.0 / n
     return n
+
+
+@inlined
+def fix_leaving(a: int, n: int, leaving: float, transition: FloatArray) -> None:
+    """Change a row of transition probabilities such that the state is left with a given probability."""
+    others = 0.0
+    for b in range(n):
+        others += transition[a * n + b] if b != a else 0.0
+    for b in range(n):
+        if b != a:
+            transition[a * n + b] *= leaving / max(others, LEAST_WEIGHT)
+    transition[a * n + a] = 1.0 - leaving if n > 1 else 1.0
 
 
 @jit
@@ -290,6 +304,20 @@ def draw_paths(
 
 
 @jit
+def write_log_likelihoods(
+    series: IntArray, active: BoolArray, weights: FloatArray, data: Data, room: Room, out: FloatArray
+) -> None:
+    """Write the log-likelihoods of some series, paths summed out."""
+    for place in range(series.shape[0]):
+        i = series[place]
+        n = list_features(active[i], room)
+        log, offsets, likelihood = evaluate_series(i, n, data, room)
+        out[place] = series_log_likelihood(
+            active[i], weights[i], room.columns, log, offsets, likelihood, room.scratch
+        )
+
+
+@jit
 def count_transitions(path: IntArray, start: int, stop: int, counts: FloatArray, least_stay: int = 1) -> None:
     """Add the transitions of a series to their counts, (n_features, n_features).
 
@@ -314,9 +342,18 @@ def count_all_transitions(path: IntArray, starts: IntArray, counts: FloatArray, 
 
 @jit
 def draw_transition_weights(
-    rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float, weights: FloatArray
+    rng: Generator,
+    active: BoolArray,
+    counts: FloatArray,
+    alpha: float,
+    kappa: float,
+    weights: FloatArray,
+    leaving: float = 0.0,
 ) -> None:
-    """Draw the weights between the features a series has, given its path: a Dirichlet row times a gamma total."""
+    """Draw the weights between the features a series has, given its path: a Dirichlet row times a gamma total.
+
+    Where the probability of leaving is fixed, a path says nothing of the weight of staying: it comes from its prior.
+    """
     n, n_active = active.shape[0], 0.0
     for k in range(n):
         n_active += 1.0 if active[k] else 0.0
@@ -324,46 +361,64 @@ def draw_transition_weights(
         total = 0.0
         for k in range(n):
             weights[j, k] = 0.0
-            if active[j] and active[k]:
+            if active[j] and active[k] and not (j == k and leaving > 0.0):
                 weights[j, k] = draw_weight(rng, alpha + counts[j, k] + (kappa if j == k else 0.0))
                 total += weights[j, k]
         # The data say nothing of the total, yet it decides how much a feature added later takes from the others.
-        scale = rng.standard_gamma(n_active * alpha + kappa) / max(total, LEAST_WEIGHT)
+        prior_total = n_active * alpha + kappa if leaving == 0.0 else (n_active - 1.0) * alpha
+        scale = rng.standard_gamma(prior_total) / max(total, LEAST_WEIGHT) if prior_total > 0.0 else 0.0
         for k in range(n):
-            if active[j] and active[k]:
+            if active[j] and active[k] and not (j == k and leaving > 0.0):
                 weights[j, k] = max(weights[j, k] * scale, LEAST_WEIGHT)
+        if leaving > 0.0 and active[j]:
+            weights[j, j] = draw_weight(rng, alpha + kappa)
 
 
 @jit
 def draw_all_weights(
-    rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float, weights: FloatArray
+    rng: Generator,
+    active: BoolArray,
+    counts: FloatArray,
+    alpha: float,
+    kappa: float,
+    weights: FloatArray,
+    leaving: float = 0.0,
 ) -> None:
     """Draw the weights of all series, (n_series, n_features, n_features)."""
     for i in range(active.shape[0]):
-        draw_transition_weights(rng, active[i], counts[i], alpha, kappa, weights[i])
+        draw_transition_weights(rng, active[i], counts[i], alpha, kappa, weights[i], leaving)
 
 
 @jit
-def log_path_densities(counts: FloatArray, active: BoolArray, alpha: float, kappa: float, out: FloatArray) -> None:
-    """Write the log probability of the path of every series, transition weights integrated out (section 1.1)."""
+def log_path_densities(
+    counts: FloatArray, active: BoolArray, alpha: float, kappa: float, out: FloatArray, leaving: float = 0.0
+) -> None:
+    """Write the log probability of the path of every series, transition weights integrated out (section 1.1).
+
+    Where the probability of leaving is fixed, transition weights only say where to.
+    """
     n_series, n = active.shape
     log_gamma, log_gamma_own = lgamma(alpha), lgamma(alpha + kappa)
+    log_leave, log_stay = (np.log(leaving), np.log(1.0 - leaving)) if leaving > 0.0 else (0.0, 0.0)
     for i in range(n_series):
         n_active = 0.0
         for k in range(n):
             n_active += 1.0 if active[i, k] else 0.0
-        row_prior = n_active * alpha + kappa
+        row_prior = n_active * alpha + kappa if leaving == 0.0 else max(n_active - 1.0, 1.0) * alpha
         log_gamma_row, total = lgamma(row_prior), -np.log(n_active)
         for j in range(n):
-            leaving = 0.0
+            left = 0.0
             for k in range(n):
                 count = counts[i, j, k]
                 # Most pairs have no transition, and add nothing.
-                if count > 0.0:
-                    leaving += count
+                if count > 0.0 and leaving > 0.0 and j == k:
+                    total += count * log_stay if n_active > 1.0 else 0.0
+                elif count > 0.0:
+                    left += count
                     total += (
                         lgamma(alpha + kappa + count) - log_gamma_own if j == k else lgamma(alpha + count) - log_gamma
                     )
-            if leaving > 0.0:
-                total += log_gamma_row - lgamma(row_prior + leaving)
+            if left > 0.0:
+                total += log_gamma_row - lgamma(row_prior + left)
+                total += left * log_leave if leaving > 0.0 else 0.0
         out[i] = total

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 @jit
 def write_sticky_chain(n: int, alpha: float, kappa: float, scratch: Scratch) -> None:
     """Write start and transition probabilities between `n` features at the prior means of their weights."""
-    total = n * alpha + kappa
+    stay, move = (alpha + kappa) / (n * alpha + kappa), alpha / (n * alpha + kappa)
+    if scratch.leaving > 0.0:
+        stay, move = (1.0 - scratch.leaving, scratch.leaving / (n - 1)) if n > 1 else (1.0, 0.0)
     for a in range(n):
         scratch.initial[a] = 1.0 / n
         for b in range(n):
-            scratch.transition[a * n + b] = (alpha + kappa if a == b else alpha) / total
+            scratch.transition[a * n + b] = stay if a == b else move
 
 
 @jit

@@ -31,6 +31,7 @@ class Data(NamedTuple):
     weight: float  # of a step
     structure: Structure
     least_stay: int = 1  # fewest steps of a stay
+    leaving: float = 0.0  # probability of leaving a state that may be left; zero where transitions say it
 
 
 class Scratch(NamedTuple):
@@ -44,6 +45,7 @@ class Scratch(NamedTuple):
     cumulative: FloatArray  # (n_features,)
     least_stay: int  # fewest steps of a stay
     stays: FloatArray  # what `hmm/_stay_kernels.py` needs; nothing if a stay may have any length
+    leaving: float  # as in `Data`
 
 
 class Room(NamedTuple):
@@ -58,14 +60,14 @@ class Room(NamedTuple):
     scratch: Scratch
 
 
-def build_scratch(n_features: int, n_steps: int = 2, least_stay: int = 1) -> Scratch:
+def build_scratch(n_features: int, n_steps: int = 2, least_stay: int = 1, leaving: float = 0.0) -> Scratch:
     """Allocate working space for so many features and, where a path is drawn, steps."""
     listed, states = np.empty((2, n_features), dtype=np.int64)
     initial, cumulative = np.empty((2, n_features))
     filtered = np.empty(max(n_steps, 2) * n_features)
     stays = stay_room(least_stay, n_features) if least_stay > 1 else np.empty(0)
     transition = np.empty(n_features * n_features)
-    return Scratch(listed, states, initial, transition, filtered, cumulative, least_stay, stays)
+    return Scratch(listed, states, initial, transition, filtered, cumulative, least_stay, stays, leaving)
 
 
 def build_room(data: Data, n_features: int) -> Room:
@@ -74,7 +76,7 @@ def build_room(data: Data, n_features: int) -> Room:
     features, columns = np.empty((2, n_features), dtype=np.int64)
     log, likelihood = np.empty((2, longest * n_features))
     block = np.empty((data.z.shape[1] + 2, BLOCK))
-    scratch = build_scratch(n_features, longest, min(data.least_stay, longest))
+    scratch = build_scratch(n_features, longest, min(data.least_stay, longest), data.leaving)
     return Room(features, columns, np.empty(longest), log, likelihood, block, scratch)
 
 

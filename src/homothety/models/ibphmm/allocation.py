@@ -104,7 +104,7 @@ class Allocation:
             return -np.inf
         n_owners = self.active.sum(axis=0)
         log_features = log_feature_prior(n_owners, self.model.n_series, at.gamma, at.mass)
-        log_paths = log_path_prior(self.counts, self.active, at.alpha, at.kappa)
+        log_paths = log_path_prior(self.counts, self.active, at.alpha, at.kappa, self.model.leaving)
         return log_features + log_paths + float(self.log_marginals.sum())
 
     def reordered(self, order: IntArray) -> Allocation:
@@ -129,7 +129,8 @@ def make_trial(
     # A draw follows nothing; a kernel wants an array all the same.
     followed = read_only(path) if target is None else target.path
     emission = model.emission
-    data = Data(model.z, model.starts, whiteners, emission.weight, emission.structure, model.least_stay)
+    settings = (emission.weight, emission.structure, model.least_stay, model.leaving)
+    data = Data(model.z, model.starts, whiteners, *settings)
     return Trial(data, active, path, followed, target is None, at.alpha, at.kappa)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from homothety.arrays import check_count
+from homothety.errors import InputError
 from homothety.models.hmm.stays import has_short_stay
 from homothety.models.ibphmm.blocks import blocks_of
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior, log_repeated_unused
@@ -104,6 +105,9 @@ class Model:
     proposals : Proposals
     least_stay : int
         Fewest steps that a state lasts once it is entered. The first and the last stay of a series may be shorter.
+    leaving : float
+        Probability of leaving a state at a step at which it may be left; transition weights only say where to then. At
+        zero, the default, they say both, and how long states last is inferred.
     """
 
     z: FloatArray
@@ -112,9 +116,12 @@ class Model:
     hyperpriors: Hyperpriors = field(default_factory=Hyperpriors)
     proposals: Proposals = field(default_factory=Proposals)
     least_stay: int = 1
+    leaving: float = 0.0
 
     def __post_init__(self) -> None:
         check_count(self.least_stay, "least_stay")
+        if not 0 <= self.leaving < 1:
+            raise InputError(f"leaving is {self.leaving}, needed a probability below 1, or 0 to infer it.")
 
     @classmethod
     def from_sequences(
@@ -149,6 +156,15 @@ class Model:
         """Number of steps of each series."""
         return np.diff(self.starts)
 
+    def chain_between(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return start and transition probabilities of a series with given weights between its features."""
+        n = len(weights)
+        transition = weights / weights.sum(axis=1, keepdims=True)
+        if self.leaving and n > 1:
+            others = np.where(np.eye(n, dtype=bool), 0.0, weights)
+            transition = self.leaving * others / others.sum(axis=1, keepdims=True) + (1 - self.leaving) * np.eye(n)
+        return np.full(n, 1 / n), np.asarray(transition if n > 1 else np.ones((1, 1)))
+
     @cached_property
     def blocks(self) -> list[IntArray]:
         """Numbers of series that one thread works on together."""
@@ -167,7 +183,7 @@ def log_joint(model: Model, state: ChainState) -> float:
     n_owners = state.active.sum(axis=0)
     log_features = log_feature_prior(n_owners, model.n_series, state.gamma, state.mass)
     log_features -= log_repeated_unused(state.active, statistics.sizes > 0)
-    log_paths = log_path_prior(counts, state.active, state.alpha, state.kappa)
+    log_paths = log_path_prior(counts, state.active, state.alpha, state.kappa, model.leaving)
     log_data = log_marginals(model.emission, statistics).sum()
     return float(log_features + log_paths + log_data + log_hyperprior(model.hyperpriors, state))
 

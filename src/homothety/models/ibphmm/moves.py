@@ -176,13 +176,35 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     return replace(state, path=path), PathsInfo(total)
 
 
+def redrawn_paths(rng: Generator, model: Model, state: ChainState, series: IntArray) -> IntArray:
+    """Return the paths of all series, of which some are drawn anew."""
+    from homothety.models.ibphmm._feature_kernels import draw_paths
+    from homothety.models.ibphmm._series_kernels import build_room
+
+    data, path = data_of(model, state), state.path.copy()
+    room = build_room(data, state.n_features)
+    draw_paths(rng, series, read_only(state.active), read_only(state.weights), data, room, path)
+    return path
+
+
+def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) -> FloatArray:
+    """Return the log-likelihoods of some series given features, weights and parameters, paths summed out."""
+    from homothety.models.ibphmm._feature_kernels import write_log_likelihoods
+    from homothety.models.ibphmm._series_kernels import build_room
+
+    data, out = data_of(model, state), np.empty(len(series))
+    room = build_room(data, state.n_features)
+    write_log_likelihoods(series, read_only(state.active), read_only(state.weights), data, room, out)
+    return out
+
+
 def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Redraw alpha and kappa given the paths, transition weights integrated out (section 6)."""
     counts = transition_counts(model, state.path, state.n_features)
     priors, values, n_accepted = model.hyperpriors, [state.alpha, state.kappa], 0
 
     def log_density(alpha: float, kappa: float) -> float:
-        log_paths = log_path_prior(counts, state.active, alpha, kappa)
+        log_paths = log_path_prior(counts, state.active, alpha, kappa, model.leaving)
         return log_paths + priors.alpha.log_density(alpha) + priors.kappa.log_density(kappa)
 
     current = log_density(*values)
@@ -200,7 +222,8 @@ def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> 
 def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the transition weights given the paths (section 6)."""
     counts = transition_counts(model, state.path, state.n_features)
-    return replace(state, weights=draw_weights(rng, state.active, counts, state.alpha, state.kappa)), ()
+    weights = draw_weights(rng, state.active, counts, state.alpha, state.kappa, model.leaving)
+    return replace(state, weights=weights), ()
 
 
 def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:

@@ -35,7 +35,9 @@ def log_feature_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: flo
     return float(terms.sum() - gamma * expected_new(n_series, mass))
 
 
-def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: float) -> float:
+def log_path_prior(
+    counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0
+) -> float:
     """Log probability of the paths of all series, transition weights integrated out (section 1.1).
 
     Parameters
@@ -43,11 +45,13 @@ def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: f
     counts : ndarray of shape (n_series, n_features, n_features)
         Transitions of each path.
     active : ndarray of shape (n_series, n_features)
+    leaving : float
+        Fixed probability of leaving a state that may be left; zero if transition weights say that too.
     """
     from homothety.models.ibphmm._feature_kernels import log_path_densities
 
     out = np.empty(len(active))
-    log_path_densities(counts, read_only(active), alpha, kappa, out)
+    log_path_densities(counts, read_only(active), alpha, kappa, out, leaving)
     return float(out.sum())
 
 

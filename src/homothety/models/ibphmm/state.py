@@ -115,7 +115,8 @@ def init_state(
     active, path = _features_of_path(model, path) if path is not None else _blocks(model, n_shared, n_unique)
     n_features = active.shape[1]
     statistics = path_statistics(model, path, n_features)
-    weights = draw_weights(rng, active, transition_counts(model, path, n_features), alpha, kappa)
+    counts = transition_counts(model, path, n_features)
+    weights = draw_weights(rng, active, counts, alpha, kappa, model.leaving)
     whiteners = draw_parameters(rng, model.emission, statistics)
     gamma = float(model.n_series) if gamma is None else gamma
     return ChainState(active, np.arange(n_features), weights, whiteners, path, gamma, mass, alpha, kappa, n_features)
@@ -171,10 +172,12 @@ def _features_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray
     return active, numbered.astype(np.int64)
 
 
-def draw_weights(rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float) -> FloatArray:
+def draw_weights(
+    rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float, leaving: float = 0.0
+) -> FloatArray:
     """Draw the transition weights of every series given its transitions, (n_series, n_features, n_features)."""
     from homothety.models.ibphmm._feature_kernels import draw_all_weights
 
     weights = np.empty(counts.shape)
-    draw_all_weights(rng, read_only(active), counts, alpha, kappa, weights)
+    draw_all_weights(rng, read_only(active), counts, alpha, kappa, weights, leaving)
     return weights

@@ -50,7 +50,8 @@ def data_of(model: Model, state: ChainState) -> Data:
 
     # A copy: parameters on trial can be written to, and kernels are compiled for one kind of array.
     emission, whiteners = model.emission, state.whiteners.copy()
-    return Data(model.z, model.starts, whiteners, emission.weight, emission.structure, model.least_stay)
+    settings = (emission.weight, emission.structure, model.least_stay, model.leaving)
+    return Data(model.z, model.starts, whiteners, *settings)
 
 
 def births_of(model: Model, state: ChainState) -> Births:
