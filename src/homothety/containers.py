@@ -45,6 +45,20 @@ def time_first(array: Any) -> Any:
     return array
 
 
+def channel_names(one: Any) -> tuple[str, ...] | None:
+    """Return the names of the channels of one series: those of columns, or the coordinates of an xarray; else None.
+
+    Names of several levels are joined: ("hand", "x") is "hand.x". Numbers of columns are no names.
+    """
+    if is_labelled_array(one):
+        dims = time_first(one).dims
+        names = one[dims[1]].values.tolist() if len(dims) == 2 and dims[1] in one.coords else []
+    else:
+        names = list(getattr(one, "columns", ()))
+    joined = [".".join(str(part) for part in name if part != "") if isinstance(name, tuple) else name for name in names]
+    return tuple(joined) if joined and all(isinstance(name, str) for name in joined) else None
+
+
 def _unpack_groups(groups: Any) -> tuple[list[str], list[Any]]:
     """Return names and frames of a grouped data frame; the columns it is grouped by are no measurements."""
     by = groups.keys if isinstance(groups.keys, list) else [groups.keys]

@@ -279,7 +279,7 @@ class FittedPreprocessing:
         Returns
         -------
         prepared : Sequences
-            Of the same names.
+            Of the same names, with the names of channels by `name_dims`.
         """
         # A velocity takes two steps, whatever is left of them.
         least = 1 if self.settings.velocities is None else 2
@@ -287,7 +287,10 @@ class FittedPreprocessing:
         if recordings.n_dims != self.n_input_dims:
             raise InputError(f"Recordings have {recordings.n_dims} dimensions, needed {self.n_input_dims} as fitted.")
         series = [self._transform_one(one) for one in _named(recordings)]
-        return check_sequences(series, names=recordings.names, min_steps=min_steps, allow_constant=True)
+        channels = None if recordings.channels is None else self.name_dims(recordings.channels)
+        return check_sequences(
+            series, names=recordings.names, channels=channels, min_steps=min_steps, allow_constant=True
+        )
 
     def _transform_one(self, named: tuple[str, FloatArray]) -> FloatArray:
         """Do all steps to one series."""

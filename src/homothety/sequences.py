@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from homothety.arrays import frozen
-from homothety.containers import time_first, unpack_series
+from homothety.containers import channel_names, time_first, unpack_series
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,11 +36,16 @@ class Sequences:
         Series ``i`` is ``steps[starts[i]:starts[i + 1]]``.
     names : tuple of str
         One for each series.
+    channels : tuple of str, or None
+        One name for each dimension, where the input has names: column names of data frames, the channels of a
+        `SequenceSet`, coordinates of an xarray. Names do not change the steps.
     """
 
     steps: FloatArray
     starts: IntArray
     names: tuple[str, ...]
+    # Left out of fingerprints: a run can be resumed whether or not its data come with names.
+    channels: tuple[str, ...] | None = field(default=None, compare=False)
 
     @property
     def n_series(self) -> int:
@@ -95,6 +100,7 @@ def check_sequences(
     *,
     lengths: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    channels: Sequence[str] | None = None,
     min_steps: int = 2,
     allow_constant: bool = False,
 ) -> Sequences:
@@ -112,6 +118,8 @@ def check_sequences(
         Number of time steps of each series when `X` is a single array.
     names : sequence of str, optional
         One name per series, all different; by default the keys of a mapping, else "series 0", "series 1", ...
+    channels : sequence of str, optional
+        One name per dimension; by default those that the input has, if they are the same in all series.
     min_steps : int, default=2
         The least number of steps a series may have.
     allow_constant : bool, default=False
@@ -140,10 +148,12 @@ def check_sequences(
     <Sequences: 2 series, 4 steps of 4 dimensions>
     """
     if isinstance(X, Sequences) and lengths is None:
-        names, X = X.names if names is None else names, list(X)
+        names, known, X = X.names if names is None else names, X.channels, list(X)
+    else:
+        known = getattr(X, "channels", ()) if hasattr(X, "sequences") else None
     found, X = unpack_series(X)
     names = found if names is None else names
-    series = _numeric_series(X, lengths)
+    series, columns = _numeric_series(X, lengths)
     checked_names = _check_names(names, len(series))
     # A number alone does not tell which of many files is meant.
     titles = [f"Series {i}" + f" ({name})" * (names is not None) for i, name in enumerate(checked_names)]
@@ -154,21 +164,24 @@ def check_sequences(
     steps = frozen(np.concatenate(series))
     if not allow_constant:
         _check_varying(steps)
-    return Sequences(steps, starts, checked_names)
+    return Sequences(
+        steps, starts, checked_names, _check_channels(channels, columns if known is None else known, steps.shape[1])
+    )
 
 
-def _numeric_series(X: Any, lengths: ArrayLike | None) -> list[FloatArray]:
-    """Return the series as float arrays whose shapes are still to be checked."""
+def _numeric_series(X: Any, lengths: ArrayLike | None) -> tuple[list[FloatArray], tuple[str, ...] | None]:
+    """Return the series as float arrays whose shapes are still to be checked, and the names of channels they share."""
     if isinstance(X, np.ndarray) or hasattr(X, "__array__"):
-        return _cut(_as_floats(X, "X"), lengths)
+        return _cut(_as_floats(X, "X"), lengths), channel_names(X)
     if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
         raise InputError(f"X is {type(X).__name__}, needed a list of arrays of shape (n_steps, n_dims).")
     if lengths is not None:
         raise InputError("lengths goes with a single array, but X is a list of series. Leave lengths out.")
-    series = [_as_floats(one, f"X[{i}]") for i, one in enumerate(X)]
-    if not series:
+    pairs = [(_as_floats(one, f"X[{i}]"), channel_names(one)) for i, one in enumerate(X)]
+    if not pairs:
         raise InputError("X holds no series, needed at least one array of shape (n_steps, n_dims).")
-    return series
+    series, channels = zip(*pairs, strict=True)
+    return list(series), channels[0] if len(set(channels)) == 1 else None
 
 
 def _cut(array: FloatArray, lengths: ArrayLike | None) -> list[FloatArray]:
@@ -225,6 +238,15 @@ def _check_names(names: Sequence[str] | None, n_series: int) -> tuple[str, ...]:
             raise InputError(f"The name {name!r} is given to two series, needed all different.")
         seen.add(name)
     return tuple(names)
+
+
+def _check_channels(given: Sequence[str] | None, known: Sequence[str] | None, n_dims: int) -> tuple[str, ...] | None:
+    """Return the names of channels that were given, or raise; without such, those known, if there is one for each."""
+    if given is not None and len(given) != n_dims:
+        raise InputError(f"channels has {len(given)} names for {n_dims} dimensions, needed one each.")
+    found = known if given is None else given
+    names = () if found is None else tuple(map(str, found))
+    return names if len(names) == n_dims else None
 
 
 def _check_shapes(series: list[FloatArray], titles: list[str], min_steps: int) -> None:

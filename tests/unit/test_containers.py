@@ -81,3 +81,37 @@ def test_estimators_take_sets_of_series():
     model = HMMSelection(max_states=2, random_state=0).fit(toy)
     assert model.names_ == toy.names
     assert isinstance(toy, SequenceSet)
+
+
+def test_names_of_channels_come_along(frame, series):
+    frames = [pandas.DataFrame(one, columns=["x", "y"]) for one in series]
+    grouped = frame.drop(columns=["time", "label"]).groupby("episode", sort=False)
+    array = xarray.DataArray(series[0].T, dims=("channel", "time"), coords={"channel": ["x", "y"]})
+    trials = xarray.DataArray(
+        np.stack([series[0]] * 2), dims=("trial", "time", "channel"), coords={"channel": ["x", "y"], "time": range(4)}
+    )
+    given = [frames, iter(frames), frames[0], dict(zip("abc", frames, strict=True)), grouped, array, [array], trials]
+    given.append(SequenceSet(series, channels=("x", "y")))
+    for X in given:
+        checked = check_sequences(X)
+        assert checked.channels == ("x", "y")
+        assert check_sequences(checked).channels == ("x", "y")
+    by_level = pandas.DataFrame(series[0], columns=pandas.MultiIndex.from_tuples([("hand", "x"), ("hand", "y")]))
+    assert check_sequences(by_level).channels == ("hand.x", "hand.y")
+    assert check_sequences(frames[0], channels=["a", "b"]).channels == ("a", "b")
+
+
+def test_names_of_channels_of_polars():
+    polars = pytest.importorskip("polars")
+    assert check_sequences([polars.DataFrame({"x": [0.0, 1.0], "y": [1.0, 0.0]})]).channels == ("x", "y")
+
+
+def test_series_without_names_of_channels(series):
+    plain = xarray.DataArray(series[0], dims=("time", "channel"))
+    numbered = plain.assign_coords(channel=[0, 1])
+    differing = [pandas.DataFrame(series[0], columns=["x", "y"]), pandas.DataFrame(series[1], columns=["y", "x"])]
+    sets = [SequenceSet(series), SequenceSet(series, channels=("x",))]
+    for X in (series, series[0], pandas.DataFrame(series[0]), plain, numbered, differing, *sets):
+        assert check_sequences(X).channels is None
+    with pytest.raises(InputError, match="channels has 1 names for 2 dimensions"):
+        check_sequences(series, channels=["x"])

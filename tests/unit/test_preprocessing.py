@@ -200,6 +200,8 @@ def test_names_of_dimensions():
     assert Preprocessing().fit([line]).name_dims(["x", "y"]) == ("x", "y")
     with pytest.raises(InputError, match="names has 1 entries"):
         replaced.name_dims(["x"])
+    assert replaced.transform([line]).channels is None
+    assert replaced.transform(check_sequences([line], channels=["x", "y"])).channels == ("x", "velocity of y")
 
 
 @pytest.mark.parametrize(

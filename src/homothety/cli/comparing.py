@@ -172,12 +172,11 @@ def segmentation_methods(items: SequenceSet, preprocessing: Preprocessing, **set
         Of `homothety.estimators.methods.Method.make`: how long samplers run, or the largest number of states, for those
         that have such a limit.
     """
-    sequences = dict(zip(items.names, items.sequences, strict=True))
 
     def labels(key: str, seed: int | None) -> list[IntArray]:
         model = METHODS[key].make(seed=seed, preprocessing=preprocessing, **settings)
         with columns_called(dimension_names(items, preprocessing.velocities)):
-            return labels_of(fit_whole(model, sequences))
+            return labels_of(fit_whole(model, items))
 
     return {key: Method(key, method.title, partial(labels, key)) for key, method in METHODS.items()}
 

@@ -80,7 +80,7 @@ def fit(items: SequenceSet, model: Segmenter, console: Console, *, source: str) 
     else:
         console.say(f"Fitting hidden Markov models to {size}")
     started = perf_counter()
-    model.fit(dict(zip(items.names, items.sequences, strict=True)))
+    model.fit(items)  # the set, for its names of channels
     if isinstance(model, SampledSegmenter):
         model.set_params(progress=False)
     return Segmentation(items, model, source, perf_counter() - started)

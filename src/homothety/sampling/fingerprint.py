@@ -18,8 +18,9 @@ Fingerprint = dict[str, str]
 def fingerprint(**parts: Any) -> Fingerprint:
     """Return one text for each leaf of the parts, by its dotted name.
 
-    Dataclasses, mappings and partial functions are taken apart; numbers and texts stand for themselves, arrays are
-    told by type, shape and digest, functions by nothing: a function may move between versions and still be the same.
+    Dataclasses, mappings and partial functions are taken apart; fields that dataclasses do not compare are left out.
+    Numbers and texts stand for themselves, arrays are told by type, shape and digest, functions by nothing: a function
+    may move between versions and still be the same.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
 def _children(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the parts of a value that have names."""
     if is_dataclass(value) and not isinstance(value, type):
-        yield from ((field.name, getattr(value, field.name)) for field in fields(value))
+        yield from ((field.name, getattr(value, field.name)) for field in fields(value) if field.compare)
     elif isinstance(value, Mapping):
         yield from ((str(key), item) for key, item in value.items())
     elif isinstance(value, partial):

@@ -319,6 +319,15 @@ def test_dimensions_of_prepared_series_are_called_by_their_columns(run, tmp_path
     assert "column velocity of time passed is constant" in answer.error
 
 
+def test_names_of_channels_reach_the_model(run, no_figures, rng, tmp_path, monkeypatch):
+    seen, segment = [], HMMSelection._segment
+    monkeypatch.setattr(HMMSelection, "_segment", lambda self, made: (seen.append(made.channels), segment(self, made)))
+    np.savetxt(tmp_path / "demo.csv", rng.normal(size=(30, 2)), delimiter=",", header="fx,fy", comments="")
+    options = ("--model", "hmm", "--max-states", "2", "--velocities", "append", "--subsample", "1")
+    assert run("segment", tmp_path / "demo.csv", *options, "-o", tmp_path / "results").status == 0
+    assert seen == [("fx", "fy", "velocity of fx", "velocity of fy")]
+
+
 def test_progress_is_lines_on_stderr_where_nobody_watches(run, no_figures, series_file, tmp_path):
     shown = run("segment", series_file, "-o", tmp_path / "results", *QUICK)
     assert "sampling 16/16 sweeps" in shown.err

@@ -9,6 +9,7 @@ import pytest
 
 from homothety.errors import CheckpointError
 from homothety.sampling.fingerprint import differences, fingerprint
+from homothety.sequences import check_sequences
 from walks import GROUND, Ground, walk
 
 
@@ -34,6 +35,12 @@ def test_arrays_are_the_same_only_bit_for_bit(other):
     assert before["model.friction"] == now["model.friction"]
     (text,) = differences(before, now)
     assert text == f"model.slope was {before['model.slope']}, is {now['model.slope']}"
+
+
+def test_names_of_channels_do_not_matter():
+    steps = np.eye(3)
+    before, now = check_sequences([steps]), check_sequences([steps], channels=["x", "y", "z"])
+    assert differences(fingerprint(data=before), fingerprint(data=now)) == []
 
 
 def test_layout_does_not_matter():
