@@ -14,12 +14,13 @@ from homothety.datasets.readers import (
     sequences_from_frame,
     write_label_image,
 )
-from homothety.datasets.sequence_set import SequenceSet
+from homothety.datasets.sequence_set import Frames, SequenceSet
 from homothety.datasets.toy import make_toy_3d, make_toy_6d
 from homothety.datasets.toy_sequences import make_toy_2d
 from homothety.datasets.wishart import make_wishart_families
 
 __all__ = [
+    "Frames",
     "MatrixSet",
     "SequenceSet",
     "epochs_covariances",

@@ -8,7 +8,7 @@ import numpy as np
 
 from homothety.arrays import check_count
 from homothety.datasets._draws import check_spread, haar_orthogonal
-from homothety.datasets.sequence_set import SequenceSet
+from homothety.datasets.sequence_set import Frames, SequenceSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +65,8 @@ def make_demonstrations(
     -------
     demonstrations : SequenceSet
         Positions of a hand, 50 a second. True `actions` are 0 (reach), 1 (stroke) and 2 (return); true `states` are
-        actions in a frame, ``3 * frame + action``.
+        actions in a frame, ``3 * frame + action``; true `frames` are the rotation, size and origin of each
+        demonstration, and the number of its frame.
 
     Notes
     -----
@@ -93,6 +94,7 @@ def make_demonstrations(
         tuple(f"frame {i + 1}, demonstration {n + 1}" for i, n in order),
         ("x", "y", "z"),
         "demonstrations",
+        _frames_of([i for i, _ in order], frames),
     )
 
 
@@ -104,6 +106,12 @@ def _draw_frames(rng: Generator, n_frames: int) -> list[Frame]:
     sizes = np.exp(rng.uniform(smallest, largest, size=n_frames))
     origins = DISTANCE * rng.standard_normal((n_frames, 3))
     return [Frame(*each) for each in zip(turns, sizes.tolist(), origins, strict=True)]
+
+
+def _frames_of(numbers: list[int], frames: list[Frame]) -> Frames:
+    """Return the frame of each demonstration, given the numbers of frames."""
+    rotations, sizes, origins = zip(*(frames[i] for i in numbers), strict=True)
+    return Frames(np.stack(rotations), np.array(sizes), np.stack(origins), np.array(numbers))
 
 
 def _perform(rng: Generator) -> tuple[FloatArray, IntArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from homothety.arrays import FloatArray
+    from homothety.arrays import FloatArray, IntArray
+
+
+class Frames(NamedTuple):
+    """The frame that each recording was made in: a canonical point y is recorded as ``origin + size * rotation @ y``.
+
+    Attributes
+    ----------
+    rotation : ndarray of shape (n_series, 3, 3)
+    size : ndarray of shape (n_series,)
+    origin : ndarray of shape (n_series, 3)
+    label : ndarray of shape (n_series,)
+        Recordings with the same label share a frame.
+    """
+
+    rotation: FloatArray
+    size: FloatArray
+    origin: FloatArray
+    label: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -36,6 +54,8 @@ class SequenceSet:
         What each dimension measures; empty where that is not known.
     name : str
         What the set is called in tables and figures.
+    frames : Frames, or None
+        True frame of every series, where it is known.
     """
 
     sequences: list[FloatArray]
@@ -44,6 +64,7 @@ class SequenceSet:
     names: tuple[str, ...] = ()
     channels: tuple[str, ...] = ()
     name: str = "sequences"
+    frames: Frames | None = None
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -53,6 +74,8 @@ class SequenceSet:
         for kind, paths in (("states", self.states), ("actions", self.actions)):
             if paths is not None:
                 _check_lengths(self, kind, paths)
+        if self.frames is not None:
+            _check_frames(self, self.frames)
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -77,7 +100,7 @@ class SequenceSet:
 
 
 def join_sets(sets: Iterable[SequenceSet], name: str) -> SequenceSet:
-    """Return the series of several sets as one set; states and actions only if all sets have them."""
+    """Return the series of several sets as one set; states, actions and frames only if all sets have them."""
     sets = list(sets)
     return SequenceSet(
         [one for each in sets for one in each.sequences],
@@ -86,12 +109,35 @@ def join_sets(sets: Iterable[SequenceSet], name: str) -> SequenceSet:
         tuple(one for each in sets for one in each.names),
         sets[0].channels,
         name,
+        _joined_frames([each.frames for each in sets]),
     )
 
 
 def _joined(paths: list[list[NDArray[Any]] | None]) -> list[NDArray[Any]] | None:
     known = [each for each in paths if each is not None]
     return [path for each in known for path in each] if len(known) == len(paths) else None
+
+
+def _joined_frames(frames: list[Frames | None]) -> Frames | None:
+    """Return the frames of several sets, none of which two sets share."""
+    known: list[Frames] = []
+    n_labels = 0
+    for each in frames:
+        if each is None:
+            return None
+        known.append(each._replace(label=each.label + n_labels))
+        n_labels += int(each.label.max(initial=-1)) + 1
+    return Frames(*map(np.concatenate, zip(*known, strict=True))) if known else None
+
+
+def _check_frames(one: SequenceSet, frames: Frames) -> None:
+    """Raise unless there is one frame for each series."""
+    for kind, values in frames._asdict().items():
+        if len(values) != len(one.sequences):
+            raise InputError(
+                f"{one.name}: {kind} of frames has {len(values)} entries for {len(one.sequences)} series, needed one "
+                "each."
+            )
 
 
 def _check_lengths(one: SequenceSet, kind: str, paths: list[NDArray[Any]]) -> None:

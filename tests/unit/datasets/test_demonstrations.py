@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from homothety.datasets import make_demonstrations
+from homothety.datasets.demonstrations import HOME, STROKE, WORK
 from homothety.errors import InputError
 
 
@@ -23,6 +24,29 @@ def test_frames_are_those_of_one_task_turned_resized_and_moved():
     assert min(np.abs(stroke - other).max() for other in (reach, back)) > 0.6
     sizes = [np.ptp(steps[np.isin(states, [3 * i, 3 * i + 1])], axis=0).max() for i in range(2)]
     assert sizes[0] != pytest.approx(sizes[1], rel=0.05)
+
+
+def test_true_frames_are_kept():
+    made = make_demonstrations(0, n_frames=2, n_per_frame=3, noise=0.0)
+    frames = made.frames
+    assert frames.label.tolist() == [0, 0, 0, 1, 1, 1]
+    np.testing.assert_allclose(
+        frames.rotation @ frames.rotation.swapaxes(1, 2), np.tile(np.eye(3), (6, 1, 1)), atol=1e-12
+    )
+    np.testing.assert_allclose(np.linalg.det(frames.rotation), 1)
+    for one, rotation, size, origin, _ in zip(made.sequences, *frames, strict=True):
+        # The first reach of every demonstration begins at home and ends at the far end of a stroke.
+        canonical = (one - origin) @ rotation / size
+        np.testing.assert_allclose(canonical[0], HOME, atol=1e-12)
+        assert np.linalg.norm(canonical - (WORK + STROKE), axis=1).min() < 1e-12
+
+
+def test_the_same_seed_makes_the_same_data_as_ever():
+    # Noted before the truth of frames was kept.
+    made = make_demonstrations(0)
+    assert [len(one) for one in made.sequences] == [1333, 873, 847, 868, 840, 1390]
+    np.testing.assert_allclose(made.sequences[0][0], [-0.8092689323153031, -0.16617989106392184, -0.1277710195872484])
+    np.testing.assert_allclose(made.sequences[-1][-1], [-0.5208766862179467, -0.10455435931494161, 0.6289071317328877])
 
 
 def log_axes(points):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from homothety.datasets import SequenceSet, make_toy_2d
+from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d
 from homothety.datasets.sequence_set import join_sets
 from homothety.datasets.toy_sequences import COVARIANCES, MEANS, STATES_OF_SERIES
 from homothety.errors import InputError
@@ -61,6 +63,16 @@ def test_joining_keeps_what_all_know():
     toy, plain = make_toy_2d(0), SequenceSet([np.zeros((3, 2))], actions=[np.zeros(3, dtype=int)])
     joined = join_sets([toy, plain], "both")
     assert (len(joined), joined.states, len(joined.actions), joined.name) == (5, None, 5, "both")
+    assert joined.frames is None
+
+
+def test_joined_sets_share_no_frame():
+    made = [make_demonstrations(seed, n_frames=2, n_per_frame=1) for seed in range(2)]
+    joined = join_sets(made, "both").frames
+    assert joined.label.tolist() == [0, 1, 2, 3]
+    np.testing.assert_array_equal(joined.rotation[2:], made[1].frames.rotation)
+    with pytest.raises(InputError, match="rotation of frames has 4 entries for 2 series"):
+        replace(made[0], frames=joined)
 
 
 @pytest.mark.parametrize(
