@@ -118,7 +118,8 @@ def lag_one_correlations(one: FloatArray) -> FloatArray:
     left, spread, _ = np.linalg.svd(one - one.mean(axis=0), full_matrices=False)
     white = left[:, spread > RELATIVE_RANK * spread[0]] * np.sqrt(len(one))
     moves = np.diff(white, axis=0)
-    correlations = np.linalg.eigvalsh(np.eye(white.shape[1]) - moves.T @ moves / (2 * len(moves)))
+    products = np.eye(white.shape[1]) - moves.T @ moves / (2 * len(moves))
+    correlations = np.asarray(np.linalg.eigvalsh(products), dtype=np.float64)
     return drawn_together(correlations, noise=(len(correlations) + 1) / (2 * len(one)))
 
 

@@ -1,0 +1,22 @@
+"""Recordings in frames of their own: hidden Markov models of recordings that a similarity transform aligns."""
+
+from homothety.models.frames._kernels import Prior
+from homothety.models.frames.blocks import Blocks
+from homothety.models.frames.frames import Frames, identity_frames
+from homothety.models.frames.model import Model, log_joint
+from homothety.models.frames.moves import default_sweep
+from homothety.models.frames.recording import RECORDING
+from homothety.models.frames.state import ChainState, init_state
+
+__all__ = [
+    "RECORDING",
+    "Blocks",
+    "ChainState",
+    "Frames",
+    "Model",
+    "Prior",
+    "default_sweep",
+    "identity_frames",
+    "init_state",
+    "log_joint",
+]

@@ -1,0 +1,254 @@
+"""Frames in which a recording may be, found from the recording and the states alone (section 3 of the model).
+
+Principal axes of the recording are laid on those of the states, in every way that a rotation allows; each of these
+frames is then improved by turns of smoothing and climbing. Nothing here looks at the frame the recording has now, so a
+move may propose from these frames in both directions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety.models.frames.frames import (
+    Frames,
+    aligned_steps,
+    inverse_turn,
+    log_volumes,
+    product_of_turns,
+    stacked,
+    turn_of_matrix,
+)
+from homothety.models.frames.looks import expected_sums, looks_of
+from homothety.models.hmm.messages import smooth_series
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray
+    from homothety.models import ibphmm
+    from homothety.models.frames._kernels import Looks
+    from homothety.models.frames.blocks import Blocks
+    from homothety.models.frames.model import Model
+    from homothety.models.hmm.messages import Smoothed
+
+NEAR = 0.1  # spread of proposals about a candidate: radians, log sizes, and spreads of places
+N_ROUNDS = 2  # of smoothing and climbing
+N_KEPT = 2  # candidates that proposals are drawn about
+ALONE = np.zeros(1, dtype=np.int64)
+
+
+class Chain(NamedTuple):
+    """States that a recording moves through."""
+
+    whiteners: FloatArray  # (n_states, n_dims, n)
+    initial: FloatArray  # (n_states,)
+    transition: FloatArray  # (n_states, n_states)
+    occupancy: FloatArray  # (n_states,) steps of other recordings in each
+
+
+def candidate_frames(model: Model, segmentation: ibphmm.ChainState, i: int) -> Frames:
+    """Return the likeliest frames of recording `i` given the states and the other recordings."""
+    steps = model.steps[model.starts[i] : model.starts[i + 1]]
+    found, _ = likely_frames(model, steps, chain_of(model, segmentation, i))
+    return found
+
+
+def chain_of(model: Model, segmentation: ibphmm.ChainState, i: int) -> Chain:
+    """Return the states that recording `i` has, as it moves between them."""
+    own = np.flatnonzero(segmentation.active[i])
+    inside = np.ones(len(segmentation.path), dtype=bool)
+    inside[model.starts[i] : model.starts[i + 1]] = False
+    occupancy = np.bincount(segmentation.path[inside], minlength=segmentation.n_features)[own].astype(np.float64)
+    initial, transition = model.segmentation.chain_between(segmentation.weights[i][np.ix_(own, own)])
+    return Chain(segmentation.whiteners[own], initial, transition, occupancy)
+
+
+def likely_frames(
+    model: Model, steps: FloatArray, chain: Chain, others: Frames | None = None, n_kept: int = N_KEPT
+) -> tuple[Frames, FloatArray]:
+    """Return the likeliest frames of a recording, best first, and their log posteriors with the path summed out.
+
+    Parameters
+    ----------
+    model : Model
+    steps : ndarray of shape (n_steps, n_dims)
+        Of one recording.
+    chain : Chain
+    others : Frames, optional
+        Frames to try besides those from principal axes.
+    n_kept : int
+    """
+    looks = looks_of(model, chain.whiteners)
+    tried = principal_frames(model.blocks, steps, looks, chain.occupancy)
+    if others is not None:
+        tried = stacked(np.arange(tried.n_frames + others.n_frames), [tried, others])
+    refined = [refine(model, steps, chain, looks, frame_of(tried, f)) for f in range(tried.n_frames)]
+    scores = np.array([score for _, score in refined])
+    best = np.argsort(-scores, kind="stable")[:n_kept]
+    return stacked(np.arange(len(best)), [refined[f][0] for f in best]), scores[best]
+
+
+def refine(model: Model, steps: FloatArray, chain: Chain, looks: Looks, frame: Frames) -> tuple[Frames, float]:
+    """Return a frame improved by turns of smoothing and climbing, and its log posterior with the path summed out."""
+    from homothety.models.frames._kernels import log_frame_prior
+
+    for _ in range(N_ROUNDS):
+        probs = smooth_recording(model, steps, chain, frame).probs
+        frame = climbed(model, steps, probs, looks, frame)
+    score = smooth_recording(model, steps, chain, frame).log_likelihood
+    volume = float(log_volumes(model.blocks, model.block_weights, frame)[0])
+    return frame, score - len(steps) * volume + log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior)
+
+
+def smooth_recording(model: Model, steps: FloatArray, chain: Chain, frame: Frames) -> Smoothed:
+    """Return the probabilities of states along a recording seen through a frame."""
+    z = model.emission.augment_steps(aligned_steps(model.blocks, frame, steps, np.array([0, len(steps)])))
+    evidence = model.emission.log_evidence(z, chain.whiteners)
+    return smooth_series(evidence, chain.initial, chain.transition, least_stay=model.segmentation.least_stay)
+
+
+def climbed(
+    model: Model, steps: FloatArray, probs: FloatArray, looks: Looks, frame: Frames, n_steps: int = 3
+) -> Frames:
+    """Return the frame after some Newton steps towards the likeliest one, given the probabilities of states."""
+    from homothety.models.frames._kernels import climb
+
+    turn, sizes, places = frame.turns[0].copy(), frame.log_sizes[0].copy(), frame.places[0].copy()
+    sums = expected_sums(model, steps, probs)
+    climb(turn, sizes, places, sums, looks, model.prior, model.blocks.layout, n_steps)
+    return Frames(ALONE, turn[None], sizes[None], places[None])
+
+
+def frame_of(frames: Frames, f: int) -> Frames:
+    """Return one of several frames, for one recording."""
+    return frames.taken(ALONE.copy(), np.array([f]))
+
+
+def principal_frames(blocks: Blocks, steps: FloatArray, looks: Looks, occupancy: FloatArray) -> Frames:
+    """Return frames that lay the principal axes of a recording on those of the states, in every way.
+
+    Sizes and places are such that spreads and means agree.
+    """
+    means, covariances = moments_of_states(blocks, looks, occupancy)
+    recorded = [moments_of_block(steps[:, block]) for block in blocks.slices]
+    sizes = [np.log(spread(recorded[b][1]) / spread(covariances[b])) for b in blocks.sized]
+    frames = []
+    for turn in candidate_turns(blocks, recorded, covariances):
+        rotation = Frames(ALONE, turn[None], np.zeros((1, 0)), np.zeros((1, 0, blocks.dim))).rotations[0]
+        places = [recorded[b][0] - np.exp(sizes[blocks.sized.index(b)]) * rotation @ means[b] for b in blocks.points]
+        frames.append(Frames(ALONE, turn[None], np.array(sizes)[None], np.array(places).reshape(1, -1, blocks.dim)))
+    return stacked(np.arange(len(frames)), frames)
+
+
+def candidate_turns(
+    blocks: Blocks, recorded: list[tuple[FloatArray, FloatArray]], covariances: list[FloatArray]
+) -> list[FloatArray]:
+    """Return the rotations that lay principal axes of the first block that turns on each other."""
+    still = np.zeros(blocks.turn_size)
+    still[0] = 1.0
+    turns = [still]
+    if blocks.n_angles and blocks.sized:
+        lead = (blocks.points or blocks.sized)[0]
+        turns = axis_turns(blocks, recorded[lead][1], covariances[lead])
+    return [sign * turn for turn in turns for sign in ((1.0, -1.0) if blocks.has_sign else (1.0,))]
+
+
+def axis_turns(blocks: Blocks, recorded: FloatArray, canonical: FloatArray) -> list[FloatArray]:
+    """Return the proper rotations from canonical to recorded principal axes."""
+    if blocks.n_angles == 1 and blocks.dim == 3:  # about the third axis: principal axes of the plane across it
+        flat = axis_turns_in_space(recorded[:2, :2], canonical[:2, :2])
+        return [turn_of_matrix(np.block([[r, np.zeros((2, 1))], [np.zeros((1, 2)), np.eye(1)]])) for r in flat]
+    return [turn_of_matrix(rotation) for rotation in axis_turns_in_space(recorded, canonical)]
+
+
+def axis_turns_in_space(recorded: FloatArray, canonical: FloatArray) -> list[FloatArray]:
+    """Return rotation matrices from the principal axes of one covariance to those of another."""
+    to, origin = np.linalg.eigh(recorded)[1], np.linalg.eigh(canonical)[1]
+    if np.linalg.det(to) * np.linalg.det(origin) < 0:
+        to = to * np.where(np.arange(len(to)) == 0, -1.0, 1.0)
+    signs = [(1, 1), (-1, -1)] if len(to) == 2 else [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
+    return [(to * np.array(sign)) @ origin.T for sign in signs]
+
+
+def moments_of_block(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and covariance of the steps of a block."""
+    mean = values.mean(axis=0)
+    return mean, (values - mean).T @ (values - mean) / len(values)
+
+
+def moments_of_states(blocks: Blocks, looks: Looks, occupancy: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return mean and covariance of each block over the states, weighted by their steps."""
+    share = (occupancy + 1e-3) / (occupancy + 1e-3).sum()
+    means, covariances = [], []
+    for block, weight in zip(blocks.slices, looks.weights, strict=True):
+        centres = looks.means[:, block]
+        mean = share @ centres
+        within = weight * np.linalg.inv(looks.precisions[:, block, block])
+        between = np.einsum("k,ka,kb->ab", share, centres - mean, centres - mean)
+        means.append(mean)
+        covariances.append(np.einsum("k,kab->ab", share, within) + between)
+    return means, covariances
+
+
+def spread(covariance: FloatArray) -> float:
+    """Return the root mean variance of a covariance."""
+    return float(np.sqrt(max(np.trace(covariance) / len(covariance), np.finfo(float).tiny)))
+
+
+def draw_near(rng: Generator, model: Model, candidates: Frames, which: int) -> Frames:
+    """Draw a frame near one of some candidates."""
+    from homothety.models.frames._kernels import write_small_turn
+
+    blocks = model.blocks
+    turn = candidates.turns[which].copy()
+    if blocks.n_angles:
+        angles, small = NEAR * rng.standard_normal(blocks.n_angles), np.empty(blocks.turn_size)
+        write_small_turn(angles, blocks.n_angles, small)
+        turn = product_of_turns(turn, small)
+    sizes = candidates.log_sizes[which] + NEAR * rng.standard_normal(len(blocks.sized))
+    noise = rng.standard_normal((len(blocks.points), blocks.dim))
+    places = candidates.places[which] + NEAR * model.prior.place_spread[:, None] * noise
+    return Frames(ALONE.copy(), turn[None], sizes[None], places[None])
+
+
+def log_density_near(model: Model, candidates: Frames, frame: Frames) -> FloatArray:
+    """Log density of `draw_near` at a frame for each candidate, with respect to uniform rotations, (n_candidates,)."""
+    blocks = model.blocks
+    total = np.zeros(candidates.n_frames)
+    if blocks.n_angles:
+        total += [log_turn_density(blocks, turn, frame.turns[0]) for turn in candidates.turns]
+    total += log_normal(frame.log_sizes - candidates.log_sizes, NEAR).sum(axis=1)
+    spreads = np.broadcast_to(NEAR * model.prior.place_spread[:, None], candidates.places.shape[1:])
+    return np.asarray(total + log_normal(frame.places - candidates.places, spreads).sum(axis=(1, 2)))
+
+
+def log_turn_density(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> float:
+    """Log density of rotations drawn about a centre, with respect to the uniform distribution of rotations."""
+    angles = angles_between(blocks, centre, turn)
+    angle = np.linalg.norm(angles)
+    volume, log_jacobian = 2 * np.pi, 0.0
+    if blocks.n_angles == 3:
+        volume = 8 * np.pi**2
+        log_jacobian = np.log((2 - 2 * np.cos(angle)) / angle**2) if angle > 1e-4 else 0.0
+    if blocks.has_sign:
+        volume *= 2
+    return float(log_normal(angles, NEAR).sum() + np.log(volume) - log_jacobian)
+
+
+def angles_between(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> FloatArray:
+    """Return the vector of angles by which one rotation follows on another, (n_angles,)."""
+    relative = product_of_turns(inverse_turn(centre), turn)
+    if blocks.dim == 2:
+        return np.array([np.arctan2(relative[1], relative[0])])
+    if relative[0] < 0 and not blocks.has_sign:
+        relative = -relative
+    length = np.linalg.norm(relative[1:])
+    factor = 2.0 if length < 1e-12 else 2 * np.arctan2(length, relative[0]) / length
+    return factor * relative[1:] if blocks.n_angles == 3 else factor * relative[3:]
+
+
+def log_normal(residuals: FloatArray, spread: FloatArray | float) -> FloatArray:
+    """Log density of normal residuals."""
+    return np.asarray(-0.5 * (residuals / spread) ** 2 - np.log(spread) - 0.5 * np.log(2 * np.pi))

@@ -1,0 +1,152 @@
+"""Frames of recordings: rotation, sizes and place, which recordings share one, and recordings seen through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.sampling.codec import storable
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.frames._kernels import Prior
+    from homothety.models.frames.blocks import Blocks
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """The frame of every recording. Arrays are read-only.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n_series,)
+        Which frame a recording has.
+    turns : ndarray of shape (n_frames, 4) or (n_frames, 2)
+        Rotations: unit quaternions, w first, or cosine and sine in two dimensions.
+    log_sizes : ndarray of shape (n_frames, n_sizes)
+        Log size of each point and vector block.
+    places : ndarray of shape (n_frames, n_places, dim)
+        Where the origin of each point block is.
+    """
+
+    labels: IntArray
+    turns: FloatArray
+    log_sizes: FloatArray
+    places: FloatArray
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            getattr(self, item.name).setflags(write=False)
+
+    @property
+    def n_frames(self) -> int:
+        """Number of frames."""
+        return len(self.turns)
+
+    @property
+    def rotations(self) -> FloatArray:
+        """Rotation matrices, (n_frames, dim, dim)."""
+        return rotation_matrices(self.turns)
+
+    def per_recording(self) -> Frames:
+        """Return the same with a frame for each recording, equal where they are shared."""
+        return self.taken(np.arange(len(self.labels)), self.labels)
+
+    def taken(self, labels: IntArray, which: IntArray) -> Frames:
+        """Return chosen frames under new labels."""
+        return Frames(labels, self.turns[which], self.log_sizes[which], self.places[which])
+
+
+def identity_frames(blocks: Blocks, labels: IntArray) -> Frames:
+    """Return frames that change nothing."""
+    n_frames = int(labels.max()) + 1
+    turns = np.zeros((n_frames, blocks.turn_size))
+    turns[:, 0] = 1.0
+    sizes, places = np.zeros((n_frames, len(blocks.sized))), np.zeros((n_frames, len(blocks.points), blocks.dim))
+    return Frames(np.array(labels, dtype=np.int64), turns, sizes, places)
+
+
+def stacked(labels: IntArray, parts: list[Frames]) -> Frames:
+    """Return the frames of several, one after the other, under new labels."""
+    columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("turns", "log_sizes", "places"))
+    return Frames(np.array(labels, dtype=np.int64), *columns)
+
+
+def rotation_matrices(turns: FloatArray) -> FloatArray:
+    """Return the rotation matrices, (..., d, d), of unit quaternions, w first, or of cosines and sines."""
+    if turns.shape[-1] == 2:
+        c, s = np.moveaxis(turns, -1, 0)
+        return np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2)
+    w, x, y, z = np.moveaxis(turns, -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def turn_of_matrix(rotation: FloatArray) -> FloatArray:
+    """Return a rotation matrix as a unit quaternion, w first, or as cosine and sine."""
+    if len(rotation) == 2:
+        return np.array([rotation[0, 0], rotation[1, 0]]) / np.hypot(rotation[0, 0], rotation[1, 0])
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(rotation).as_quat()
+    return np.array([w, x, y, z])
+
+
+def product_of_turns(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the product of two rotations."""
+    from homothety.models.frames._kernels import write_product
+
+    out = np.empty(len(left))
+    write_product(left, right, out)
+    return out
+
+
+def inverse_turn(turn: FloatArray) -> FloatArray:
+    """Return the inverse of a rotation."""
+    return turn * np.where(np.arange(len(turn)) == 0, 1.0, -1.0)
+
+
+def draw_turn(rng: Generator, blocks: Blocks) -> FloatArray:
+    """Draw a rotation uniformly among those allowed."""
+    turn = np.zeros(blocks.turn_size)
+    if blocks.n_angles == 0:
+        turn[0] = 1.0
+    elif blocks.n_angles == 1:
+        direction = rng.standard_normal(2)
+        turn[[0, -1]] = direction / np.linalg.norm(direction)
+    else:
+        direction = rng.standard_normal(4)
+        turn = direction / np.linalg.norm(direction)
+    return turn
+
+
+def draw_frame(rng: Generator, blocks: Blocks, prior: Prior) -> Frames:
+    """Draw one frame from its prior, for one recording."""
+    sizes = prior.size_spread * rng.standard_normal(len(blocks.sized))
+    places = prior.place_mean + prior.place_spread[:, None] * rng.standard_normal(prior.place_mean.shape)
+    return Frames(np.zeros(1, dtype=np.int64), draw_turn(rng, blocks)[None], sizes[None], places[None])
+
+
+def aligned_steps(blocks: Blocks, frames: Frames, steps: FloatArray, starts: IntArray) -> FloatArray:
+    """Return recorded steps in the canonical frame, (n_steps, n_dims)."""
+    from homothety.models.frames._kernels import align_steps
+
+    aligned = np.empty_like(steps)
+    for i, f in enumerate(frames.labels):
+        frame = (frames.turns[f], frames.log_sizes[f], frames.places[f])
+        align_steps(steps, starts[i], starts[i + 1], *frame, blocks.layout, aligned)
+    return aligned
+
+
+def log_volumes(blocks: Blocks, weights: FloatArray, frames: Frames) -> FloatArray:
+    """Return the weighted log determinant of each frame: what one step less is worth, (n_frames,)."""
+    return np.asarray(frames.log_sizes @ (blocks.dim * weights[blocks.sized]))

@@ -1,0 +1,105 @@
+"""What a chain of recordings in frames is conditioned on, and its joint density."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.special import gammaln
+
+from homothety.arrays import frozen
+from homothety.models import ibphmm
+from homothety.models.frames.frames import Frames, aligned_steps, log_volumes
+
+if TYPE_CHECKING:
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.emissions import Emission
+    from homothety.models.frames._kernels import Prior
+    from homothety.models.frames.blocks import Blocks
+    from homothety.models.frames.state import ChainState
+
+Sharing = Literal["inferred", "fixed"]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Recordings, blocks of their channels, and the priors of frames and of the segmentation. Never changes.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (n_steps, n_dims)
+        Recorded steps, one recording after the other.
+    segmentation : ibphmm.Model
+        The model of the aligned steps; its own steps are replaced by them.
+    blocks : Blocks
+    prior : Prior
+        Of a frame.
+    sharing : {"inferred", "fixed"}
+        Whether the recordings that share a frame are inferred, by a Chinese restaurant process, or stay as they start.
+    concentration : float
+        Of that process: large values favour frames of one recording each.
+    n_global : int
+        Frames that try a large rotation in each sweep, and recordings that try another frame.
+    """
+
+    steps: FloatArray
+    segmentation: ibphmm.Model
+    blocks: Blocks
+    prior: Prior
+    sharing: Sharing = "inferred"
+    concentration: float = 1.0
+    n_global: int = 1
+    _last: list[Any] = field(default_factory=list, repr=False)
+
+    @property
+    def emission(self) -> Emission:
+        """How states emit in the canonical frame."""
+        return self.segmentation.emission
+
+    @property
+    def starts(self) -> IntArray:
+        """First step of each recording, and the end of the last."""
+        return self.segmentation.starts
+
+    @property
+    def block_weights(self) -> FloatArray:
+        """How much of an observation a step counts as in each block, (n_blocks,)."""
+        return np.asarray(self.emission.dim_weights[self.blocks.layout.starts[:-1]] * self.emission.weight)
+
+    def aligned(self, frames: Frames) -> ibphmm.Model:
+        """Return the segmentation model of the recordings seen through frames; that of the last call is remembered."""
+        if not self._last or self._last[0] is not frames:
+            steps = aligned_steps(self.blocks, frames, self.steps, self.starts)
+            self._last[:] = [frames, replace(self.segmentation, z=frozen(self.emission.augment_steps(steps)))]
+        return self._last[1]
+
+
+def log_joint(model: Model, state: ChainState) -> float:
+    """Log density of frames, features up to their order, paths and recorded data; parameters integrated out."""
+    return ibphmm.log_joint(model.aligned(state.frames), state.segmentation) + log_frames(model, state.frames)
+
+
+def log_frames(model: Model, frames: Frames) -> float:
+    """Log prior density of frames and of their sharing, and the volume that data take in the recordings."""
+    from homothety.models.frames._kernels import log_frame_prior
+
+    lengths = np.bincount(frames.labels, weights=np.diff(model.starts), minlength=frames.n_frames)
+    total = -float(lengths @ log_volumes(model.blocks, model.block_weights, frames))
+    for log_sizes, places in zip(frames.log_sizes, frames.places, strict=True):
+        total += log_frame_prior(log_sizes, places, model.prior)
+    return total + (log_sharing(frames.labels, model.concentration) if model.sharing == "inferred" else 0.0)
+
+
+def log_sharing(labels: IntArray, concentration: float) -> float:
+    """Log probability of a partition of recordings under the Chinese restaurant process.
+
+    Examples
+    --------
+    >>> round(float(np.exp(log_sharing(np.array([0, 0, 1]), 1.0))), 12)
+    0.166666666667
+    """
+    counts = np.bincount(labels)
+    counts = counts[counts > 0]
+    total = len(counts) * np.log(concentration) + gammaln(counts).sum()
+    return float(total + gammaln(concentration) - gammaln(concentration + len(labels)))

@@ -1,0 +1,236 @@
+"""Moves on frames (section 2 of the model), and those of the segmentation on the aligned recordings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from homothety.models import ibphmm
+from homothety.models.frames.candidates import candidate_frames, draw_near, log_density_near
+from homothety.models.frames.frames import (
+    Frames,
+    draw_frame,
+    draw_turn,
+    log_volumes,
+    product_of_turns,
+    stacked,
+)
+from homothety.models.frames.looks import looks_of, recorded_sums
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.frames.model import Model
+    from homothety.models.frames.state import ChainState
+
+HAAR_SHARE = 0.3  # of large rotations that are drawn uniformly instead of being half turns
+PRIOR_SHARE = 0.1  # of new frames that are drawn from the prior
+
+
+class Tried(NamedTuple):
+    """How many proposals were made and accepted."""
+
+    n_tried: int
+    n_accepted: int
+
+
+def move_segmentation(move: Callable[..., Any], rng: Generator, model: Model, state: ChainState) -> Any:
+    """Make a move of the segmentation on the aligned recordings."""
+    conditions = model.aligned(state.frames)
+    segmentation, info = move(rng, conditions, replace(state.segmentation, step=state.step))
+    return replace(state, segmentation=segmentation), info
+
+
+def resample_frames(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
+    """Redraw place and sizes of every frame, and turn it a little, given the paths (moves 1 to 3)."""
+    from homothety.models.frames._kernels import STEP_SIZES, move_frames
+
+    frames = state.frames
+    sums = recorded_sums(model, state.segmentation.path, state.segmentation.n_features, frames)
+    looks = looks_of(model, state.segmentation.whiteners)
+    moved = (frames.turns.copy(), frames.log_sizes.copy(), frames.places.copy())
+    n_accepted = move_frames(rng, *moved, *sums, looks, model.prior, model.blocks.layout)
+    n_tried = frames.n_frames * len(STEP_SIZES) if model.blocks.n_angles else 0
+    return replace(state, frames=Frames(frames.labels, *moved)), Tried(n_tried, n_accepted)
+
+
+def turn_globally(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
+    """Propose a half turn or any rotation of a frame, paths integrated out, and redraw the paths (move 4).
+
+    The half turn is about a principal axis of the recordings as they were recorded: it is its own inverse.
+    """
+    n_accepted, n_trials = 0, model.n_global if model.blocks.n_angles else 0
+    for _ in range(n_trials):
+        f = int(rng.integers(state.frames.n_frames))
+        series = np.flatnonzero(state.frames.labels == f)
+        proposed = turned(rng, model, state.frames, f, series)
+        accepted, state = accept_frames(rng, model, state, proposed, series, 0.0)
+        n_accepted += accepted
+    return state, Tried(n_trials, n_accepted)
+
+
+def turned(rng: Generator, model: Model, frames: Frames, f: int, series: IntArray) -> Frames:
+    """Return frames of which one has a half turn more, or is turned at random; the middle of its steps stays."""
+    from homothety.models.frames._kernels import carry_places
+
+    centre, axes = middle_and_axes(model, series)
+    turns, places = frames.turns.copy(), frames.places.copy()
+    if rng.random() < HAAR_SHARE:
+        turns[f] = draw_turn(rng, model.blocks)
+    else:
+        turns[f] = product_of_turns(half_turn(rng, model, axes), frames.turns[f])
+    old = (frames.turns[f], frames.log_sizes[f], frames.places[f])
+    carry_places(*old, turns[f], frames.log_sizes[f], centre, model.blocks.layout, places[f])
+    return replace(frames, turns=turns, places=places)
+
+
+def half_turn(rng: Generator, model: Model, axes: FloatArray) -> FloatArray:
+    """Draw a half turn about one of some axes, with either sign where quaternions tell them apart."""
+    turn = np.zeros(model.blocks.turn_size)
+    if model.blocks.dim == 2:
+        turn[0] = -1.0
+    elif model.blocks.n_angles == 1:
+        turn[3] = rng.choice([-1.0, 1.0])
+    else:
+        turn[1:] = axes[:, rng.integers(3)] * rng.choice([-1.0, 1.0])
+    return turn
+
+
+def middle_and_axes(model: Model, series: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of each point block over some recordings, and principal axes of the first block that turns."""
+    blocks = model.blocks
+    steps = np.concatenate([model.steps[model.starts[i] : model.starts[i + 1]] for i in series])
+    slices = blocks.slices
+    centre = np.array([steps[:, slices[b]].mean(axis=0) for b in blocks.points]).reshape(-1, blocks.dim)
+    leading = steps[:, slices[(blocks.points or blocks.sized)[0]]] if blocks.sized else np.eye(blocks.dim)
+    scatter = np.cov(leading.T) if blocks.points else leading.T @ leading
+    return centre, np.linalg.eigh(scatter)[1]
+
+
+def resample_sharing(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
+    """Propose another frame, one that is there or a new one, for a recording, its path integrated out (move 5)."""
+    if model.sharing == "fixed":
+        return state, Tried(0, 0)
+    n_accepted = 0
+    for _ in range(model.n_global):
+        i = int(rng.integers(len(state.frames.labels)))
+        proposed, log_ratio = another_frame(rng, model, state, i)
+        if proposed is None:
+            continue
+        accepted, state = accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
+        n_accepted += accepted
+    return state, Tried(model.n_global, n_accepted)
+
+
+def another_frame(rng: Generator, model: Model, state: ChainState, i: int) -> tuple[Frames | None, float]:
+    """Propose a frame for recording `i` by the Chinese restaurant process; None for the one it has.
+
+    Returns
+    -------
+    proposed : Frames or None
+    log_ratio : float
+        Log of prior over proposal density of a new frame, less that of a frame that is given up. The process itself
+        is in prior and proposal alike.
+    """
+    from homothety.models.frames._kernels import log_frame_prior
+
+    frames = state.frames
+    own = int(frames.labels[i])
+    others = np.bincount(np.delete(frames.labels, i), minlength=frames.n_frames).astype(float)
+    alone = others[own] == 0
+    probs = np.append(others, model.concentration)
+    chosen = int(rng.choice(len(probs), p=probs / probs.sum()))
+    if chosen == own:
+        return None, 0.0
+    is_new, log_ratio = chosen == frames.n_frames, 0.0
+    if is_new or alone:
+        candidates = candidate_frames(model, state.segmentation, i)
+    if is_new:
+        fresh = draw_new(rng, model, candidates)
+        log_ratio += log_frame_prior(fresh.log_sizes[0], fresh.places[0], model.prior)
+        log_ratio -= log_density_new(model, candidates, fresh)
+    if alone:
+        old = frames.taken(np.zeros(1, dtype=np.int64), np.array([own]))
+        log_ratio += log_density_new(model, candidates, old)
+        log_ratio -= log_frame_prior(old.log_sizes[0], old.places[0], model.prior)
+    labels = frames.labels.copy()
+    labels[i] = chosen
+    proposed = stacked(labels, [frames, fresh]) if is_new else replace(frames, labels=labels)
+    return without_unused(proposed), log_ratio
+
+
+def without_unused(frames: Frames) -> Frames:
+    """Return the frames that some recording has, numbered anew."""
+    used, labels = np.unique(frames.labels, return_inverse=True)
+    return frames.taken(labels.astype(np.int64), used)
+
+
+def draw_new(rng: Generator, model: Model, candidates: Frames) -> Frames:
+    """Draw a new frame near one of the candidates, or from the prior."""
+    if rng.random() < PRIOR_SHARE:
+        return draw_frame(rng, model.blocks, model.prior)
+    return draw_near(rng, model, candidates, int(rng.integers(candidates.n_frames)))
+
+
+def log_density_new(model: Model, candidates: Frames, frame: Frames) -> float:
+    """Log density of drawing a frame by `draw_new`."""
+    from homothety.models.frames._kernels import log_frame_prior
+
+    near = log_density_near(model, candidates, frame) - np.log(candidates.n_frames)
+    log_prior = log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior)
+    parts = np.append(np.log(1 - PRIOR_SHARE) + near, np.log(PRIOR_SHARE) + log_prior)
+    return float(np.logaddexp.reduce(parts))
+
+
+def accept_frames(
+    rng: Generator,
+    model: Model,
+    state: ChainState,
+    proposed: Frames,
+    series: IntArray,
+    log_ratio: float,
+    *,
+    shared: bool = False,
+) -> tuple[bool, ChainState]:
+    """Accept other frames of some recordings by the likelihood of these, paths summed out, and redraw their paths.
+
+    Priors of the frames count here unless only the sharing changes, where `log_ratio` holds them.
+    """
+    from homothety.models.frames._kernels import log_frame_prior
+
+    log_ratio += log_evidence(model, state, proposed, series) - log_evidence(model, state, state.frames, series)
+    if not shared:
+        for sign, frames in ((1.0, proposed), (-1.0, state.frames)):
+            f = frames.labels[series[0]]
+            log_ratio += sign * log_frame_prior(frames.log_sizes[f], frames.places[f], model.prior)
+    if not np.log(rng.random()) < log_ratio:
+        return False, state
+    path = ibphmm.redrawn_paths(rng, model.aligned(proposed), state.segmentation, series)
+    return True, replace(state, frames=proposed, segmentation=replace(state.segmentation, path=path))
+
+
+def log_evidence(model: Model, state: ChainState, frames: Frames, series: IntArray) -> float:
+    """Log-likelihood of some recordings under given frames, paths summed out."""
+    total = ibphmm.series_log_likelihoods(model.aligned(frames), state.segmentation, series).sum()
+    volumes = log_volumes(model.blocks, model.block_weights, frames)[frames.labels[series]]
+    return float(total - np.diff(model.starts)[series] @ volumes)
+
+
+def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., tuple[ChainState, Any]]]:
+    """Return the moves of one sweep, in order, by name: frames first, then the segmentation of what they align."""
+    lifted = {
+        name: partial(move_segmentation, move)
+        for name, move in ibphmm.default_sweep(collapsed_births=collapsed_births).items()
+    }
+    return {
+        "frames": resample_frames,
+        "large rotations": turn_globally,
+        "sharing of frames": resample_sharing,
+        **lifted,
+    }

@@ -1,0 +1,227 @@
+"""Where chains start: expectation-maximisation over states and frames, from several references (section 3).
+
+For some numbers of states, one recording is taken as the reference and a small model fitted to it; every other
+recording is laid on it in the likeliest of its candidate frames; then states and frames are fitted together. All
+recordings in one frame is among the starts too: where they share one, principal axes lead astray.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety.models import ibphmm
+from homothety.models.emissions.statistics import Statistics, mean_parameters
+from homothety.models.frames.candidates import (
+    Chain,
+    climbed,
+    frame_of,
+    likely_frames,
+    smooth_recording,
+)
+from homothety.models.frames.frames import Frames, aligned_steps, identity_frames, log_volumes, stacked
+from homothety.models.frames.looks import looks_of
+from homothety.models.frames.model import log_joint
+from homothety.models.frames.state import ChainState
+from homothety.models.hmm.stays import mend_short_stays
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.frames.model import Model
+
+N_JOINT = 10  # rounds of states and frames together after every search for frames
+N_LAST = 30
+ENOUGH = 1e-2  # nats: EM ends where a round gains less
+SMALL_COUNT = 0.3  # of every change of state, besides those expected
+
+
+class Start(NamedTuple):
+    """Where a chain may start."""
+
+    path: IntArray  # (n_steps,)
+    frames: Frames
+    log_joint: float
+    n_states: int
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """States and frames at some round of expectation-maximisation."""
+
+    frames: Frames  # one label per recording in use
+    probs: list[FloatArray]  # (n_steps_i, n_states) for each
+    chain: Chain
+    log_likelihood: float
+
+    @property
+    def path(self) -> IntArray:
+        """The likeliest state of every step."""
+        return np.concatenate([probs.argmax(axis=1) for probs in self.probs])
+
+
+def search_starts(rng: Generator, model: Model, numbers: list[int], *, n_references: int = 2) -> list[Start]:
+    """Return the starts found with some numbers of states, best first.
+
+    Parameters
+    ----------
+    rng : Generator
+    model : Model
+    numbers : list of int
+        Numbers of states to try.
+    n_references : int
+        Recordings that take the part of the reference, for each number of states.
+    """
+    fits = [fitted for n_states in numbers for fitted in fits_of(rng, model, n_states, n_references)]
+    return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.log_joint)
+
+
+def fits_of(rng: Generator, model: Model, n_states: int, n_references: int) -> list[Fitted]:
+    """Return models with some number of states: recordings in one frame, and in frames found from references."""
+    every = list(range(len(model.starts) - 1))
+    together = np.zeros(len(every), dtype=np.int64)
+    shared = fit(rng, model, every, identity_frames(model.blocks, together), n_states, N_LAST)
+    if model.sharing == "fixed" or not model.blocks.sized or len(every) == 1:
+        return [shared]
+    moved = fit(rng, model, every, centred_frames(model), n_states, N_LAST)
+    references = rng.permutation(len(every))[:n_references].tolist()
+    return [shared, moved, *(fit_from(rng, model, reference, n_states) for reference in references)]
+
+
+def centred_frames(model: Model) -> Frames:
+    """Return a frame for each recording that moves its middle to the origin, and nothing else."""
+    every = len(model.starts) - 1
+    frames = identity_frames(model.blocks, np.arange(every))
+    means = [steps_of(model, i).mean(axis=0) for i in range(every)]
+    places = [[mean[model.blocks.slices[b]] for b in model.blocks.points] for mean in means]
+    return replace(frames, places=np.array(places).reshape(frames.places.shape))
+
+
+def fit_from(rng: Generator, model: Model, reference: int, n_states: int) -> Fitted:
+    """Fit states to one recording, lay all others on it, and fit all together."""
+    every = list(range(len(model.starts) - 1))
+    alone = frame_of(centred_frames(model), reference)
+    fitted = fit(rng, model, [reference], alone, n_states, N_JOINT, move=False)
+    known: list[Frames | None] = [alone if i == reference else None for i in every]
+    for _ in range(2):
+        found = [likely_frames(model, steps_of(model, i), fitted.chain, known[i], n_kept=1)[0] for i in every]
+        fitted = fit(rng, model, every, stacked(np.arange(len(every)), found), n_states, N_JOINT)
+        known = [frame_of(fitted.frames, i) for i in every]
+    return fit(rng, model, every, fitted.frames, n_states, N_LAST, probs=fitted.probs)
+
+
+def fit(
+    rng: Generator,
+    model: Model,
+    series: list[int],
+    frames: Frames,
+    n_states: int,
+    n_rounds: int,
+    *,
+    probs: list[FloatArray] | None = None,
+    chain: Chain | None = None,
+    move: bool = True,
+) -> Fitted:
+    """Fit states, and frames if they may move, to some recordings by expectation-maximisation.
+
+    It begins with the given probabilities of states, with the states of a chain, or with clusters of the aligned steps.
+    """
+    steps = [steps_of(model, i) for i in series]
+    initial, transition = np.full(n_states, 1 / n_states), between(model, np.zeros((n_states, n_states)))
+    if probs is None and chain is not None:
+        probs = [smooth_recording(model, one, chain, frame_of(frames, f)).probs for one, f in pairs(steps, frames)]
+    elif probs is None:
+        probs = clusters(rng, model, steps, frames, n_states)
+    before = -np.inf
+    for number in range(n_rounds):
+        chain = Chain(parameters(model, steps, probs, frames), initial, transition, np.sum(np.concatenate(probs), 0))
+        if move and number > 0:
+            frames = climbed_frames(model, steps, probs, chain, frames)
+            chain = chain._replace(whiteners=parameters(model, steps, probs, frames))
+        smoothed = [smooth_recording(model, one, chain, frame_of(frames, f)) for one, f in pairs(steps, frames)]
+        probs = [each.probs for each in smoothed]
+        volumes = log_volumes(model.blocks, model.block_weights, frames)[frames.labels]
+        total = sum(each.log_likelihood for each in smoothed) - volumes @ [len(one) for one in steps]
+        transition = between(model, np.sum([each.n_transitions for each in smoothed], axis=0))
+        initial = 0.5 + np.sum([each[0] for each in probs], axis=0)
+        initial /= initial.sum()
+        if abs(total - before) < ENOUGH:
+            break
+        before = float(total)
+    assert chain is not None
+    return Fitted(frames, probs, chain, float(total))
+
+
+def pairs(steps: list[FloatArray], frames: Frames) -> list[tuple[FloatArray, int]]:
+    """Return the steps of each recording with the number of its frame."""
+    return list(zip(steps, frames.labels.tolist(), strict=True))
+
+
+def steps_of(model: Model, i: int) -> FloatArray:
+    """Return the recorded steps of a recording."""
+    return model.steps[model.starts[i] : model.starts[i + 1]]
+
+
+def between(model: Model, n_transitions: FloatArray) -> FloatArray:
+    """Return transition probabilities from expected numbers of transitions."""
+    n = len(n_transitions)
+    counts = n_transitions + SMALL_COUNT + (0.0 if model.segmentation.leaving else 10.0) * np.eye(n)
+    return model.segmentation.chain_between(counts)[1]
+
+
+def clusters(rng: Generator, model: Model, steps: list[FloatArray], frames: Frames, n_states: int) -> list[FloatArray]:
+    """Return clusters of aligned steps by k-means as probabilities of states, blocks brought to one size."""
+    from sklearn.cluster import KMeans
+
+    aligned = [seen(model, one, frames, f) for one, f in pairs(steps, frames)]
+    every = np.concatenate(aligned)
+    sizes = np.concatenate(
+        [np.full(n, spread_of(every[:, b])) for b, n in zip(model.blocks.slices, model.blocks.sizes, strict=True)]
+    )
+    labels = KMeans(n_states, n_init=1, random_state=int(rng.integers(2**31))).fit_predict(every / sizes)
+    return np.split(np.eye(n_states)[labels], np.cumsum([len(one) for one in steps])[:-1])
+
+
+def spread_of(values: FloatArray) -> float:
+    """Return the root mean variance of the channels of a block."""
+    return float(np.sqrt(values.var(axis=0).mean() + np.finfo(float).tiny))
+
+
+def seen(model: Model, steps: FloatArray, frames: Frames, f: int) -> FloatArray:
+    """Return the steps of one recording through one of some frames."""
+    return aligned_steps(model.blocks, frame_of(frames, f), steps, np.array([0, len(steps)]))
+
+
+def parameters(model: Model, steps: list[FloatArray], probs: list[FloatArray], frames: Frames) -> FloatArray:
+    """Return the parameters of states at their posterior means, given probabilities of states."""
+    emission = model.emission
+    z = emission.augment_steps(np.concatenate([seen(model, one, frames, f) for one, f in pairs(steps, frames)]))
+    weights = np.concatenate(probs)
+    scales = emission.prior_scale + emission.weight * np.einsum("tk,ta,tb->kab", weights, z, z, optimize=True)
+    return mean_parameters(emission, Statistics(emission.weight * weights.sum(axis=0), np.ascontiguousarray(scales)))
+
+
+def climbed_frames(
+    model: Model, steps: list[FloatArray], probs: list[FloatArray], chain: Chain, frames: Frames
+) -> Frames:
+    """Return all frames, but that of all recordings if there is only one, moved to where recordings are likelier."""
+    if frames.n_frames == 1:
+        return frames
+    looks = looks_of(model, chain.whiteners)
+    moved = []
+    for f in range(frames.n_frames):
+        own = np.flatnonzero(frames.labels == f)
+        together, shares = np.concatenate([steps[i] for i in own]), np.concatenate([probs[i] for i in own])
+        moved.append(climbed(model, together, shares, looks, frame_of(frames, f), n_steps=1))
+    return stacked(frames.labels, moved)
+
+
+def start_of(rng: Generator, model: Model, fitted: Fitted) -> Start:
+    """Return the likeliest path of a fit, short stays mended, with its frames and their joint density."""
+    path = mend_short_stays(fitted.path, model.starts, model.segmentation.least_stay)
+    segmentation = ibphmm.init_state(rng, model.aligned(fitted.frames), path=path)
+    state = ChainState(segmentation, fitted.frames)
+    return Start(path, fitted.frames, log_joint(model, state), len(np.unique(path)))
