@@ -13,6 +13,7 @@ from homothety._version import __version__
 if TYPE_CHECKING:
     from homothety import covariance, datasets, metrics, viz
     from homothety.covariance import pairwise_distance, pairwise_similarity
+    from homothety.estimators.action_hmm import ActionHMM
     from homothety.estimators.actions import ICSCHMM
     from homothety.estimators.baselines import CRPMixture, GMMSelection
     from homothety.estimators.embedding import SpectralEmbedding
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "IBPHMM",
     "ICSCHMM",
+    "ActionHMM",
     "CRPMixture",
     "GMMSelection",
     "HMMSelection",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ActionHMM": "homothety.estimators.action_hmm",
     "CRPMixture": "homothety.estimators.baselines",
     "GMMSelection": "homothety.estimators.baselines",
     "HMMSelection": "homothety.estimators.hmm",

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.errors import InputError
+from homothety.estimators._actions import ReportsActions
 from homothety.estimators._sampled import seed_sequence
 from homothety.estimators.hmm import IBPHMM
 from homothety.models import icsc
@@ -19,10 +20,7 @@ from homothety.models.icsc.state import Coupling, Covariances
 from homothety.sequences import check_sequences
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import (
-    change_probability,
     minimise_expected_vi_paths,
-    segments_table,
-    state_probability,
 )
 from homothety.summaries.runs import PathDraws, RunPath
 from homothety.summaries.transforms import transform_table
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     from homothety.preprocessing import Preprocessing
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
-    from homothety.summaries.paths import Segment
     from homothety.summaries.transforms import StateTransform
 
 STILL = 1e-9  # share of the variance over all series, below which a dimension does not vary inside them
@@ -49,7 +46,7 @@ STILL = 1e-9  # share of the variance over all series, below which a dimension d
 GroupingName = Literal["shapes", "links"]
 
 
-class ICSCHMM(IBPHMM):
+class ICSCHMM(ReportsActions, IBPHMM):
     """Segment series and find which states are one action, turned, moved or resized.
 
     The states are those of `IBPHMM`. In every sweep they are grouped into actions by the shape of their covariances,
@@ -216,17 +213,6 @@ class ICSCHMM(IBPHMM):
         point, least_stay = minimise_expected_vi_paths(actions), self._least_stay_in_looks()
         return point if least_stay == 1 else relabel_by_size(mend_short_stays(point, starts, least_stay))
 
-    def _report_actions(self, point: IntArray) -> None:
-        """Set actions and how sure they are, for every step of the recordings."""
-        draws, states = list(self.action_draws_), np.concatenate(self.paths_)
-        self.actions_ = self._split(point)
-        self.n_actions_ = int(point.max()) + 1
-        self.action_probability_ = self._split(state_probability(point, draws))
-        self.action_change_probability_ = self._split(change_probability(draws, self.starts_))
-        self.state_actions_ = shares_of_actions(states, point, self.n_states_).argmax(axis=1)
-        shares = [shares_of_actions(states, draw, self.n_states_) for draw in draws]
-        self.coaction_ = np.mean([share @ share.T for share in shares], axis=0)
-
     def _report_transforms(self, prepared: Sequences, emission: Emission, point: IntArray, draws: PathDraws) -> None:
         """Set how the states of an action differ from the one that has most of its steps."""
         rng = np.random.default_rng(seed_sequence(self.random_state))
@@ -247,12 +233,6 @@ class ICSCHMM(IBPHMM):
         """
         check_is_fitted(self)
         return self.transform_table_.rows(self.state_actions_, self.coaction_)
-
-    @property
-    def action_segments_(self) -> list[Segment]:
-        """Segments of one action each: series, start, end (not included), action and probability."""
-        check_is_fitted(self)
-        return segments_table(np.concatenate(self.actions_), self.starts_, np.concatenate(self.action_probability_))
 
     def predict_actions(self, X: Any, *, lengths: ArrayLike | None = None, adapt: bool = False) -> list[IntArray]:
         """Return the action of every step of new series.
@@ -302,14 +282,6 @@ def make_grouping(grouping: GroupingName | icsc.Grouping) -> icsc.Grouping:
             )
         return known[grouping]
     return grouping
-
-
-def shares_of_actions(states: IntArray, actions: IntArray, n_states: int) -> FloatArray:
-    """Return which share of the steps of each state has each action, (n_states, n_actions)."""
-    labels, numbered = np.unique(actions, return_inverse=True)
-    counts = np.zeros((n_states, len(labels)))
-    np.add.at(counts, (states, numbered), 1.0)
-    return counts / counts.sum(axis=1, keepdims=True)
 
 
 def typical_variances(prepared: Sequences) -> FloatArray:

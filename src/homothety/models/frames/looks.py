@@ -46,7 +46,7 @@ def recorded_sums(
 def expected_sums(model: Model, steps: FloatArray, probs: FloatArray) -> Sums:
     """Return the same of some steps of one frame, given the probabilities of their states."""
     n, first = probs.sum(axis=0), probs.T @ steps
-    second = np.einsum("tk,ta,tb->kab", probs, steps, steps, optimize=True)
+    second = (probs.T[:, None, :] * steps.T) @ steps
     return Sums(n, first, second, centres_of(model, n[None], first[None])[0])
 
 

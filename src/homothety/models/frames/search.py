@@ -200,7 +200,7 @@ def parameters(model: Model, steps: list[FloatArray], probs: list[FloatArray], f
     emission = model.emission
     z = emission.augment_steps(np.concatenate([seen(model, one, frames, f) for one, f in pairs(steps, frames)]))
     weights = np.concatenate(probs)
-    scales = emission.prior_scale + emission.weight * np.einsum("tk,ta,tb->kab", weights, z, z, optimize=True)
+    scales = emission.prior_scale + emission.weight * ((weights.T[:, None, :] * z.T) @ z)
     return mean_parameters(emission, Statistics(emission.weight * weights.sum(axis=0), np.ascontiguousarray(scales)))
 
 

@@ -312,9 +312,7 @@ def write_log_likelihoods(
         i = series[place]
         n = list_features(active[i], room)
         log, offsets, likelihood = evaluate_series(i, n, data, room)
-        out[place] = series_log_likelihood(
-            active[i], weights[i], room.columns, log, offsets, likelihood, room.scratch
-        )
+        out[place] = series_log_likelihood(active[i], weights[i], room.columns, log, offsets, likelihood, room.scratch)
 
 
 @jit

@@ -35,9 +35,7 @@ def log_feature_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: flo
     return float(terms.sum() - gamma * expected_new(n_series, mass))
 
 
-def log_path_prior(
-    counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0
-) -> float:
+def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0) -> float:
     """Log probability of the paths of all series, transition weights integrated out (section 1.1).
 
     Parameters

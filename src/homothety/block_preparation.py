@@ -1,0 +1,217 @@
+"""Recordings in blocks of channels made ready for frames: how often to look, velocities, sizes, and weights of blocks.
+
+Blocks are measured as wholes: whatever turns, moves or resizes a recording changes none of these numbers, or only by
+the common size of all recordings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.decorrelation import decorrelating_stride
+from homothety.models.frames.blocks import Blocks
+from homothety.preprocessing import FittedPreprocessing, Preprocessing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.frames.blocks import Rotations
+    from homothety.sequences import Sequences
+
+LAG_GROWTH = 1.1  # from one lag looked at to the next
+DIRECTED = 0.7  # correlation of two displacements in succession, below which a motion has turned
+MOVED = 0.02  # share of how far independent steps are apart, in mean squares: nearer ones have not moved
+INDEPENDENT = 0.2  # share of the same that noise has from step to step: with more, steps follow no path
+MIN_LOOKS = 40  # of the median recording
+WINDOW = 4  # strides that velocities are smoothed over
+LONGEST_LAG = 200  # looks
+LEAST_WEIGHT = 0.005
+TINY = np.finfo(float).tiny
+
+
+def prepare_blocks(
+    recordings: Sequences,
+    kinds: Sequence[str],
+    dim: int,
+    *,
+    rotations: Rotations = "all",
+    velocities: bool | None = None,
+    subsample: int | None = None,
+) -> tuple[FittedPreprocessing, Blocks]:
+    """Return how recordings are prepared, and the blocks of the prepared channels.
+
+    Parameters
+    ----------
+    recordings : Sequences
+        Channels in the order of the blocks.
+    kinds : sequence of {"point", "vector", "quaternion", "plain"}
+    dim : {2, 3}
+    rotations : {"all", "yaw", "none"}
+    velocities : bool, optional
+        Whether velocities of points are appended, as vectors. If not given, they are where points move: steps that are
+        independent of each other have none.
+    subsample : int, optional
+        Every so many-th step is looked at; measured if not given.
+
+    Returns
+    -------
+    preparation : FittedPreprocessing
+    blocks : Blocks
+        Velocities come last.
+    """
+    recorded = Blocks(tuple(kinds), dim, rotations)  # type: ignore[arg-type]
+    points = [[one[:, recorded.slices[b]] for one in recordings] for b in recorded.points]
+    strides = [motion_stride(block) for block in points]
+    moving = any(stride is not None for stride in strides)
+    if subsample is None:
+        found = [stride for stride in strides if stride is not None]
+        subsample = min(found) if found else (1 if points else decorrelating_stride(list(recordings)))
+        subsample = max(1, min(subsample, int(np.median(recordings.lengths)) // MIN_LOOKS))
+    with_velocities = bool(points) and (moving if velocities is None else velocities)
+    window = max(WINDOW * subsample + 1 - WINDOW * subsample % 2, 5)
+    settings = Preprocessing(
+        subsample=subsample,
+        smooth=window if with_velocities and window <= recordings.lengths.min() else None,
+        velocities="append" if with_velocities else None,
+        velocity_dims=dims_of(recorded, recorded.points) if with_velocities else None,
+        quaternions=[dims_of(recorded, [b]) for b, kind in enumerate(kinds) if kind == "quaternion"],
+    )
+    appended = ("vector",) * len(points) if with_velocities else ()
+    blocks = Blocks((*recorded.kinds, *appended), dim, rotations)  # type: ignore[arg-type]
+    return in_block_units(settings.fit(recordings), blocks, recordings), blocks
+
+
+def dims_of(blocks: Blocks, chosen: Sequence[int]) -> list[int]:
+    """Return the channels of some blocks."""
+    return [dim for b in chosen for dim in range(blocks.slices[b].start, blocks.slices[b].stop)]
+
+
+def in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Sequences) -> FittedPreprocessing:
+    """Return the preparation with every block in units of its typical size; only points and plain channels are centred.
+
+    A vector and a quaternion turn about zero, so nothing may be subtracted from them.
+    """
+    offset, factors = fitted.offset.copy(), np.ones(fitted.n_dims)
+    for block, kind in zip(blocks.slices, blocks.kinds, strict=True):
+        if kind in ("vector", "quaternion"):
+            offset[block] = 0.0
+    prepared = list(replace(fitted, offset=offset, factors=factors).transform(recordings))
+    for block, kind in zip(blocks.slices, blocks.kinds, strict=True):
+        factors[block] = 1.0 / max(typical_size([one[:, block] for one in prepared], about_zero=kind == "vector"), TINY)
+    return replace(fitted, offset=offset, factors=factors)
+
+
+def typical_size(parts: Sequence[FloatArray], *, about_zero: bool) -> float:
+    """Return the root mean square of a block, about zero or about the mean of each recording, in the median recording.
+
+    Where the median recording does not move, it is that of all recordings.
+    """
+    squares = [np.mean((part - (0.0 if about_zero else part.mean(axis=0))) ** 2) for part in parts]
+    median = float(np.median(squares))
+    if median <= 0.0:
+        together = np.concatenate(parts)
+        median = float(together.var(axis=0).mean())
+    return float(np.sqrt(median))
+
+
+def motion_stride(parts: Sequence[FloatArray]) -> int | None:
+    """Return for how many steps points go on in the direction they are going; None if steps are independent.
+
+    Two displacements in succession, each over some steps, are correlated by 1 while a motion goes straight on, and by
+    the cosine of a swing's phase. The number of steps is the first at which that correlation falls below `DIRECTED`:
+    an eighth of the period of a swing. Noise of the recording is subtracted: it is what is left of the displacement
+    when the number of steps goes to zero.
+
+    Examples
+    --------
+    >>> swing = np.sin(2 * np.pi * np.arange(2000) / 80)[:, None]
+    >>> motion_stride([swing])
+    11
+    >>> motion_stride([swing + np.random.default_rng(0).normal(scale=0.07, size=swing.shape)])
+    11
+    >>> motion_stride([np.random.default_rng(0).normal(size=(1000, 2))]) is None
+    True
+    """
+    sized = [one / max(np.sqrt(one.var(axis=0).mean()), TINY) for one in parts if np.ptp(one, axis=0).any()]
+    sized = [one for one in sized if len(one) > 4]
+    if not sized:
+        return None
+    noise = max(displacement(sized, 1) - (displacement(sized, 2) - displacement(sized, 1)) / 3.0, 0.0)
+    far = 2.0 * sized[0].shape[1]
+    if noise > INDEPENDENT * far:
+        return None
+    longest = max(1, int(np.median([len(one) for one in sized])) // 4)
+    lag = 1
+    while lag <= longest:
+        moved, doubled = displacement(sized, lag) - noise, displacement(sized, 2 * lag) - noise
+        if moved > MOVED * far and doubled / (2 * moved) - 1.0 < DIRECTED:
+            return lag
+        lag = max(lag + 1, int(lag * LAG_GROWTH))
+    return longest
+
+
+def displacement(series: Sequence[FloatArray], lag: int) -> float:
+    """Return how far points get in `lag` steps, in mean squares."""
+    squares = [((one[lag:] - one[:-lag]) ** 2).sum(axis=1) for one in series if len(one) > lag]
+    return float(np.concatenate(squares).mean()) if squares else 0.0
+
+
+def block_weights(blocks: Blocks, steps: FloatArray, path: IntArray, starts: IntArray) -> FloatArray:
+    """Return how much of an independent observation a step counts as in each block, (n_blocks,), at most 1.
+
+    Measured on what is left of aligned steps about the mean of their state, inside stays. A mean of steps with lag-one
+    correlation r is worth ``(1 - r) / (1 + r)`` of as many independent ones; a covariance is worth one over the sum of
+    squared correlations at all lags, which also sees slow drifts and swings. The smaller of both counts.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    steps : ndarray of shape (n_steps, n_dims)
+        Aligned.
+    path : ndarray of int, shape (n_steps,)
+    starts : ndarray of int, shape (n_series + 1,)
+    """
+    stays = stays_of(path, starts)
+    weights = []
+    for block in blocks.slices:
+        correlations, shares = correlations_in_stays(whitened(steps[:, block], path), stays)
+        lag_one = correlations[1] if len(correlations) > 1 else 0.0
+        by_mean = (1.0 - max(lag_one, 0.0)) / (1.0 + max(lag_one, 0.0))
+        by_square = 1.0 / (1.0 + 2.0 * (shares[1:] * correlations[1:] ** 2).sum())
+        weights.append(min(by_mean, by_square, 1.0))
+    return np.maximum(weights, LEAST_WEIGHT)
+
+
+def stays_of(path: IntArray, starts: IntArray) -> list[tuple[int, int]]:
+    """Return where each stay of a path begins and ends."""
+    edges = np.union1d(np.flatnonzero(np.diff(path)) + 1, starts)
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+
+def whitened(values: FloatArray, path: IntArray) -> FloatArray:
+    """Return what is left of values about the mean of their state, in units of its covariance."""
+    residuals = np.empty_like(values)
+    for k in np.unique(path):
+        centred = values[path == k] - values[path == k].mean(axis=0)
+        scatter = centred.T @ centred / len(centred)
+        ridge = max(1e-6 * np.trace(scatter), TINY) * np.eye(len(scatter))
+        residuals[path == k] = np.linalg.solve(np.linalg.cholesky(scatter + ridge), centred.T).T
+    return residuals
+
+
+def correlations_in_stays(residuals: FloatArray, stays: list[tuple[int, int]]) -> tuple[FloatArray, FloatArray]:
+    """Return autocorrelations of residuals inside stays, and the share of pairs that each lag has, (n_lags,) each."""
+    longest = min(max(stop - start for start, stop in stays), LONGEST_LAG)
+    products, counts = np.zeros(longest), np.zeros(longest)
+    for start, stop in stays:
+        n = stop - start
+        spectrum = np.fft.rfft(residuals[start:stop], 2 * n, axis=0)
+        sums = np.fft.irfft((np.abs(spectrum) ** 2).sum(axis=1))[: min(n, longest)]
+        products[: len(sums)] += sums
+        counts[: len(sums)] += n - np.arange(len(sums))
+    means = products / np.maximum(counts, 1.0)
+    return means / max(means[0], TINY), counts / counts[0]

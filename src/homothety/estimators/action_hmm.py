@@ -1,0 +1,504 @@
+"""Actions of recordings that are each in a frame of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.random import SeedSequence
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from homothety.arrays import check_count
+from homothety.block_preparation import block_weights, prepare_blocks
+from homothety.channels import check_blocks, check_quaternions, guess_blocks
+from homothety.errors import InputError
+from homothety.estimators._actions import ReportsActions
+from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence
+from homothety.estimators._segmentation import SampledSegmenter, check_spread
+from homothety.models import frames, ibphmm
+from homothety.models.emissions import Emission
+from homothety.models.frames.blocks import Blocks
+from homothety.models.frames.candidates import Chain, likely_frames
+from homothety.models.frames.frames import aligned_steps, stacked
+from homothety.models.frames.grouping import MergeTree, draw_groups, merge_tree, summarise_states
+from homothety.models.frames.search import Start, search_starts
+from homothety.models.hmm.messages import log_likelihood
+from homothety.models.hmm.stays import mend_short_stays
+from homothety.sequences import Sequences, check_sequences
+from homothety.summaries.frames import frame_table
+from homothety.summaries.partitions import relabel_by_size
+from homothety.summaries.paths import minimise_expected_vi_paths
+from homothety.summaries.runs import PathDraws, RunPath
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.random import Generator
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.channels import ChannelBlocks
+    from homothety.estimators._sampled import PointEstimate, RandomState
+    from homothety.models.frames.blocks import Rotations
+    from homothety.sampling.trace import Trace
+    from homothety.summaries.frames import RecordingFrame
+
+LEAST_LOOKS = 4  # of a stay, by default, where recordings move: half a period of a swing
+LEAVING = 0.03  # probability per look of leaving an action that may be left
+SCALE = 0.1  # prior expectation of the covariance of a state, as a multiple of the variance of a block
+STRENGTH = 5.0  # observations that this prior counts as
+MEAN_STRENGTH = 0.1
+SIZE_SPREAD = 0.5  # of log sizes of frames
+MOST_STATES = 12  # tried at the start
+N_WORSE = 2  # numbers of states in a row that may be worse before the search ends
+N_ROUNDS = 4  # of setting the weights of blocks
+SETTLED = 0.15  # change of the logarithm of a weight
+FIRST_WEIGHT = 0.2
+LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
+LEAST_SCORE_SPREAD = 0.2  # nats per look and block
+
+
+class NewRecording(NamedTuple):
+    """What is known of a new recording."""
+
+    action_probs: FloatArray
+    """(n_steps, n_actions)"""
+    rotation: FloatArray
+    """(dim, dim), from the directions of the reference to those of the recording."""
+    sizes: FloatArray
+    """(n_sizes,) as multiples of the reference."""
+    places: FloatArray
+    """(n_places, dim) in prepared units."""
+    score: float
+    """Log density per look, in standard deviations from the mean of the recordings of the fit."""
+    fits: bool
+    """Whether the recording is like those of the fit; if not, its actions mean nothing."""
+
+
+class ActionHMM(ReportsActions, SampledSegmenter):
+    """Segment recordings into actions, whatever the frame each of them was recorded in.
+
+    Every recording is seen through a rotation, a size and a place of its own, which are found together with the
+    segmentation. The states of the aligned recordings are grouped into actions where there is evidence for it.
+
+    Parameters
+    ----------
+    blocks : "auto" or list of {"point", "vector", "quaternion", "plain"}, default="auto"
+        What the channels are, in order. A point (2 or 3 channels) is turned, resized and moved with its recording; a
+        vector (a velocity, force or torque) is turned and resized; a quaternion (4 channels, w first) is turned; a
+        plain channel is left alone. "auto" goes by the names of channels; two or three channels without names are a
+        point, and more are plain channels.
+    frames : {"auto", "one", "each"} or list of labels, default="auto"
+        Which recordings share a frame: inferred, all of them, none of them, or those with the same label.
+    rotations : {"all", "yaw", "none"}, default="all"
+        Rotations between frames: all, those about the third axis (gravity is known), or none.
+    velocities : bool or "auto", default="auto"
+        Whether velocities of points are used too. "auto": where points move along a path.
+    least_stay : int or "auto", default="auto"
+        Fewest steps of the recording that an action lasts. "auto": half a period of a typical swing.
+    subsample : int or "auto", default="auto"
+        Every so many-th step is used. "auto": a few for every turn of the motion.
+    n_actions : int, optional
+        Number of actions to report. If not given, it is inferred; `actions_at` gives any other number after the fit.
+    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
+        As in `IBPHMM`.
+
+    Attributes
+    ----------
+    actions_ : list of ndarray of int, shape (n_steps_i,)
+        Action of every step of each recording, numbered by decreasing number of steps.
+    n_actions_ : int
+    frames_ : list of RecordingFrame
+        How each recording is turned, resized and moved from the recording with most steps, with intervals.
+    frame_labels_ : ndarray of int, shape (n_series,)
+        Recordings with the same label share a frame.
+    blocks_ : ChannelBlocks
+        What the channels were taken for; ``blocks_.sentence`` says it in one line.
+    block_weights_ : ndarray
+        How much of an independent observation a step counted as, in each block; velocities come last.
+    state_actions_, action_probability_, action_change_probability_, coaction_
+        As in `ICSCHMM`.
+    paths_, n_states_, segments_, means_, covariances_, transition_probs_, trace_, draws_
+        As in `IBPHMM`, in the frame of the recording with most steps.
+
+    Examples
+    --------
+    >>> from homothety import ActionHMM
+    >>> from homothety.datasets import make_demonstrations
+    >>> demonstrations = make_demonstrations(0)
+    >>> model = ActionHMM(n_chains=1, n_sweeps=20, random_state=0).fit(demonstrations)
+    >>> model.n_actions_
+    3
+    """
+
+    def __init__(
+        self,
+        *,
+        blocks: Literal["auto"] | Sequence[str] = "auto",
+        frames: Literal["auto", "one", "each"] | Sequence[Any] = "auto",
+        rotations: Rotations = "all",
+        velocities: bool | Literal["auto"] = "auto",
+        least_stay: int | Literal["auto"] = "auto",
+        subsample: int | Literal["auto"] = "auto",
+        n_actions: int | None = None,
+        n_chains: int = 4,
+        n_sweeps: int = 200,
+        n_burn: int | None = None,
+        point_estimate: PointEstimate = "vi",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        self.blocks = blocks
+        self.frames = frames
+        self.rotations = rotations
+        self.velocities = velocities
+        self.least_stay: Any = least_stay
+        self.subsample = subsample
+        self.n_actions = n_actions
+        self.n_chains = n_chains
+        self.n_sweeps = n_sweeps
+        self.n_burn = n_burn
+        self.point_estimate = point_estimate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.checkpoint = checkpoint
+
+    def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
+        """Find actions and frames of recordings.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_steps_i, n_dims), or array-like of shape (n_steps, n_dims)
+            Recordings of any lengths; or all of them one after the other, with `lengths`. Names of channels are taken
+            from data frames and data sets.
+        y : ignored
+        lengths : array-like of shape (n_series,), optional
+            Steps of each recording if `X` is one array.
+
+        Returns
+        -------
+        self
+        """
+        forget_fit(self)
+        self._check_parameters()
+        recordings = check_sequences(X, lengths=lengths)
+        self.blocks_ = self._channel_blocks(recordings)
+        check_quaternions(recordings, self.blocks_)
+        self.names_, self.starts_ = recordings.names, recordings.starts
+        rearranged = self._rearranged(recordings)
+        self.preprocessing_, self.prepared_blocks_ = prepare_blocks(
+            rearranged,
+            self.blocks_.kinds,
+            self.blocks_.dim,
+            rotations=self.rotations,
+            velocities=None if self.velocities == "auto" else bool(self.velocities),
+            subsample=None if self.subsample == "auto" else int(self.subsample),
+        )
+        prepared = self.preprocessing_.transform(rearranged)
+        check_spread(prepared)
+        with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other
+            self._segment(prepared)
+        return self
+
+    def _check_parameters(self) -> None:
+        for name in ("least_stay", "subsample"):
+            if getattr(self, name) != "auto":
+                check_count(getattr(self, name), name)
+        if self.n_actions is not None:
+            check_count(self.n_actions, "n_actions")
+        if isinstance(self.frames, str) and self.frames not in ("auto", "one", "each"):
+            raise InputError(f"frames is {self.frames!r}, needed 'auto', 'one', 'each' or a label for each recording.")
+
+    def _channel_blocks(self, recordings: Sequences) -> ChannelBlocks:
+        if isinstance(self.blocks, str) and self.blocks == "auto":
+            return guess_blocks(recordings.channels, recordings.n_dims)
+        return check_blocks(self.blocks, recordings.n_dims, recordings.channels)
+
+    def _rearranged(self, recordings: Sequences) -> Sequences:
+        """Return recordings with their channels in the order of the blocks."""
+        order = list(self.blocks_.order)
+        if order == list(range(len(order))):
+            return recordings
+        return check_sequences([one[:, order] for one in recordings], names=recordings.names, allow_constant=True)
+
+    def _segment(self, prepared: Sequences) -> None:
+        seed = seed_sequence(self.random_state)
+        rng = np.random.default_rng(SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31)))
+        stride = self.preprocessing_.settings.stride
+        moves = self.preprocessing_.settings.velocities is not None
+        self.least_looks_ = (
+            (LEAST_LOOKS if moves else 1) if self.least_stay == "auto" else max(1, -(-int(self.least_stay) // stride))
+        )
+        model, starts = self._model_and_starts(rng, prepared)
+        self.block_weights_ = model.block_weights
+        self._sample(
+            prepared, model, partial(start_from, starts), frames.default_sweep(), frames.RECORDING, model.emission
+        )
+
+    def _model_and_starts(self, rng: Generator, prepared: Sequences) -> tuple[frames.Model, list[Start]]:
+        """Return the model with weights of blocks measured on the best start, and the starts found with it."""
+        weights = np.full(len(self.prepared_blocks_.kinds), FIRST_WEIGHT)
+        for _ in range(N_ROUNDS):
+            model = self._model(prepared, weights)
+            starts = search_numbers(rng, model)
+            best = starts[0]
+            aligned = aligned_steps(model.blocks, best.frames, model.steps, model.starts)
+            measured = block_weights(model.blocks, aligned, best.path, model.starts)
+            if np.abs(np.log(measured / weights)).max() < SETTLED:
+                break
+            weights = measured
+        return model, starts
+
+    def _model(self, prepared: Sequences, weights: FloatArray) -> frames.Model:
+        """Return what the chains are conditioned on."""
+        blocks, steps = self.prepared_blocks_, np.ascontiguousarray(prepared.steps)
+        emission = Emission.gaussian_blocks(
+            blocks.sizes,
+            [np.zeros(n) for n in blocks.sizes],
+            [MEAN_STRENGTH] * len(blocks.sizes),
+            [STRENGTH * SCALE * np.eye(n) for n in blocks.sizes],
+            [n + 1 + STRENGTH for n in blocks.sizes],
+            weights.tolist(),
+        )
+        priors = ibphmm.Hyperpriors(alpha=ibphmm.GammaPrior(1.0, 1.0), kappa=ibphmm.GammaPrior(10.0, 1.0))
+        plain = ibphmm.Model.from_sequences(prepared, emission, priors, least_stay=self.least_looks_)
+        segmentation = replace(plain, leaving=LEAVING)
+        points = [steps[:, blocks.slices[b]] for b in blocks.points]
+        prior = frames.Prior(
+            SIZE_SPREAD,
+            np.array([point.mean(axis=0) for point in points]).reshape(-1, blocks.dim),
+            np.array([np.sqrt(point.var(axis=0).mean()) for point in points]),
+        )
+        sharing: Any = "inferred" if isinstance(self.frames, str) and self.frames == "auto" else "fixed"
+        return frames.Model(steps, segmentation, blocks, prior, sharing)
+
+    def _least_stay_in_looks(self) -> int:
+        return self.least_looks_
+
+    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> IntArray:
+        kept = [draw for trace in traces for draw in trace.kept]
+        if kept:
+            self._report_frames(prepared, [draw.frames for draw in kept], most_probable(traces, n_burn))
+        aligned = self._aligned(prepared) if kept else prepared
+        states = [replace(trace, kept=[draw.path for draw in trace.kept]) for trace in traces]
+        point = super()._answer(aligned, emission, states, n_burn)
+        where = self._steps_of_recordings(aligned, 0)
+        rng = np.random.default_rng(seed_sequence(self.random_state))
+        actions = [self._actions_of(rng, prepared, draw) for draw in kept]
+        self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
+        starts = prepared.starts
+        summary = summarise_states(self.prepared_blocks_, self.block_weights_, aligned.steps, point, starts)
+        tree = merge_tree(summary)
+        self.merges_ = np.array(tree.merged, dtype=np.int64).reshape(-1, 2)
+        self.merge_gains_ = np.array(tree.gains)
+        agreed = minimise_expected_vi_paths(actions)
+        if self.n_actions is not None:
+            agreed = self._cut(self.n_actions)[point]
+        agreed = relabel_by_size(mend_short_stays(agreed, starts, self.least_looks_))
+        self._report_actions(agreed[where])
+        self._report_scores(aligned)
+        return point
+
+    def _report_frames(self, prepared: Sequences, draws: list[frames.Frames], best: int) -> None:
+        """Set the frame of every recording, relative to the recording with most steps."""
+        blocks = self.prepared_blocks_
+        reference = int(np.argmax(prepared.lengths))
+        middle = np.array([prepared[reference][:, blocks.slices[b]].mean(axis=0) for b in blocks.points])
+        middle = middle.reshape(-1, blocks.dim)
+        self.frame_table_ = frame_table(blocks, draws, self.names_, reference, best, middle)
+        self.frame_labels_ = self.frame_table_.labels
+
+    def _aligned(self, prepared: Sequences) -> Sequences:
+        """Return prepared recordings in the frame of the reference."""
+        steps = aligned_steps(self.prepared_blocks_, self.frame_table_.frames, prepared.steps, prepared.starts)
+        parts = np.split(steps, prepared.starts[1:-1])
+        return check_sequences(parts, names=prepared.names, allow_constant=True, min_steps=1)
+
+    def _actions_of(self, rng: Generator, prepared: Sequences, draw: Any) -> IntArray:
+        """Return the action of every look in one draw."""
+        path = np.unique(draw.path.expand(), return_inverse=True)[1]
+        steps = aligned_steps(self.prepared_blocks_, draw.frames, prepared.steps, prepared.starts)
+        states = summarise_states(self.prepared_blocks_, self.block_weights_, steps, path, prepared.starts)
+        return np.asarray(draw_groups(rng, states)[path])
+
+    def _report_scores(self, aligned: Sequences) -> None:
+        """Set how well the recordings of the fit fit: log density per look, which that of new ones is compared with."""
+        scores = [self._score_of(one) for one in aligned]
+        self.fit_score_ = float(np.mean(scores))
+        self.fit_score_spread_ = max(float(np.std(scores)), LEAST_SCORE_SPREAD * len(self.prepared_blocks_.kinds))
+
+    def _score_of(self, aligned: FloatArray) -> float:
+        """Return the log density per look of a recording in the frame of the reference, with weights of blocks."""
+        states = self.states_
+        evidence = states.weighted_log_evidence(aligned)
+        total = log_likelihood(evidence, states.initial, states.transition, least_stay=self.least_looks_)
+        return total / (len(aligned) * float(self.block_weights_.mean()))
+
+    def _cut(self, n_actions: int) -> IntArray:
+        """Return the action of every state when states are merged until so many actions are left."""
+        tree = MergeTree([(a, b) for a, b in self.merges_.tolist()], self.merge_gains_.tolist())
+        return tree.labels(len(self.merge_gains_) + 1, n_actions)
+
+    @property
+    def frames_(self) -> list[RecordingFrame]:
+        """How each recording is turned, resized and moved from the recording with most steps, with intervals."""
+        check_is_fitted(self)
+        preparation = self.preprocessing_
+        return self.frame_table_.rows(self.prepared_blocks_, preparation.offset, preparation.factors)
+
+    def actions_at(self, n_actions: int) -> list[IntArray]:
+        """Return the action of every step with another number of actions, without sampling again.
+
+        States are merged in the order of least loss; ``merge_gains_`` has what each merge gains, in nats.
+
+        Parameters
+        ----------
+        n_actions : int
+            From 1 to the number of states.
+
+        Returns
+        -------
+        actions : list of ndarray of int, shape (n_steps_i,)
+        """
+        check_is_fitted(self)
+        if check_count(n_actions, "n_actions") > self.n_states_:
+            raise InputError(
+                f"n_actions is {n_actions}, but only {self.n_states_} states were found, which are not split further. "
+                "Shorten least_stay to find finer states."
+            )
+        labels = self._cut(n_actions)[np.concatenate(self.paths_)]
+        return self._split(relabel_by_size(labels))
+
+    def aligned(self, X: Any = None, *, lengths: ArrayLike | None = None) -> list[FloatArray]:
+        """Return recordings in the frame of the reference, in its units.
+
+        Parameters
+        ----------
+        X, lengths
+            The recordings of the fit, or new ones, whose frames are found first.
+
+        Returns
+        -------
+        aligned : list of ndarray of shape (n_steps_i, n_dims)
+            Channels in the order of ``blocks_``, without velocities.
+        """
+        check_is_fitted(self)
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True)
+        same = [len(one) for one in recordings] == np.diff(self.starts_).tolist() and recordings.names == self.names_
+        found = self.frame_table_.frames if same else self._find_frames(X, lengths)[0]
+        recorded = Blocks(self.blocks_.kinds, self.blocks_.dim, self.rotations)  # type: ignore[arg-type]
+        n = recorded.n_dims
+        offset, factors = self.preprocessing_.offset[:n], self.preprocessing_.factors[:n]
+        n_sizes = len(recorded.sized)
+        own = frames.Frames(found.labels, found.turns, found.log_sizes[:, :n_sizes], found.places)
+        rearranged = self._rearranged(recordings)
+        steps = aligned_steps(
+            recorded, own, np.ascontiguousarray((rearranged.steps - offset) * factors), rearranged.starts
+        )
+        return np.split(steps / factors + offset, rearranged.starts[1:-1])
+
+    def predict_actions(
+        self, X: Any, *, lengths: ArrayLike | None = None, return_details: bool = False
+    ) -> list[IntArray] | tuple[list[IntArray], list[NewRecording]]:
+        """Return the action of every step of new recordings, each in a frame of its own.
+
+        Parameters
+        ----------
+        X, lengths
+            As in `fit`.
+        return_details : bool, default=False
+            Whether to return probabilities, frames and scores too.
+
+        Returns
+        -------
+        actions : list of ndarray of int, shape (n_steps_i,)
+        details : list of NewRecording
+            Only with ``return_details=True``.
+        """
+        found, prepared, lengths_ = self._find_frames(X, lengths)
+        actions, details = [], []
+        for i, n_steps in enumerate(lengths_):
+            own = found.taken(np.zeros(1, dtype=np.int64), np.array([i]))
+            series = np.ascontiguousarray(prepared[i])
+            steps = aligned_steps(self.prepared_blocks_, own, series, np.array([0, len(series)]))
+            actions.append(self._expand(self.state_actions_[self.states_.path(steps)], n_steps))
+            if return_details:
+                probs = self.states_.probs(steps) @ np.eye(self.n_actions_)[self.state_actions_]
+                score = (self._score_of(steps) - self.fit_score_) / self.fit_score_spread_
+                rotation = own.rotations[0]
+                details.append(
+                    NewRecording(
+                        self._expand(probs, n_steps),
+                        rotation,
+                        np.exp(own.log_sizes[0]),
+                        own.places[0],
+                        float(score),
+                        bool(score > LEAST_SCORE),
+                    )
+                )
+        return (actions, details) if return_details else actions
+
+    def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
+        """Return the state of every step of new recordings, each in a frame of its own."""
+        found, prepared, n_steps = self._find_frames(X, lengths)
+        steps = aligned_steps(self.prepared_blocks_, found, np.ascontiguousarray(prepared.steps), prepared.starts)
+        parts = np.split(steps, prepared.starts[1:-1])
+        return [self._expand(self.states_.path(part), n) for part, n in zip(parts, n_steps, strict=True)]
+
+    def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
+        found, prepared, n_steps = self._find_frames(X, lengths)
+        steps = aligned_steps(self.prepared_blocks_, found, np.ascontiguousarray(prepared.steps), prepared.starts)
+        return list(zip(np.split(steps, prepared.starts[1:-1]), n_steps, strict=True))
+
+    def _find_frames(self, X: Any, lengths: ArrayLike | None) -> tuple[frames.Frames, Sequences, list[int]]:
+        """Return the likeliest frame of each new recording, the prepared recordings, and their numbers of steps."""
+        check_is_fitted(self)
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True)
+        if recordings.n_dims != len(self.blocks_.order):
+            needed = len(self.blocks_.order)
+            raise InputError(f"Recordings have {recordings.n_dims} channels, needed {needed} as fitted.")
+        check_quaternions(recordings, self.blocks_)
+        prepared = self.preprocessing_.transform(self._rearranged(recordings), min_steps=1)
+        model = self._model(prepared, self.block_weights_)
+        chain = self._chain(model)
+        known = self.frame_table_.frames
+        with threadpool_limits(1):
+            found = [likely_frames(model, np.ascontiguousarray(one), chain, known, n_kept=1)[0] for one in prepared]
+        return stacked(np.arange(len(found)), found), prepared, recordings.lengths.tolist()
+
+    def _chain(self, model: frames.Model) -> Chain:
+        """Return the states found, as the search for frames wants them."""
+        states, emission = self.states_, model.emission
+        means = states.coefficients * emission.structure_mask[:, : emission.n_regressors]
+        occupancy = np.bincount(np.concatenate(self.paths_), minlength=self.n_states_).astype(np.float64)
+        whiteners = emission.whiteners_of(means, states.covariances)
+        return Chain(whiteners, states.initial, states.transition, occupancy)
+
+
+def start_from(starts: list[Start], rng: Generator, model: frames.Model) -> frames.ChainState:
+    """Return the first state of a chain, at one of some starts drawn by their densities."""
+    scores = np.array([start.log_joint for start in starts])
+    probs = np.exp(scores - scores.max())
+    start = starts[int(rng.choice(len(starts), p=probs / probs.sum()))]
+    first = partial(ibphmm.init_state, path=start.path)
+    return frames.init_state(rng, model, frames=start.frames, start=first)
+
+
+def search_numbers(rng: Generator, model: frames.Model) -> list[Start]:
+    """Return starts with one state, two, and so on until more states are worse; best first."""
+    starts: list[Start] = []
+    n_worse = 0
+    for number in range(1, MOST_STATES + 1):
+        found = search_starts(rng, model, [number])
+        n_worse = n_worse + 1 if starts and found[0].log_joint < max(s.log_joint for s in starts) else 0
+        starts += found
+        if n_worse == N_WORSE:
+            break
+    return sorted(starts, key=lambda start: -start.log_joint)

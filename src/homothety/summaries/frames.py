@@ -1,0 +1,224 @@
+"""Frames of recordings as they are reported: relative to one recording, in its units, with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety.models.frames.frames import Frames, inverse_turn, product_of_turns, rotation_matrices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.models.frames.blocks import Blocks
+
+LEVEL = 0.9  # of intervals
+NEAR = np.pi / 2  # radians: draws that are turned farther from the most probable one are another mode
+
+
+class RecordingFrame(NamedTuple):
+    """How one recording is turned, resized and moved from the reference."""
+
+    recording: int
+    name: str
+    is_reference: bool
+    shared_with: tuple[int, ...]
+    """Other recordings that most probably have the same frame."""
+    rotation: FloatArray
+    """(dim, dim), from the directions of the reference to those of the recording."""
+    angle: float
+    """Of the rotation, in degrees."""
+    angle_error: float
+    """Degrees within which 90 % of the draws lie about the rotation."""
+    sizes: FloatArray
+    """(n_sizes,) size of each point and vector block, as a multiple of the reference."""
+    size_intervals: FloatArray
+    """(n_sizes, 2)"""
+    places: FloatArray
+    """(n_places, dim) where the origin of the reference is, in the units of the recordings."""
+    place_intervals: FloatArray
+    """(n_places, dim, 2)"""
+    agreement: float
+    """Share of the draws that agree on the rotation up to 90 degrees."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable:
+    """Frames of all recordings, one row each, relative to the reference.
+
+    Parameters
+    ----------
+    names : tuple of str
+    reference : int
+        Recording that all frames are relative to.
+    labels : ndarray of int, shape (n_series,)
+        Recordings with the same label share a frame.
+    turns, log_sizes, places : ndarray
+        As in `homothety.models.frames.Frames`, a row per recording, in prepared units.
+    angle_errors : ndarray of shape (n_series,)
+        Radians.
+    size_intervals : ndarray of shape (n_series, n_sizes, 2)
+        Of log sizes.
+    place_intervals : ndarray of shape (n_series, n_places, dim, 2)
+    agreements : ndarray of shape (n_series,)
+    """
+
+    names: tuple[str, ...]
+    reference: int
+    labels: IntArray
+    turns: FloatArray
+    log_sizes: FloatArray
+    places: FloatArray
+    angle_errors: FloatArray
+    size_intervals: FloatArray
+    place_intervals: FloatArray
+    agreements: FloatArray
+
+    @property
+    def frames(self) -> Frames:
+        """A frame for each recording."""
+        return Frames(np.arange(len(self.labels)), self.turns, self.log_sizes, self.places)
+
+    def rows(self, blocks: Blocks, offset: FloatArray, factors: FloatArray) -> list[RecordingFrame]:
+        """Return one row per recording, in the units of the recordings.
+
+        Parameters
+        ----------
+        blocks : Blocks
+        offset, factors : ndarray of shape (n_dims,)
+            What was subtracted from each channel, and what it was multiplied by then.
+        """
+        rotations = rotation_matrices(self.turns)
+        point_sizes = [blocks.sized.index(b) for b in blocks.points]
+        units = [(offset[blocks.slices[b]], factors[blocks.slices[b]][0]) for b in blocks.points]
+        rows = []
+        for i, rotation in enumerate(rotations):
+            sizes = np.exp(self.log_sizes[i])
+            moved = [origin - sizes[s] * rotation @ origin for s, (origin, _) in zip(point_sizes, units, strict=True)]
+            scales = np.array([1 / factor for _, factor in units]).reshape(-1, 1)
+            shift = np.array(moved).reshape(-1, blocks.dim)
+            rows.append(
+                RecordingFrame(
+                    i,
+                    self.names[i],
+                    i == self.reference,
+                    tuple(int(j) for j in np.flatnonzero(self.labels == self.labels[i]) if j != i),
+                    rotation,
+                    float(np.degrees(rotation_angle(rotation))),
+                    float(np.degrees(self.angle_errors[i])),
+                    sizes,
+                    np.exp(self.size_intervals[i]),
+                    self.places[i] * scales + shift,
+                    self.place_intervals[i] * scales[:, :, None] + shift[:, :, None],
+                    float(self.agreements[i]),
+                )
+            )
+        return rows
+
+
+def rotation_angle(rotation: FloatArray) -> float:
+    """Return the angle of a rotation matrix, in radians."""
+    if len(rotation) == 2:
+        return float(abs(np.arctan2(rotation[1, 0], rotation[0, 0])))
+    return float(np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1.0, 1.0)))
+
+
+def angle_between_turns(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the angles between rotations, (...,): unit quaternions up to their sign, or cosines and sines."""
+    cosine = np.clip(np.abs((first * second).sum(axis=-1)), 0.0, 1.0)
+    if first.shape[-1] == 2:
+        return np.asarray(np.arccos(np.clip((first * second).sum(axis=-1), -1.0, 1.0)))
+    return np.asarray(2 * np.arccos(cosine))
+
+
+def relative_to(blocks: Blocks, draw: Frames, reference: int) -> Frames:
+    """Return a frame for each recording, relative to that of the reference."""
+    each = draw.per_recording()
+    turn, sizes, places = each.turns[reference], each.log_sizes[reference], each.places[reference]
+    turns = np.stack([product_of_turns(one, inverse_turn(turn)) for one in each.turns])
+    log_sizes = each.log_sizes - sizes
+    factors = np.exp(log_sizes[:, [blocks.sized.index(b) for b in blocks.points]])
+    carried = np.einsum("iab,pb->ipa", rotation_matrices(turns), places)
+    return Frames(each.labels, turns, log_sizes, each.places - factors[:, :, None] * carried)
+
+
+def frame_table(
+    blocks: Blocks, draws: Sequence[Frames], names: tuple[str, ...], reference: int, best: int, middle: FloatArray
+) -> FrameTable:
+    """Summarise draws of frames.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    draws : sequence of Frames
+    names : tuple of str
+    reference : int
+    best : int
+        The most probable draw: those that are turned far from it, recording by recording, are counted apart.
+    middle : ndarray of shape (n_places, dim)
+        Middle of the points of the reference: rotations and sizes are averaged about it.
+    """
+    relative = [relative_to(blocks, draw, reference) for draw in draws]
+    turns, sizes = np.stack([one.turns for one in relative]), np.stack([one.log_sizes for one in relative])
+    places = np.stack([one.places for one in relative])
+    point_sizes = [blocks.sized.index(b) for b in blocks.points]
+    near = angle_between_turns(turns, turns[best]) < NEAR
+    n_series = turns.shape[1]
+    columns: list[list[FloatArray]] = [[] for _ in range(6)]
+    for i in range(n_series):
+        own = near[:, i]
+        turn = mean_turn(turns[own, i], turns[best, i])
+        log_sizes = sizes[own, i].mean(axis=0)
+        factors = np.exp(sizes[own, i][:, point_sizes])
+        images = places[own, i] + factors[:, :, None] * np.einsum(
+            "nab,pb->npa", rotation_matrices(turns[own, i]), middle
+        )
+        image = np.exp(log_sizes[point_sizes])[:, None] * (middle @ rotation_matrices(turn).T)
+        place = images.mean(axis=0) - image
+        low, high = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+        errors = angle_between_turns(turns[own, i], turn)
+        row = (
+            turn,
+            log_sizes,
+            place,
+            np.asarray(np.quantile(errors, LEVEL)),
+            np.moveaxis(np.quantile(sizes[own, i], [low, high], axis=0), 0, -1),
+            np.moveaxis(np.quantile(images - image, [low, high], axis=0), 0, -1),
+        )
+        for column, value in zip(columns, row, strict=True):
+            column.append(value)
+    turn, log_sizes, place, errors, size_intervals, place_intervals = (np.stack(column) for column in columns)
+    return FrameTable(
+        names,
+        reference,
+        sharing(draws),
+        turn,
+        log_sizes,
+        place,
+        errors,
+        size_intervals,
+        place_intervals,
+        near.mean(axis=0),
+    )
+
+
+def mean_turn(turns: FloatArray, side: FloatArray) -> FloatArray:
+    """Return the mean of rotations that are near each other, on the side of one of them."""
+    signs = np.where(turns @ side < 0, -1.0, 1.0) if turns.shape[1] == 4 else np.ones(len(turns))
+    mean = (turns * signs[:, None]).mean(axis=0)
+    return np.asarray(mean / np.linalg.norm(mean))
+
+
+def sharing(draws: Sequence[Frames]) -> IntArray:
+    """Return labels of recordings that share a frame in more than half of the draws, chained."""
+    labels = np.stack([draw.labels for draw in draws])
+    together = (labels[:, :, None] == labels[:, None, :]).mean(axis=0) > 0.5
+    found = np.arange(labels.shape[1])
+    for i in range(len(found)):
+        for j in range(i):
+            if together[i, j]:
+                found[found == found[i]] = found[j]
+    return np.asarray(np.unique(found, return_inverse=True)[1])
