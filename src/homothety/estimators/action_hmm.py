@@ -44,11 +44,12 @@ if TYPE_CHECKING:
     from homothety.channels import ChannelBlocks
     from homothety.estimators._sampled import PointEstimate, RandomState
     from homothety.models.frames.blocks import Rotations
+    from homothety.models.frames.grouping import StateSummary
     from homothety.sampling.trace import Trace
     from homothety.summaries.frames import RecordingFrame
 
 LEAST_LOOKS = 4  # of a stay, by default, where recordings move: half a period of a swing
-LEAVING = 0.03  # probability per look of leaving an action that may be left
+LEAVING = 0.05  # probability per look of leaving an action that may be left
 SCALE = 0.1  # prior expectation of the covariance of a state, as a multiple of the variance of a block
 STRENGTH = 5.0  # observations that this prior counts as
 MEAN_STRENGTH = 0.1
@@ -248,9 +249,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         for _ in range(N_ROUNDS):
             model = self._model(prepared, weights)
             starts = search_numbers(rng, model)
-            best = starts[0]
-            aligned = aligned_steps(model.blocks, best.frames, model.steps, model.starts)
-            measured = block_weights(model.blocks, aligned, best.path, model.starts)
+            measured = measured_weights(model, starts)
             if np.abs(np.log(measured / weights)).max() < SETTLED:
                 break
             weights = measured
@@ -294,7 +293,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         actions = [self._actions_of(rng, prepared, draw) for draw in kept]
         self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
         starts = prepared.starts
-        summary = summarise_states(self.prepared_blocks_, self.block_weights_, aligned.steps, point, starts)
+        summary = self._summarise_states(aligned.steps, point, starts)
         tree = merge_tree(summary)
         self.merges_ = np.array(tree.merged, dtype=np.int64).reshape(-1, 2)
         self.merge_gains_ = np.array(tree.gains)
@@ -325,8 +324,11 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         """Return the action of every look in one draw."""
         path = np.unique(draw.path.expand(), return_inverse=True)[1]
         steps = aligned_steps(self.prepared_blocks_, draw.frames, prepared.steps, prepared.starts)
-        states = summarise_states(self.prepared_blocks_, self.block_weights_, steps, path, prepared.starts)
-        return np.asarray(draw_groups(rng, states)[path])
+        return np.asarray(draw_groups(rng, self._summarise_states(steps, path, prepared.starts))[path])
+
+    def _summarise_states(self, steps: FloatArray, path: IntArray, starts: IntArray) -> StateSummary:
+        moving = self.preprocessing_.settings.velocities is not None or not self.prepared_blocks_.points
+        return summarise_states(self.prepared_blocks_, self.block_weights_, steps, path, starts, moving=moving)
 
     def _report_scores(self, aligned: Sequences) -> None:
         """Set how well the recordings of the fit fit: log density per look, which that of new ones is compared with."""
@@ -489,6 +491,19 @@ def start_from(starts: list[Start], rng: Generator, model: frames.Model) -> fram
     start = starts[int(rng.choice(len(starts), p=probs / probs.sum()))]
     first = partial(ibphmm.init_state, path=start.path)
     return frames.init_state(rng, model, frames=start.frames, start=first)
+
+
+def measured_weights(model: frames.Model, starts: list[Start]) -> FloatArray:
+    """Return the weights of blocks under the best start, and under the best one with a state more if they are larger.
+
+    Too few states leave differences between actions in what is taken for correlation inside them.
+    """
+    chosen = [starts[0], *[start for start in starts if start.n_states == starts[0].n_states + 1][:1]]
+    weights = []
+    for start in chosen:
+        aligned = aligned_steps(model.blocks, start.frames, model.steps, model.starts)
+        weights.append(block_weights(model.blocks, aligned, start.path, model.starts))
+    return np.asarray(np.max(weights, axis=0))
 
 
 def search_numbers(rng: Generator, model: frames.Model) -> list[Start]:

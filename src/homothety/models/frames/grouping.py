@@ -1,9 +1,11 @@
 """From states to actions: which states of the aligned recordings are one action (section 6 of the model).
 
-States stay apart unless there is evidence that they are one. Two kinds of evidence count, in the common frame:
+States stay apart unless there is evidence that they are one. Three kinds of evidence count, in the common frame:
 
 - *moved copies*: covariances of all blocks and means of all blocks but points agree, the place is free;
-- *turned on their own*: the axis lengths of all blocks agree, for states that no recording has both of.
+- *turned on their own*: the axis lengths of all blocks agree, for states that no recording has both of;
+- *pieces of one motion*: one state nearly always follows the other, and the motion neither slows down nor turns where
+  it does. Hands slow down between two movements, and not within one.
 
 Actions vary from one performance to the next, and hundreds of steps would show that any two states differ. So no state
 counts as more than `MOST_STEPS` independent steps, which is as if the covariance of a state varied about that of its
@@ -25,10 +27,17 @@ if TYPE_CHECKING:
     from homothety.models.frames.blocks import Blocks
 
 MOST_STEPS = 20.0  # independent steps that a state counts as, at most
+MOST_DRAWS = 200.0  # the same where recordings do not move, and no performance differs from the other
 PRIOR_SCALE = 0.2  # prior expectation of a covariance, as a multiple of the variance of the block
 MEAN_STRENGTH = 0.1  # steps that the prior mean of a vector counts as
-SHARED = 0.1  # of the steps of a state: a recording with more of them has it
+SHARED = 0.1  # of the most steps that a recording has of a state: a recording with more of them has it
 MOST_ENUMERATED = 6  # states whose partitions are all looked at
+
+
+PIECE_GAIN = 10.0  # nats that pieces of one motion count as, at least
+PIECE_SHARE = 0.8  # of the stays of a state that are followed, or preceded, by the other piece
+PIECE_SPEED = 0.75  # speed at the change as a share of that in both pieces; between movements it is about a half
+PIECE_COSINE = 0.5  # of the directions before and after the change
 
 
 class BlockSummary(NamedTuple):
@@ -45,20 +54,24 @@ class StateSummary(NamedTuple):
     """All that the grouping of states looks at."""
 
     blocks: list[BlockSummary]
-    apart: BoolArray  # (n_states, n_states) whether no recording has both
-    n_angles: int
+    apart: BoolArray  # (n_states, n_states) whether they may be turned on their own: no recording has both
+    pieces: BoolArray  # (n_states, n_states) whether they are pieces of one motion
 
 
 def summarise_states(
-    blocks: Blocks, weights: FloatArray, aligned: FloatArray, path: IntArray, starts: IntArray
+    blocks: Blocks, weights: FloatArray, aligned: FloatArray, path: IntArray, starts: IntArray, *, moving: bool = True
 ) -> StateSummary:
-    """Return what the states of a path through aligned steps look like; states are numbered from zero without gaps."""
+    """Return what the states of a path through aligned steps look like; states are numbered from zero without gaps.
+
+    Where recordings do not move along a path, steps are draws from their states: states count as more steps, and may
+    be turned on their own whatever recordings have them.
+    """
     n_states = int(path.max()) + 1
     members = [aligned[path == k] for k in range(n_states)]
     summaries = []
     for block, kind, weight in zip(blocks.slices, blocks.kinds, weights, strict=True):
         parts = [steps[:, block] for steps in members]
-        sizes = np.minimum([weight * len(part) for part in parts], MOST_STEPS)
+        sizes = np.minimum([weight * len(part) for part in parts], MOST_STEPS if moving else MOST_DRAWS)
         means = np.stack([part.mean(axis=0) for part in parts])
         covariances = [(part - mean).T @ (part - mean) / len(part) for part, mean in zip(parts, means, strict=True)]
         variance = max(float(aligned[:, block].var(axis=0).mean()), np.finfo(float).tiny)
@@ -66,13 +79,52 @@ def summarise_states(
         summaries.append(
             BlockSummary(sizes, means, sizes[:, None, None] * np.stack(covariances), scale, kind == "point")
         )
-    return StateSummary(summaries, never_together(path, starts, n_states), blocks.n_angles)
+    apart = never_together(path, starts, n_states) if moving else ~np.eye(n_states, dtype=bool)
+    velocities = velocities_of(blocks, aligned) if moving else None
+    pieces = np.zeros((n_states, n_states), dtype=bool)
+    if velocities is not None:
+        pieces = pieces_of_motions(velocities, path, starts, n_states)
+    return StateSummary(summaries, apart, pieces)
+
+
+def velocities_of(blocks: Blocks, aligned: FloatArray) -> FloatArray | None:
+    """Return the velocities of the first point block, which are appended as vectors in the order of points."""
+    n_points = len(blocks.points)
+    if not n_points or len(blocks.kinds) < 2 * n_points or set(blocks.kinds[-n_points:]) != {"vector"}:
+        return None
+    return aligned[:, blocks.slices[len(blocks.kinds) - n_points]]
+
+
+def pieces_of_motions(velocities: FloatArray, path: IntArray, starts: IntArray, n_states: int) -> BoolArray:
+    """Whether two states follow each other without a rest or a turn, (n_states, n_states)."""
+    edges = np.union1d(np.flatnonzero(np.diff(path)) + 1, starts)
+    changes = np.setdiff1d(edges, starts)
+    pieces = np.zeros((n_states, n_states), dtype=bool)
+    if not len(changes):
+        return pieces
+    squares = (velocities**2).sum(axis=1)
+    place = np.searchsorted(edges, changes)
+    speeds = np.sqrt(np.add.reduceat(squares, edges[:-1]) / np.diff(edges))  # of every stay
+    at_change = (np.sqrt(squares[changes - 1]) + np.sqrt(squares[changes])) / 2
+    slowing = at_change / np.maximum(np.maximum(speeds[place - 1], speeds[place]), np.finfo(float).tiny)
+    before = velocities[changes - 1] + velocities[np.maximum(changes - 2, edges[place - 1])]
+    after = velocities[changes] + velocities[np.minimum(changes + 1, edges[place + 1] - 1)]
+    lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+    cosines = (before * after).sum(axis=1) / np.maximum(lengths, np.finfo(float).tiny)
+    origins, targets = path[changes - 1], path[changes]
+    for a, b in {(int(a), int(b)) for a, b in zip(origins, targets, strict=True)}:
+        own = (origins == a) & (targets == b)
+        share = max(own.sum() / (origins == a).sum(), own.sum() / (targets == b).sum())
+        smooth = np.median(slowing[own]) > PIECE_SPEED and np.median(cosines[own]) > PIECE_COSINE
+        if own.sum() > 1 and share >= PIECE_SHARE and smooth:
+            pieces[a, b] = pieces[b, a] = True
+    return pieces
 
 
 def never_together(path: IntArray, starts: IntArray, n_states: int) -> BoolArray:
     """Whether no recording has both of two states, (n_states, n_states)."""
     counts = np.stack([np.bincount(path[a:b], minlength=n_states) for a, b in pairwise(starts)])
-    has = (counts > SHARED * counts.sum(axis=0)).astype(np.float64)
+    has = (counts > SHARED * counts.max(axis=0)).astype(np.float64)
     return np.asarray(has.T @ has == 0)
 
 
@@ -82,16 +134,34 @@ def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
     moved = sum(log_moved_copies(block, chosen) for block in states.blocks)
     if len(chosen) == 1 or not all(states.apart[a, b] for a, b in combinations(chosen, 2)):
         return float(moved)
-    # Each state but one has a rotation of its own, of which that many angles are chosen as suits best.
-    price = 0.5 * sum(rotation_dims(block) for block in states.blocks) * np.log(MOST_STEPS) * (len(chosen) - 1)
-    turned = sum(log_turned_copies(block, chosen) for block in states.blocks) - price
+    alone = sum(log_moved_copies(block, [k]) for block in states.blocks for k in chosen)
+    turned = alone + sum(log_turned_gain(block, chosen) for block in states.blocks)
     return float(np.logaddexp(moved, turned) - np.log(2.0))
 
 
-def rotation_dims(block: BlockSummary) -> int:
-    """Return the dimensions of the rotations of a block."""
-    n = block.means.shape[1]
-    return n * (n - 1) // 2
+def log_turned_gain(block: BlockSummary, chosen: list[int]) -> float:
+    """Log of how much likelier a block is if states share the proportions of its axes, each turned and resized.
+
+    Every state but one has a rotation and a size that are chosen as suits best. What that costs is the share of all
+    rotations and sizes that suit as well: a round state can be turned for nothing.
+    """
+    covariances = block.scatters[chosen] / block.sizes[chosen][:, None, None] + 1e-9 * block.scale
+    lengths = np.linalg.eigvalsh(covariances)
+    sizes = np.exp(np.log(lengths).mean(axis=1))
+    shapes = lengths / sizes[:, None]
+    scale = np.diag(np.full(shapes.shape[1], PRIOR_SCALE))
+    steps = block.sizes[chosen]
+    together = log_marginal(steps.sum(), np.diag(steps @ shapes), scale)
+    apart = sum(log_marginal(n, np.diag(n * shape), scale) for n, shape in zip(steps, shapes, strict=True))
+    common = steps @ shapes / steps.sum()
+    price = 0.0
+    for n in np.sort(steps)[:-1]:
+        halved = n * steps.max() / (n + steps.max())
+        price += 0.5 * np.log1p(halved)
+        for i, j in combinations(range(len(common)), 2):
+            curvature = halved * (common[i] - common[j]) ** 2 / (common[i] * common[j])
+            price += 0.5 * np.log1p(curvature * np.pi / 2)
+    return float(together - apart - price)
 
 
 def log_moved_copies(block: BlockSummary, chosen: list[int]) -> float:
@@ -105,12 +175,6 @@ def log_moved_copies(block: BlockSummary, chosen: list[int]) -> float:
     shrunk = MEAN_STRENGTH * size / (MEAN_STRENGTH + size)
     scatter = scatter + shrunk * np.outer(mean, mean)
     return log_marginal(size, scatter, block.scale) + 0.5 * len(mean) * np.log(MEAN_STRENGTH / (MEAN_STRENGTH + size))
-
-
-def log_turned_copies(block: BlockSummary, chosen: list[int]) -> float:
-    """Log marginal likelihood of a block if states share the lengths of its axes, and nothing else."""
-    lengths = np.linalg.eigvalsh(block.scatters[chosen]).sum(axis=0)
-    return log_marginal(block.sizes[chosen].sum(), np.diag(lengths), block.scale)
 
 
 def log_marginal(size: float, scatter: FloatArray, scale: FloatArray) -> float:
@@ -127,7 +191,10 @@ def merge_gains(states: StateSummary, groups: list[tuple[int, ...]]) -> FloatArr
     alone = [log_evidence(states, group) for group in groups]
     gains = np.full((len(groups), len(groups)), -np.inf)
     for a, b in combinations(range(len(groups)), 2):
-        gains[a, b] = gains[b, a] = log_evidence(states, groups[a] + groups[b]) - alone[a] - alone[b]
+        gain = log_evidence(states, groups[a] + groups[b]) - alone[a] - alone[b]
+        if states.pieces[np.ix_(groups[a], groups[b])].any():
+            gain = max(gain, PIECE_GAIN)
+        gains[a, b] = gains[b, a] = gain
     return gains
 
 
@@ -178,17 +245,31 @@ def draw_groups(rng: Generator, states: StateSummary) -> IntArray:
     else:
         tree = merge_tree(states)
         partitions = [tree.labels(n_states, n) for n in range(1, n_states + 1)]
-    scores = np.array([log_partition(states, labels, partitions) for labels in partitions])
+    known: dict[tuple[int, ...], float] = {}
+    scores = np.array([log_partition(states, labels, partitions, known) for labels in partitions])
     probs = np.exp(scores - scores.max())
-    return partitions[int(rng.choice(len(partitions), p=probs / probs.sum()))]
+    return with_pieces_joined(states, partitions[int(rng.choice(len(partitions), p=probs / probs.sum()))])
 
 
-def log_partition(states: StateSummary, labels: IntArray, partitions: list[IntArray]) -> float:
-    """Log posterior of a partition, up to a constant."""
+def with_pieces_joined(states: StateSummary, labels: IntArray) -> IntArray:
+    """Return labels of actions in which pieces of one motion are one."""
+    joined = labels.copy()
+    for a, b in np.argwhere(np.triu(states.pieces)):
+        joined[joined == joined[b]] = joined[a]
+    return np.asarray(np.unique(joined, return_inverse=True)[1])
+
+
+def log_partition(
+    states: StateSummary, labels: IntArray, partitions: list[IntArray], known: dict[tuple[int, ...], float]
+) -> float:
+    """Log posterior of a partition, up to a constant; evidence that is known is not worked out again."""
     n_groups = labels.max() + 1
     alike = sum(other.max() + 1 == n_groups for other in partitions)
     groups = [tuple(np.flatnonzero(labels == g).tolist()) for g in range(n_groups)]
-    return sum(log_evidence(states, group) for group in groups) - float(np.log(alike))
+    for group in groups:
+        if group not in known:
+            known[group] = log_evidence(states, group)
+    return sum(known[group] for group in groups) - float(np.log(alike))
 
 
 def all_partitions(n: int) -> list[IntArray]:
