@@ -54,8 +54,6 @@ SCALE = 0.1  # prior expectation of the covariance of a state, as a multiple of 
 STRENGTH = 5.0  # observations that this prior counts as
 MEAN_STRENGTH = 0.1
 SIZE_SPREAD = 0.5  # of log sizes of frames
-MOST_STATES = 12  # tried at the start
-N_WORSE = 2  # numbers of states in a row that may be worse before the search ends
 N_ROUNDS = 4  # of setting the weights of blocks
 SETTLED = 0.15  # change of the logarithm of a weight
 FIRST_WEIGHT = 0.2
@@ -247,17 +245,30 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         """Return the model with weights of blocks measured on the best start, and the starts found with it."""
         weights = np.full(len(self.prepared_blocks_.kinds), FIRST_WEIGHT)
         for _ in range(N_ROUNDS):
-            model = self._model(prepared, weights)
-            starts = search_numbers(rng, model)
+            searched = []
+            for blocks in self._ways_to_turn():
+                model = self._model(prepared, weights, blocks)
+                searched.append((model, search_starts(rng, model)))
+            model, starts = max(searched, key=lambda one: one[1][0].log_joint)
             measured = measured_weights(model, starts)
             if np.abs(np.log(measured / weights)).max() < SETTLED:
                 break
             weights = measured
+        self.prepared_blocks_ = model.blocks
         return model, starts
 
-    def _model(self, prepared: Sequences, weights: FloatArray) -> frames.Model:
+    def _ways_to_turn(self) -> list[Blocks]:
+        """Return blocks that all turn with their recording, and the same with recorded vectors and quaternions still.
+
+        Forces may be recorded in the frame of the tool, and orientations in another frame than positions.
+        """
+        blocks, n_recorded = self.prepared_blocks_, len(self.blocks_.kinds)
+        others = tuple(b for b in range(n_recorded) if blocks.kinds[b] in ("vector", "quaternion"))
+        return [blocks, replace(blocks, still=others)] if blocks.points and others else [blocks]
+
+    def _model(self, prepared: Sequences, weights: FloatArray, blocks: Blocks) -> frames.Model:
         """Return what the chains are conditioned on."""
-        blocks, steps = self.prepared_blocks_, np.ascontiguousarray(prepared.steps)
+        steps = np.ascontiguousarray(prepared.steps)
         emission = Emission.gaussian_blocks(
             blocks.sizes,
             [np.zeros(n) for n in blocks.sizes],
@@ -395,7 +406,9 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         recordings = check_sequences(X, lengths=lengths, allow_constant=True)
         same = [len(one) for one in recordings] == np.diff(self.starts_).tolist() and recordings.names == self.names_
         found = self.frame_table_.frames if same else self._find_frames(X, lengths)[0]
-        recorded = Blocks(self.blocks_.kinds, self.blocks_.dim, self.rotations)  # type: ignore[arg-type]
+        known = self.prepared_blocks_
+        n_recorded = len(self.blocks_.kinds)
+        recorded = replace(known, kinds=known.kinds[:n_recorded])
         n = recorded.n_dims
         offset, factors = self.preprocessing_.offset[:n], self.preprocessing_.factors[:n]
         n_sizes = len(recorded.sized)
@@ -468,7 +481,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             raise InputError(f"Recordings have {recordings.n_dims} channels, needed {needed} as fitted.")
         check_quaternions(recordings, self.blocks_)
         prepared = self.preprocessing_.transform(self._rearranged(recordings), min_steps=1)
-        model = self._model(prepared, self.block_weights_)
+        model = self._model(prepared, self.block_weights_, self.prepared_blocks_)
         chain = self._chain(model)
         known = self.frame_table_.frames
         with threadpool_limits(1):
@@ -504,16 +517,3 @@ def measured_weights(model: frames.Model, starts: list[Start]) -> FloatArray:
         aligned = aligned_steps(model.blocks, start.frames, model.steps, model.starts)
         weights.append(block_weights(model.blocks, aligned, start.path, model.starts))
     return np.asarray(np.max(weights, axis=0))
-
-
-def search_numbers(rng: Generator, model: frames.Model) -> list[Start]:
-    """Return starts with one state, two, and so on until more states are worse; best first."""
-    starts: list[Start] = []
-    n_worse = 0
-    for number in range(1, MOST_STATES + 1):
-        found = search_starts(rng, model, [number])
-        n_worse = n_worse + 1 if starts and found[0].log_joint < max(s.log_joint for s in starts) else 0
-        starts += found
-        if n_worse == N_WORSE:
-            break
-    return sorted(starts, key=lambda start: -start.log_joint)

@@ -30,11 +30,13 @@ from homothety.models.hmm.stays import mend_short_stays
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.frames.model import Model
 
 N_JOINT = 10  # rounds of states and frames together after every search for frames
 N_LAST = 30
+N_SHORT = 6  # rounds after which the split of a state is judged
+N_SPLIT = 2  # fits whose states are split when a state is added
 ENOUGH = 1e-2  # nats: EM ends where a round gains less
 SMALL_COUNT = 0.3  # of every change of state, besides those expected
 
@@ -63,20 +65,66 @@ class Fitted:
         return np.concatenate([probs.argmax(axis=1) for probs in self.probs])
 
 
-def search_starts(rng: Generator, model: Model, numbers: list[int], *, n_references: int = 2) -> list[Start]:
-    """Return the starts found with some numbers of states, best first.
+def search_starts(
+    rng: Generator, model: Model, *, most_states: int = 12, n_references: int = 2, n_worse: int = 2
+) -> list[Start]:
+    """Return starts with one state, two, and so on until more states are worse, best first.
 
     Parameters
     ----------
     rng : Generator
     model : Model
-    numbers : list of int
-        Numbers of states to try.
+    most_states : int
     n_references : int
         Recordings that take the part of the reference, for each number of states.
+    n_worse : int
+        Numbers of states in a row that may be worse than the best before the search ends.
     """
-    fits = [fitted for n_states in numbers for fitted in fits_of(rng, model, n_states, n_references)]
-    return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.log_joint)
+    starts: list[Start] = []
+    smaller: list[Fitted] = []
+    n_since = 0
+    for n_states in range(1, most_states + 1):
+        fits = fits_of(rng, model, n_states, n_references)
+        fits += [fitted for one in smaller for fitted in with_state_split(rng, model, one)]
+        found = [start_of(rng, model, fitted) for fitted in fits]
+        order = np.argsort([-start.log_joint for start in found], kind="stable")
+        best = max((start.log_joint for start in starts), default=-np.inf)
+        n_since = 0 if found[order[0]].log_joint > best else n_since + 1
+        starts += found
+        smaller = [fits[place] for place in order[:N_SPLIT]]
+        if n_since == n_worse:
+            break
+    return sorted(starts, key=lambda start: -start.log_joint)
+
+
+def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitted]:
+    """Return the best of the models in which one state of another becomes two, its frames kept at first."""
+    every, steps = list(range(len(model.starts) - 1)), np.split(model.steps, model.starts[1:-1])
+    aligned = np.concatenate([seen(model, one, fitted.frames, f) for one, f in pairs(steps, fitted.frames)])
+    sizes = block_sizes(model, aligned)
+    path, probs = fitted.path, np.concatenate(fitted.probs)
+    n_states = probs.shape[1] + 1
+    tried = []
+    for k in range(n_states - 1):
+        own = np.flatnonzero(path == k)
+        if len(own) < 2 * model.segmentation.least_stay * len(every):
+            continue
+        second = own[halves(rng, aligned[own] / sizes)]
+        split = np.column_stack([probs, np.zeros(len(probs))])
+        split[second, -1], split[second, k] = split[second, k], 0.0
+        parts = np.split(split, model.starts[1:-1])
+        tried.append(fit(rng, model, every, fitted.frames, n_states, N_SHORT, probs=parts))
+    if not tried:
+        return []
+    best = max(tried, key=lambda one: one.log_likelihood)
+    return [fit(rng, model, every, best.frames, n_states, N_LAST, probs=best.probs)]
+
+
+def halves(rng: Generator, steps: FloatArray) -> BoolArray:
+    """Return which of some steps are in the second of two clusters by k-means."""
+    from sklearn.cluster import KMeans
+
+    return np.asarray(KMeans(2, n_init=1, random_state=int(rng.integers(2**31))).fit_predict(steps) == 1)
 
 
 def fits_of(rng: Generator, model: Model, n_states: int, n_references: int) -> list[Fitted]:
@@ -178,11 +226,15 @@ def clusters(rng: Generator, model: Model, steps: list[FloatArray], frames: Fram
 
     aligned = [seen(model, one, frames, f) for one, f in pairs(steps, frames)]
     every = np.concatenate(aligned)
-    sizes = np.concatenate(
-        [np.full(n, spread_of(every[:, b])) for b, n in zip(model.blocks.slices, model.blocks.sizes, strict=True)]
-    )
-    labels = KMeans(n_states, n_init=1, random_state=int(rng.integers(2**31))).fit_predict(every / sizes)
+    means = KMeans(n_states, n_init=1, random_state=int(rng.integers(2**31)))
+    labels = means.fit_predict(every / block_sizes(model, every))
     return np.split(np.eye(n_states)[labels], np.cumsum([len(one) for one in steps])[:-1])
+
+
+def block_sizes(model: Model, steps: FloatArray) -> FloatArray:
+    """Return the spread of the block of every channel, (n_dims,)."""
+    blocks = zip(model.blocks.slices, model.blocks.sizes, strict=True)
+    return np.concatenate([np.full(n, spread_of(steps[:, block])) for block, n in blocks])
 
 
 def spread_of(values: FloatArray) -> float:
