@@ -20,7 +20,6 @@ from homothety.estimators._sampled import forget_fit, most_probable, seed_sequen
 from homothety.estimators._segmentation import SampledSegmenter, check_spread
 from homothety.models import frames, ibphmm
 from homothety.models.emissions import Emission
-from homothety.models.frames.blocks import Blocks
 from homothety.models.frames.candidates import Chain, likely_frames
 from homothety.models.frames.frames import aligned_steps, stacked
 from homothety.models.frames.grouping import MergeTree, draw_groups, merge_tree, summarise_states
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.channels import ChannelBlocks
     from homothety.estimators._sampled import PointEstimate, RandomState
-    from homothety.models.frames.blocks import Rotations
+    from homothety.models.frames.blocks import Blocks, Rotations
     from homothety.models.frames.grouping import StateSummary
     from homothety.sampling.trace import Trace
     from homothety.summaries.frames import RecordingFrame
@@ -57,6 +56,7 @@ SIZE_SPREAD = 0.5  # of log sizes of frames
 N_ROUNDS = 4  # of setting the weights of blocks
 SETTLED = 0.15  # change of the logarithm of a weight
 FIRST_WEIGHT = 0.2
+MOST_OBSERVATIONS = 250.0  # that all recordings count as, in each block
 LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
 LEAST_SCORE_SPREAD = 0.2  # nats per look and block
 
@@ -272,7 +272,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         emission = Emission.gaussian_blocks(
             blocks.sizes,
             [np.zeros(n) for n in blocks.sizes],
-            [MEAN_STRENGTH] * len(blocks.sizes),
+            [MEAN_STRENGTH / max(float(np.mean(steps[:, block] ** 2)), 1.0) for block in blocks.slices],
             [STRENGTH * SCALE * np.eye(n) for n in blocks.sizes],
             [n + 1 + STRENGTH for n in blocks.sizes],
             weights.tolist(),
@@ -509,11 +509,13 @@ def start_from(starts: list[Start], rng: Generator, model: frames.Model) -> fram
 def measured_weights(model: frames.Model, starts: list[Start]) -> FloatArray:
     """Return the weights of blocks under the best start, and under the best one with a state more if they are larger.
 
-    Too few states leave differences between actions in what is taken for correlation inside them.
+    Too few states leave differences between actions in what is taken for correlation inside them. All recordings
+    together count as at most `MOST_OBSERVATIONS` observations: no action is exactly Gaussian, and with enough data any
+    model of Gaussian states finds more of them.
     """
     chosen = [starts[0], *[start for start in starts if start.n_states == starts[0].n_states + 1][:1]]
     weights = []
     for start in chosen:
         aligned = aligned_steps(model.blocks, start.frames, model.steps, model.starts)
         weights.append(block_weights(model.blocks, aligned, start.path, model.starts))
-    return np.asarray(np.max(weights, axis=0))
+    return np.minimum(np.max(weights, axis=0), MOST_OBSERVATIONS / len(model.steps))

@@ -34,9 +34,10 @@ SHARED = 0.1  # of the most steps that a recording has of a state: a recording w
 MOST_ENUMERATED = 6  # states whose partitions are all looked at
 
 
+SHAPE_SPREAD = 0.7  # of log proportions of axes, from action to action
 PIECE_GAIN = 10.0  # nats that pieces of one motion count as, at least
 PIECE_SHARE = 0.8  # of the stays of a state that are followed, or preceded, by the other piece
-PIECE_SPEED = 0.75  # speed at the change as a share of that in both pieces; between movements it is about a half
+PIECE_SPEED = 0.6  # lowest speed about the change as a share of that in both pieces; between movements it is 0.1 to 0.4
 PIECE_COSINE = 0.5  # of the directions before and after the change
 
 
@@ -44,7 +45,7 @@ class BlockSummary(NamedTuple):
     """What states look like in one block."""
 
     sizes: FloatArray  # (n_states,) independent steps, at most `MOST_STEPS`
-    means: FloatArray  # (n_states, n)
+    means: FloatArray  # (n_states, n) less that of all steps
     scatters: FloatArray  # (n_states, n, n) about the means, for that many steps
     scale: FloatArray  # (n, n) of the prior
     has_place: bool
@@ -72,8 +73,8 @@ def summarise_states(
     for block, kind, weight in zip(blocks.slices, blocks.kinds, weights, strict=True):
         parts = [steps[:, block] for steps in members]
         sizes = np.minimum([weight * len(part) for part in parts], MOST_STEPS if moving else MOST_DRAWS)
-        means = np.stack([part.mean(axis=0) for part in parts])
-        covariances = [(part - mean).T @ (part - mean) / len(part) for part, mean in zip(parts, means, strict=True)]
+        means = np.stack([part.mean(axis=0) for part in parts]) - aligned[:, block].mean(axis=0)
+        covariances = [np.cov(part.T, bias=True).reshape(means.shape[1], -1) for part in parts]
         variance = max(float(aligned[:, block].var(axis=0).mean()), np.finfo(float).tiny)
         scale = PRIOR_SCALE * variance * np.eye(means.shape[1])
         summaries.append(
@@ -105,10 +106,10 @@ def pieces_of_motions(velocities: FloatArray, path: IntArray, starts: IntArray, 
     squares = (velocities**2).sum(axis=1)
     place = np.searchsorted(edges, changes)
     speeds = np.sqrt(np.add.reduceat(squares, edges[:-1]) / np.diff(edges))  # of every stay
-    at_change = (np.sqrt(squares[changes - 1]) + np.sqrt(squares[changes])) / 2
-    slowing = at_change / np.maximum(np.maximum(speeds[place - 1], speeds[place]), np.finfo(float).tiny)
-    before = velocities[changes - 1] + velocities[np.maximum(changes - 2, edges[place - 1])]
-    after = velocities[changes] + velocities[np.minimum(changes + 1, edges[place + 1] - 1)]
+    first, last = np.maximum(changes - 2, edges[place - 1]), np.minimum(changes + 1, edges[place + 1] - 1)
+    lowest = np.sqrt(np.min([squares[first], squares[changes - 1], squares[changes], squares[last]], axis=0))
+    slowing = lowest / np.maximum(np.maximum(speeds[place - 1], speeds[place]), np.finfo(float).tiny)
+    before, after = velocities[first] + velocities[changes - 1], velocities[changes] + velocities[last]
     lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
     cosines = (before * after).sum(axis=1) / np.maximum(lengths, np.finfo(float).tiny)
     origins, targets = path[changes - 1], path[changes]
@@ -142,26 +143,26 @@ def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
 def log_turned_gain(block: BlockSummary, chosen: list[int]) -> float:
     """Log of how much likelier a block is if states share the proportions of its axes, each turned and resized.
 
-    Every state but one has a rotation and a size that are chosen as suits best. What that costs is the share of all
-    rotations and sizes that suit as well: a round state can be turned for nothing.
+    The logarithm of an axis length from n steps has a variance of about ``1 / 2n``; proportions of different actions
+    differ by about `SHAPE_SPREAD`. A block of one channel has no proportions: it is compared as it is.
     """
+    n = block.means.shape[1]
+    if n == 1:
+        return log_moved_copies(block, chosen) - sum(log_moved_copies(block, [k]) for k in chosen)
     covariances = block.scatters[chosen] / block.sizes[chosen][:, None, None] + 1e-9 * block.scale
-    lengths = np.linalg.eigvalsh(covariances)
-    sizes = np.exp(np.log(lengths).mean(axis=1))
-    shapes = lengths / sizes[:, None]
-    scale = np.diag(np.full(shapes.shape[1], PRIOR_SCALE))
-    steps = block.sizes[chosen]
-    together = log_marginal(steps.sum(), np.diag(steps @ shapes), scale)
-    apart = sum(log_marginal(n, np.diag(n * shape), scale) for n, shape in zip(steps, shapes, strict=True))
-    common = steps @ shapes / steps.sum()
-    price = 0.0
-    for n in np.sort(steps)[:-1]:
-        halved = n * steps.max() / (n + steps.max())
-        price += 0.5 * np.log1p(halved)
-        for i, j in combinations(range(len(common)), 2):
-            curvature = halved * (common[i] - common[j]) ** 2 / (common[i] * common[j])
-            price += 0.5 * np.log1p(curvature * np.pi / 2)
-    return float(together - apart - price)
+    lengths = 0.5 * np.log(np.linalg.eigvalsh(covariances))
+    shapes = (lengths - lengths.mean(axis=1, keepdims=True)) @ shape_axes(n)
+    noise = 0.5 / block.sizes[chosen]
+    together = np.diag(noise) + SHAPE_SPREAD**2
+    apart = noise + SHAPE_SPREAD**2
+    quadratic = np.einsum("ka,kl,la->", shapes, np.linalg.inv(together) - np.diag(1.0 / apart), shapes)
+    log_determinants = np.linalg.slogdet(together)[1] - np.log(apart).sum()
+    return float(-0.5 * (quadratic + (n - 1) * log_determinants))
+
+
+def shape_axes(n: int) -> FloatArray:
+    """Return an orthonormal basis, (n, n - 1), of what is left of `n` log lengths when their mean is taken away."""
+    return np.asarray(np.linalg.svd(np.eye(n) - 1.0 / n)[0][:, : n - 1])
 
 
 def log_moved_copies(block: BlockSummary, chosen: list[int]) -> float:
