@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LAG_GROWTH = 1.1  # from one lag looked at to the next
 DIRECTED = 0.7  # correlation of two displacements in succession, below which a motion has turned
 MOVED = 0.02  # share of how far independent steps are apart, in mean squares: nearer ones have not moved
-INDEPENDENT = 0.2  # share of the same that noise has from step to step: with more, steps follow no path
+INDEPENDENT = 0.1  # share of the same that noise has from step to step: with more, steps follow no path
 MIN_LOOKS = 40  # of the median recording
 WINDOW = 4  # strides that velocities are smoothed over
 LONGEST_LAG = 200  # looks

@@ -92,7 +92,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         plain channel is left alone. "auto" goes by the names of channels; two or three channels without names are a
         point, and more are plain channels.
     frames : {"auto", "one", "each"} or list of labels, default="auto"
-        Which recordings share a frame: inferred, all of them, none of them, or those with the same label.
+        Which recordings share a frame: inferred, all of them, none of them, or those with the same label. "auto" is
+        "one" where points do not move along a path: nothing but the order of steps could tell frames there.
     rotations : {"all", "yaw", "none"}, default="all"
         Rotations between frames: all, those about the third axis (gravity is known), or none.
     velocities : bool or "auto", default="auto"
@@ -242,7 +243,11 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         )
 
     def _model_and_starts(self, rng: Generator, prepared: Sequences) -> tuple[frames.Model, list[Start]]:
-        """Return the model with weights of blocks measured on the best start, and the starts found with it."""
+        """Return the model with weights of blocks measured on the best start, and the starts found with it.
+
+        Recordings that move count as at most `MOST_OBSERVATIONS` observations all together: no motion is exactly
+        Gaussian, and with enough data any model of Gaussian states finds more of them.
+        """
         weights = np.full(len(self.prepared_blocks_.kinds), FIRST_WEIGHT)
         for _ in range(N_ROUNDS):
             searched = []
@@ -251,6 +256,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
                 searched.append((model, search_starts(rng, model)))
             model, starts = max(searched, key=lambda one: one[1][0].log_joint)
             measured = measured_weights(model, starts)
+            if self._moving():
+                measured = np.minimum(measured, MOST_OBSERVATIONS / len(model.steps))
             if np.abs(np.log(measured / weights)).max() < SETTLED:
                 break
             weights = measured
@@ -286,7 +293,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             np.array([point.mean(axis=0) for point in points]).reshape(-1, blocks.dim),
             np.array([np.sqrt(point.var(axis=0).mean()) for point in points]),
         )
-        sharing: Any = "inferred" if isinstance(self.frames, str) and self.frames == "auto" else "fixed"
+        inferred = isinstance(self.frames, str) and self.frames == "auto" and self._moving()
+        sharing: Any = "inferred" if inferred else "fixed"
         return frames.Model(steps, segmentation, blocks, prior, sharing)
 
     def _least_stay_in_looks(self) -> int:
@@ -338,8 +346,12 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         return np.asarray(draw_groups(rng, self._summarise_states(steps, path, prepared.starts))[path])
 
     def _summarise_states(self, steps: FloatArray, path: IntArray, starts: IntArray) -> StateSummary:
-        moving = self.preprocessing_.settings.velocities is not None or not self.prepared_blocks_.points
-        return summarise_states(self.prepared_blocks_, self.block_weights_, steps, path, starts, moving=moving)
+        blocks, weights = self.prepared_blocks_, self.block_weights_
+        return summarise_states(blocks, weights, steps, path, starts, moving=self._moving())
+
+    def _moving(self) -> bool:
+        """Whether recordings move along a path, or have no points that could."""
+        return self.preprocessing_.settings.velocities is not None or not self.prepared_blocks_.points
 
     def _report_scores(self, aligned: Sequences) -> None:
         """Set how well the recordings of the fit fit: log density per look, which that of new ones is compared with."""
@@ -509,13 +521,11 @@ def start_from(starts: list[Start], rng: Generator, model: frames.Model) -> fram
 def measured_weights(model: frames.Model, starts: list[Start]) -> FloatArray:
     """Return the weights of blocks under the best start, and under the best one with a state more if they are larger.
 
-    Too few states leave differences between actions in what is taken for correlation inside them. All recordings
-    together count as at most `MOST_OBSERVATIONS` observations: no action is exactly Gaussian, and with enough data any
-    model of Gaussian states finds more of them.
+    Too few states leave differences between actions in what is taken for correlation inside them.
     """
     chosen = [starts[0], *[start for start in starts if start.n_states == starts[0].n_states + 1][:1]]
     weights = []
     for start in chosen:
         aligned = aligned_steps(model.blocks, start.frames, model.steps, model.starts)
         weights.append(block_weights(model.blocks, aligned, start.path, model.starts))
-    return np.minimum(np.max(weights, axis=0), MOST_OBSERVATIONS / len(model.steps))
+    return np.asarray(np.max(weights, axis=0))

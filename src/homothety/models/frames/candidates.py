@@ -21,17 +21,15 @@ from homothety.models.frames.frames import (
     turn_of_matrix,
 )
 from homothety.models.frames.looks import expected_sums, looks_of
-from homothety.models.hmm.messages import smooth_series
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import FloatArray
+    from homothety.arrays import FloatArray, IntArray
     from homothety.models import ibphmm
     from homothety.models.frames._kernels import Looks
     from homothety.models.frames.blocks import Blocks
     from homothety.models.frames.model import Model
-    from homothety.models.hmm.messages import Smoothed
 
 NEAR = 0.1  # spread of proposals about a candidate: radians, log sizes, and spreads of places
 N_ROUNDS = 2  # of smoothing and climbing
@@ -94,19 +92,27 @@ def refine(model: Model, steps: FloatArray, chain: Chain, looks: Looks, frame: F
     """Return a frame improved by turns of smoothing and climbing, and its log posterior with the path summed out."""
     from homothety.models.frames._kernels import log_frame_prior
 
+    whole = np.array([0, len(steps)])
     for _ in range(N_ROUNDS):
-        probs = smooth_recording(model, steps, chain, frame).probs
+        probs, _, _ = smooth_through(model, steps, whole, chain, frame)
         frame = climbed(model, steps, probs, looks, frame)
-    score = smooth_recording(model, steps, chain, frame).log_likelihood
+    _, _, score = smooth_through(model, steps, whole, chain, frame)
     volume = float(log_volumes(model.blocks, model.block_weights, frame)[0])
     return frame, score - len(steps) * volume + log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior)
 
 
-def smooth_recording(model: Model, steps: FloatArray, chain: Chain, frame: Frames) -> Smoothed:
-    """Return the probabilities of states along a recording seen through a frame."""
-    z = model.emission.augment_steps(aligned_steps(model.blocks, frame, steps, np.array([0, len(steps)])))
+def smooth_through(
+    model: Model, steps: FloatArray, starts: IntArray, chain: Chain, frames: Frames
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return probabilities of states along recordings seen through frames, expected transitions, and log-likelihood."""
+    from homothety.models.hmm._stay_kernels import smooth_recordings
+
+    z = model.emission.augment_steps(aligned_steps(model.blocks, frames, steps, starts))
     evidence = model.emission.log_evidence(z, chain.whiteners)
-    return smooth_series(evidence, chain.initial, chain.transition, least_stay=model.segmentation.least_stay)
+    probs, pairs = np.empty_like(evidence), np.zeros_like(chain.transition)
+    chances = (chain.initial, chain.transition, model.segmentation.least_stay)
+    total = smooth_recordings(evidence, starts, *chances, probs, pairs)
+    return probs, pairs, float(total)
 
 
 def climbed(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from homothety.models.frames.blocks import Blocks
 
 MOST_STEPS = 20.0  # independent steps that a state counts as, at most
-MOST_DRAWS = 200.0  # the same where recordings do not move, and no performance differs from the other
+MOST_DRAWS = 1000.0  # the same where recordings do not move, and no performance differs from the other
 PRIOR_SCALE = 0.2  # prior expectation of a covariance, as a multiple of the variance of the block
 MEAN_STRENGTH = 0.1  # steps that the prior mean of a vector counts as
 SHARED = 0.1  # of the most steps that a recording has of a state: a recording with more of them has it
@@ -137,7 +137,7 @@ def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
         return float(moved)
     alone = sum(log_moved_copies(block, [k]) for block in states.blocks for k in chosen)
     turned = alone + sum(log_turned_gain(block, chosen) for block in states.blocks)
-    return float(np.logaddexp(moved, turned) - np.log(2.0))
+    return float(max(moved, turned))
 
 
 def log_turned_gain(block: BlockSummary, chosen: list[int]) -> float:

@@ -19,7 +19,7 @@ from homothety.models.frames.candidates import (
     climbed,
     frame_of,
     likely_frames,
-    smooth_recording,
+    smooth_through,
 )
 from homothety.models.frames.frames import Frames, aligned_steps, identity_frames, log_volumes, stacked
 from homothety.models.frames.looks import looks_of
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 N_JOINT = 10  # rounds of states and frames together after every search for frames
 N_LAST = 30
 N_SHORT = 6  # rounds after which the split of a state is judged
+N_AFRESH = 3  # states up to which models are fitted afresh; larger ones come from splits of states
 N_SPLIT = 2  # fits whose states are split when a state is added
 ENOUGH = 1e-2  # nats: EM ends where a round gains less
 SMALL_COUNT = 0.3  # of every change of state, besides those expected
@@ -55,14 +56,9 @@ class Fitted:
     """States and frames at some round of expectation-maximisation."""
 
     frames: Frames  # one label per recording in use
-    probs: list[FloatArray]  # (n_steps_i, n_states) for each
+    probs: FloatArray  # (n_steps, n_states)
     chain: Chain
     log_likelihood: float
-
-    @property
-    def path(self) -> IntArray:
-        """The likeliest state of every step."""
-        return np.concatenate([probs.argmax(axis=1) for probs in self.probs])
 
 
 def search_starts(
@@ -84,8 +80,10 @@ def search_starts(
     smaller: list[Fitted] = []
     n_since = 0
     for n_states in range(1, most_states + 1):
-        fits = fits_of(rng, model, n_states, n_references)
+        fits = fits_of(rng, model, n_states, n_references) if n_states <= N_AFRESH else []
         fits += [fitted for one in smaller for fitted in with_state_split(rng, model, one)]
+        if not fits:
+            break
         found = [start_of(rng, model, fitted) for fitted in fits]
         order = np.argsort([-start.log_joint for start in found], kind="stable")
         best = max((start.log_joint for start in starts), default=-np.inf)
@@ -99,21 +97,19 @@ def search_starts(
 
 def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitted]:
     """Return the best of the models in which one state of another becomes two, its frames kept at first."""
-    every, steps = list(range(len(model.starts) - 1)), np.split(model.steps, model.starts[1:-1])
-    aligned = np.concatenate([seen(model, one, fitted.frames, f) for one, f in pairs(steps, fitted.frames)])
-    sizes = block_sizes(model, aligned)
-    path, probs = fitted.path, np.concatenate(fitted.probs)
-    n_states = probs.shape[1] + 1
+    every = list(range(len(model.starts) - 1))
+    aligned = aligned_steps(model.blocks, fitted.frames, model.steps, model.starts)
+    aligned = aligned / block_sizes(model, aligned)
+    path, n_states = fitted.probs.argmax(axis=1), fitted.probs.shape[1] + 1
     tried = []
     for k in range(n_states - 1):
         own = np.flatnonzero(path == k)
         if len(own) < 2 * model.segmentation.least_stay * len(every):
             continue
-        second = own[halves(rng, aligned[own] / sizes)]
-        split = np.column_stack([probs, np.zeros(len(probs))])
+        second = own[halves(rng, aligned[own])]
+        split = np.column_stack([fitted.probs, np.zeros(len(path))])
         split[second, -1], split[second, k] = split[second, k], 0.0
-        parts = np.split(split, model.starts[1:-1])
-        tried.append(fit(rng, model, every, fitted.frames, n_states, N_SHORT, probs=parts))
+        tried.append(fit(rng, model, every, fitted.frames, n_states, N_SHORT, probs=split))
     if not tried:
         return []
     best = max(tried, key=lambda one: one.log_likelihood)
@@ -169,43 +165,35 @@ def fit(
     n_states: int,
     n_rounds: int,
     *,
-    probs: list[FloatArray] | None = None,
-    chain: Chain | None = None,
+    probs: FloatArray | None = None,
     move: bool = True,
 ) -> Fitted:
     """Fit states, and frames if they may move, to some recordings by expectation-maximisation.
 
-    It begins with the given probabilities of states, with the states of a chain, or with clusters of the aligned steps.
+    It begins with the given probabilities of states, or with clusters of the aligned steps.
     """
-    steps = [steps_of(model, i) for i in series]
+    steps = np.concatenate([steps_of(model, i) for i in series])
+    lengths = np.diff(model.starts)[series]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
     initial, transition = np.full(n_states, 1 / n_states), between(model, np.zeros((n_states, n_states)))
-    if probs is None and chain is not None:
-        probs = [smooth_recording(model, one, chain, frame_of(frames, f)).probs for one, f in pairs(steps, frames)]
-    elif probs is None:
-        probs = clusters(rng, model, steps, frames, n_states)
+    aligned = aligned_steps(model.blocks, frames, steps, starts)
+    probs = clusters(rng, model, aligned, n_states) if probs is None else probs
     before = -np.inf
     for number in range(n_rounds):
-        chain = Chain(parameters(model, steps, probs, frames), initial, transition, np.sum(np.concatenate(probs), 0))
-        if move and number > 0:
-            frames = climbed_frames(model, steps, probs, chain, frames)
-            chain = chain._replace(whiteners=parameters(model, steps, probs, frames))
-        smoothed = [smooth_recording(model, one, chain, frame_of(frames, f)) for one, f in pairs(steps, frames)]
-        probs = [each.probs for each in smoothed]
-        volumes = log_volumes(model.blocks, model.block_weights, frames)[frames.labels]
-        total = sum(each.log_likelihood for each in smoothed) - volumes @ [len(one) for one in steps]
-        transition = between(model, np.sum([each.n_transitions for each in smoothed], axis=0))
-        initial = 0.5 + np.sum([each[0] for each in probs], axis=0)
+        chain = Chain(parameters(model, aligned, probs), initial, transition, probs.sum(axis=0))
+        if move and number > 0 and frames.n_frames > 1:
+            frames = climbed_frames(model, steps, starts, probs, chain, frames)
+            aligned = aligned_steps(model.blocks, frames, steps, starts)
+            chain = chain._replace(whiteners=parameters(model, aligned, probs))
+        probs, n_transitions, total = smooth_through(model, steps, starts, chain, frames)
+        total -= float(lengths @ log_volumes(model.blocks, model.block_weights, frames)[frames.labels])
+        transition = between(model, n_transitions)
+        initial = 0.5 + probs[starts[:-1]].sum(axis=0)
         initial /= initial.sum()
         if abs(total - before) < ENOUGH:
             break
-        before = float(total)
-    assert chain is not None
-    return Fitted(frames, probs, chain, float(total))
-
-
-def pairs(steps: list[FloatArray], frames: Frames) -> list[tuple[FloatArray, int]]:
-    """Return the steps of each recording with the number of its frame."""
-    return list(zip(steps, frames.labels.tolist(), strict=True))
+        before = total
+    return Fitted(frames, probs, chain, total)
 
 
 def steps_of(model: Model, i: int) -> FloatArray:
@@ -220,15 +208,12 @@ def between(model: Model, n_transitions: FloatArray) -> FloatArray:
     return model.segmentation.chain_between(counts)[1]
 
 
-def clusters(rng: Generator, model: Model, steps: list[FloatArray], frames: Frames, n_states: int) -> list[FloatArray]:
+def clusters(rng: Generator, model: Model, aligned: FloatArray, n_states: int) -> FloatArray:
     """Return clusters of aligned steps by k-means as probabilities of states, blocks brought to one size."""
     from sklearn.cluster import KMeans
 
-    aligned = [seen(model, one, frames, f) for one, f in pairs(steps, frames)]
-    every = np.concatenate(aligned)
     means = KMeans(n_states, n_init=1, random_state=int(rng.integers(2**31)))
-    labels = means.fit_predict(every / block_sizes(model, every))
-    return np.split(np.eye(n_states)[labels], np.cumsum([len(one) for one in steps])[:-1])
+    return np.eye(n_states)[means.fit_predict(aligned / block_sizes(model, aligned))]
 
 
 def block_sizes(model: Model, steps: FloatArray) -> FloatArray:
@@ -242,38 +227,30 @@ def spread_of(values: FloatArray) -> float:
     return float(np.sqrt(values.var(axis=0).mean() + np.finfo(float).tiny))
 
 
-def seen(model: Model, steps: FloatArray, frames: Frames, f: int) -> FloatArray:
-    """Return the steps of one recording through one of some frames."""
-    return aligned_steps(model.blocks, frame_of(frames, f), steps, np.array([0, len(steps)]))
-
-
-def parameters(model: Model, steps: list[FloatArray], probs: list[FloatArray], frames: Frames) -> FloatArray:
+def parameters(model: Model, aligned: FloatArray, probs: FloatArray) -> FloatArray:
     """Return the parameters of states at their posterior means, given probabilities of states."""
     emission = model.emission
-    z = emission.augment_steps(np.concatenate([seen(model, one, frames, f) for one, f in pairs(steps, frames)]))
-    weights = np.concatenate(probs)
-    scales = emission.prior_scale + emission.weight * ((weights.T[:, None, :] * z.T) @ z)
-    return mean_parameters(emission, Statistics(emission.weight * weights.sum(axis=0), np.ascontiguousarray(scales)))
+    z = emission.augment_steps(aligned)
+    scales = emission.prior_scale + emission.weight * ((probs.T[:, None, :] * z.T) @ z)
+    return mean_parameters(emission, Statistics(emission.weight * probs.sum(axis=0), np.ascontiguousarray(scales)))
 
 
 def climbed_frames(
-    model: Model, steps: list[FloatArray], probs: list[FloatArray], chain: Chain, frames: Frames
+    model: Model, steps: FloatArray, starts: IntArray, probs: FloatArray, chain: Chain, frames: Frames
 ) -> Frames:
-    """Return all frames, but that of all recordings if there is only one, moved to where recordings are likelier."""
-    if frames.n_frames == 1:
-        return frames
+    """Return all frames moved to where recordings are likelier."""
     looks = looks_of(model, chain.whiteners)
+    label_of_step = np.repeat(frames.labels, np.diff(starts))
     moved = []
     for f in range(frames.n_frames):
-        own = np.flatnonzero(frames.labels == f)
-        together, shares = np.concatenate([steps[i] for i in own]), np.concatenate([probs[i] for i in own])
-        moved.append(climbed(model, together, shares, looks, frame_of(frames, f), n_steps=1))
+        own = label_of_step == f
+        moved.append(climbed(model, steps[own], probs[own], looks, frame_of(frames, f), n_steps=1))
     return stacked(frames.labels, moved)
 
 
 def start_of(rng: Generator, model: Model, fitted: Fitted) -> Start:
     """Return the likeliest path of a fit, short stays mended, with its frames and their joint density."""
-    path = mend_short_stays(fitted.path, model.starts, model.segmentation.least_stay)
+    path = mend_short_stays(fitted.probs.argmax(axis=1), model.starts, model.segmentation.least_stay)
     segmentation = ibphmm.init_state(rng, model.aligned(fitted.frames), path=path)
     state = ChainState(segmentation, fitted.frames)
     return Start(path, fitted.frames, log_joint(model, state), len(np.unique(path)))

@@ -572,3 +572,42 @@ def mark_transitions(path: IntArray, starts: IntArray, least_stay: int, marked: 
                 marked[t] = left == 0
                 left = max(left - 1, 0)
     return all_long
+
+
+@jit
+def smooth_recordings(
+    log_evidence: FloatArray,
+    starts: IntArray,
+    initial: FloatArray,
+    transition: FloatArray,
+    least_stay: int,
+    smoothed: FloatArray,
+    pairs: FloatArray,
+) -> float:
+    """Smooth several series one after the other; return their log-likelihood, minus infinity if none is possible.
+
+    Parameters
+    ----------
+    log_evidence : ndarray of shape (n_steps, n_states)
+    starts : ndarray of shape (n_series + 1,)
+    initial, transition : ndarray
+    least_stay : int
+    smoothed : ndarray of shape (n_steps, n_states)
+        Written, as in `smooth_stays`.
+    pairs : ndarray of shape (n_states, n_states)
+        Increased, as in `smooth_stays`.
+    """
+    n_states = log_evidence.shape[1]
+    states, shares, total = np.arange(n_states), np.empty(n_states), 0.0
+    room = np.empty((3 * least_stay + 4 + n_states) * n_states)
+    for i in range(starts.shape[0] - 1):
+        evidence, n_steps = log_evidence[starts[i] : starts[i + 1]], starts[i + 1] - starts[i]
+        free, entered = np.empty((n_steps, n_states)), np.empty((n_steps, n_states))
+        least = min(least_stay, n_steps)
+        found = filter_stays(evidence, states, initial, transition, least, free, room)
+        if found == -np.inf:
+            return found
+        total += found
+        probs = smoothed[starts[i] : starts[i + 1]]
+        smooth_stays(evidence, states, transition, least, found, free, room, shares, entered, probs, pairs)
+    return total
