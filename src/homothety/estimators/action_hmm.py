@@ -23,7 +23,7 @@ from homothety.models.emissions import Emission
 from homothety.models.frames.candidates import Chain, likely_frames
 from homothety.models.frames.frames import aligned_steps, stacked
 from homothety.models.frames.grouping import MergeTree, draw_groups, merge_tree, summarise_states
-from homothety.models.frames.search import Start, search_starts
+from homothety.models.frames.search import Start, refit_starts, search_starts
 from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.sequences import Sequences, check_sequences
@@ -53,9 +53,8 @@ SCALE = 0.1  # prior expectation of the covariance of a state, as a multiple of 
 STRENGTH = 5.0  # observations that this prior counts as
 MEAN_STRENGTH = 0.1
 SIZE_SPREAD = 0.5  # of log sizes of frames
-N_ROUNDS = 4  # of setting the weights of blocks
+N_ROUNDS = 6  # of setting the weights of blocks
 SETTLED = 0.15  # change of the logarithm of a weight
-FIRST_WEIGHT = 0.2
 MOST_OBSERVATIONS = 250.0  # that all recordings count as, in each block
 LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
 LEAST_SCORE_SPREAD = 0.2  # nats per look and block
@@ -248,20 +247,24 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         Recordings that move count as at most `MOST_OBSERVATIONS` observations all together: no motion is exactly
         Gaussian, and with enough data any model of Gaussian states finds more of them.
         """
-        weights = np.full(len(self.prepared_blocks_.kinds), FIRST_WEIGHT)
+        # As if every recording were one state: too small rather than too large, or states are split for nothing.
+        whole = np.repeat(np.arange(len(prepared.lengths)), prepared.lengths)
+        weights = block_weights(self.prepared_blocks_, prepared.steps, whole, prepared.starts)
+        searched = []
+        for blocks in self._ways_to_turn():
+            model = self._model(prepared, weights, blocks)
+            searched.append((model, search_starts(rng, model)))
+        model, starts = max(searched, key=lambda one: one[1][0].log_joint)
+        self.prepared_blocks_ = model.blocks
         for _ in range(N_ROUNDS):
-            searched = []
-            for blocks in self._ways_to_turn():
-                model = self._model(prepared, weights, blocks)
-                searched.append((model, search_starts(rng, model)))
-            model, starts = max(searched, key=lambda one: one[1][0].log_joint)
             measured = measured_weights(model, starts)
             if self._moving():
                 measured = np.minimum(measured, MOST_OBSERVATIONS / len(model.steps))
             if np.abs(np.log(measured / weights)).max() < SETTLED:
                 break
             weights = measured
-        self.prepared_blocks_ = model.blocks
+            model = self._model(prepared, weights, model.blocks)
+            starts = refit_starts(rng, model, starts)
         return model, starts
 
     def _ways_to_turn(self) -> list[Blocks]:

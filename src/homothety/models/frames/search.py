@@ -37,6 +37,7 @@ N_JOINT = 10  # rounds of states and frames together after every search for fram
 N_LAST = 30
 N_SHORT = 6  # rounds after which the split of a state is judged
 N_AFRESH = 3  # states up to which models are fitted afresh; larger ones come from splits of states
+N_REFIT = 4  # numbers of states that are fitted again when weights have changed
 N_SPLIT = 2  # fits whose states are split when a state is added
 ENOUGH = 1e-2  # nats: EM ends where a round gains less
 SMALL_COUNT = 0.3  # of every change of state, besides those expected
@@ -93,6 +94,18 @@ def search_starts(
         if n_since == n_worse:
             break
     return sorted(starts, key=lambda start: -start.log_joint)
+
+
+def refit_starts(rng: Generator, model: Model, starts: list[Start]) -> list[Start]:
+    """Return starts of a slightly different model: the best of each number of states fitted again, best first."""
+    every, fits = list(range(len(model.starts) - 1)), []
+    best_of = {start.n_states: start for start in reversed(starts)}
+    for start in sorted(best_of.values(), key=lambda one: -one.log_joint)[:N_REFIT]:
+        numbered = np.unique(start.path, return_inverse=True)[1]
+        probs = np.eye(start.n_states)[numbered]
+        fits.append(fit(rng, model, every, start.frames, start.n_states, N_LAST, probs=probs))
+    fits += with_state_split(rng, model, fits[0])
+    return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.log_joint)
 
 
 def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitted]:
