@@ -7,6 +7,7 @@ the common size of all recordings.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,7 +62,7 @@ def prepare_blocks(
     -------
     preparation : FittedPreprocessing
     blocks : Blocks
-        Velocities come last.
+        Plain channels next to each other are one block. Velocities come last.
     """
     recorded = Blocks(tuple(kinds), dim, rotations)  # type: ignore[arg-type]
     points = [[one[:, recorded.slices[b]] for one in recordings] for b in recorded.points]
@@ -81,7 +82,10 @@ def prepare_blocks(
         quaternions=[dims_of(recorded, [b]) for b, kind in enumerate(kinds) if kind == "quaternion"],
     )
     appended = ("vector",) * len(points) if with_velocities else ()
-    blocks = Blocks((*recorded.kinds, *appended), dim, rotations)  # type: ignore[arg-type]
+    runs = [(kind, len(list(run))) for kind, run in groupby(recorded.kinds)]
+    joined = [name for kind, n in runs for name in ([kind] if kind == "plain" else [kind] * n)]
+    n_plain = tuple(n for kind, n in runs if kind == "plain")
+    blocks = Blocks((*joined, *appended), dim, rotations, (), n_plain)  # type: ignore[arg-type]
     return in_block_units(settings.fit(recordings), blocks, recordings), blocks
 
 
@@ -101,7 +105,11 @@ def in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Sequ
             offset[block] = 0.0
     prepared = list(replace(fitted, offset=offset, factors=factors).transform(recordings))
     for block, kind in zip(blocks.slices, blocks.kinds, strict=True):
-        factors[block] = 1.0 / max(typical_size([one[:, block] for one in prepared], about_zero=kind == "vector"), TINY)
+        parts = [one[:, block] for one in prepared]
+        # Plain channels have units of their own; the channels of all other blocks keep their proportions.
+        columns = [[part[:, [c]] for part in parts] for c in range(parts[0].shape[1])] if kind == "plain" else [parts]
+        sizes = [max(typical_size(column, about_zero=kind == "vector"), TINY) for column in columns]
+        factors[block] = 1.0 / np.array(sizes)
     return replace(fitted, offset=offset, factors=factors)
 
 

@@ -231,10 +231,9 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         seed = seed_sequence(self.random_state)
         rng = np.random.default_rng(SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31)))
         stride = self.preprocessing_.settings.stride
-        moves = self.preprocessing_.settings.velocities is not None
-        self.least_looks_ = (
-            (LEAST_LOOKS if moves else 1) if self.least_stay == "auto" else max(1, -(-int(self.least_stay) // stride))
-        )
+        self.least_looks_ = LEAST_LOOKS if self._moving() else 1
+        if self.least_stay != "auto":
+            self.least_looks_ = max(1, -(-int(self.least_stay) // stride))
         model, starts = self._model_and_starts(rng, prepared)
         self.block_weights_ = model.block_weights
         self._sample(
@@ -244,7 +243,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
     def _model_and_starts(self, rng: Generator, prepared: Sequences) -> tuple[frames.Model, list[Start]]:
         """Return the model with weights of blocks measured on the best start, and the starts found with it.
 
-        Recordings that move count as at most `MOST_OBSERVATIONS` observations all together: no motion is exactly
+        Points that move count as at most `MOST_OBSERVATIONS` observations all together: no motion is exactly
         Gaussian, and with enough data any model of Gaussian states finds more of them.
         """
         # As if every recording were one state: too small rather than too large, or states are split for nothing.
@@ -258,7 +257,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         self.prepared_blocks_ = model.blocks
         for _ in range(N_ROUNDS):
             measured = measured_weights(model, starts)
-            if self._moving():
+            if self.preprocessing_.settings.velocities is not None:
                 measured = np.minimum(measured, MOST_OBSERVATIONS / len(model.steps))
             if np.abs(np.log(measured / weights)).max() < SETTLED:
                 break
@@ -272,7 +271,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
 
         Forces may be recorded in the frame of the tool, and orientations in another frame than positions.
         """
-        blocks, n_recorded = self.prepared_blocks_, len(self.blocks_.kinds)
+        blocks = self.prepared_blocks_
+        n_recorded = len(blocks.kinds) - (len(blocks.points) if self.preprocessing_.settings.velocities else 0)
         others = tuple(b for b in range(n_recorded) if blocks.kinds[b] in ("vector", "quaternion"))
         return [blocks, replace(blocks, still=others)] if blocks.points and others else [blocks]
 
@@ -422,7 +422,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         same = [len(one) for one in recordings] == np.diff(self.starts_).tolist() and recordings.names == self.names_
         found = self.frame_table_.frames if same else self._find_frames(X, lengths)[0]
         known = self.prepared_blocks_
-        n_recorded = len(self.blocks_.kinds)
+        n_recorded = len(known.kinds) - (len(known.points) if self.preprocessing_.settings.velocities else 0)
         recorded = replace(known, kinds=known.kinds[:n_recorded])
         n = recorded.n_dims
         offset, factors = self.preprocessing_.offset[:n], self.preprocessing_.factors[:n]

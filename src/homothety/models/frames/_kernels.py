@@ -122,10 +122,6 @@ def write_matrix(turn: FloatArray, kind: int, matrix: FloatArray) -> None:
     """Write the orthogonal matrix by which a frame turns a block of a kind."""
     if kind == QUATERNION:
         write_left_product(turn, matrix)
-    elif kind == PLAIN:
-        for a in range(4):
-            for b in range(4):
-                matrix[a, b] = 1.0 if a == b else 0.0
     else:
         write_rotation(turn, matrix)
 
@@ -145,6 +141,11 @@ def align_steps(
     matrix = np.empty((4, 4))
     for block in range(layout.kinds.shape[0]):
         first, p = layout.starts[block], layout.starts[block + 1] - layout.starts[block]
+        if layout.kinds[block] == PLAIN:
+            for t in range(start, stop):
+                for a in range(p):
+                    aligned[t, first + a] = steps[t, first + a]
+            continue
         write_matrix(turn, layout.kinds[block], matrix)
         factor = np.exp(-log_sizes[layout.sizes[block]]) if layout.sizes[block] >= 0 else 1.0
         moved = layout.places[block] >= 0

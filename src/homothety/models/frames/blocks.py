@@ -29,20 +29,23 @@ class Blocks:
     ----------
     kinds : tuple of {"point", "vector", "quaternion", "plain"}
         A point has `dim` channels and is turned, resized and moved by a frame. A vector has `dim` channels and is
-        turned and resized. A quaternion has four channels, w first, and is turned by a product from the left. A plain
-        channel is left alone.
+        turned and resized. A quaternion has four channels, w first, and is turned by a product from the left. Plain
+        channels are left alone.
     dim : {2, 3}
         Dimensions of space.
     rotations : {"all", "yaw", "none"}
         All rotations, those about the third axis only, or none.
     still : tuple of int, optional
         Blocks that frames leave alone whatever their kind: a force in the frame of the tool, say.
+    n_plain : tuple of int, optional
+        Channels of each plain block, in order; one each if not given.
     """
 
     kinds: tuple[Kind, ...]
     dim: int = 3
     rotations: Rotations = "all"
     still: tuple[int, ...] = ()
+    n_plain: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", tuple(self.kinds))
@@ -59,8 +62,9 @@ class Blocks:
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of channels of each block."""
-        channels = {"point": self.dim, "vector": self.dim, "quaternion": 4, "plain": 1}
-        return tuple(channels[kind] for kind in self.kinds)
+        plain = iter(self.n_plain or (1,) * self.kinds.count("plain"))
+        channels = {"point": self.dim, "vector": self.dim, "quaternion": 4}
+        return tuple(next(plain) if kind == "plain" else channels[kind] for kind in self.kinds)
 
     @property
     def n_dims(self) -> int:

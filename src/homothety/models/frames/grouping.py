@@ -49,6 +49,7 @@ class BlockSummary(NamedTuple):
     scatters: FloatArray  # (n_states, n, n) about the means, for that many steps
     scale: FloatArray  # (n, n) of the prior
     has_place: bool
+    turns: bool
 
 
 class StateSummary(NamedTuple):
@@ -77,9 +78,8 @@ def summarise_states(
         covariances = [np.cov(part.T, bias=True).reshape(means.shape[1], -1) for part in parts]
         variance = max(float(aligned[:, block].var(axis=0).mean()), np.finfo(float).tiny)
         scale = PRIOR_SCALE * variance * np.eye(means.shape[1])
-        summaries.append(
-            BlockSummary(sizes, means, sizes[:, None, None] * np.stack(covariances), scale, kind == "point")
-        )
+        scatters = sizes[:, None, None] * np.stack(covariances)
+        summaries.append(BlockSummary(sizes, means, scatters, scale, kind == "point", kind != "plain"))
     apart = never_together(path, starts, n_states) if moving else ~np.eye(n_states, dtype=bool)
     velocities = velocities_of(blocks, aligned) if moving else None
     pieces = np.zeros((n_states, n_states), dtype=bool)
@@ -144,10 +144,10 @@ def log_turned_gain(block: BlockSummary, chosen: list[int]) -> float:
     """Log of how much likelier a block is if states share the proportions of its axes, each turned and resized.
 
     The logarithm of an axis length from n steps has a variance of about ``1 / 2n``; proportions of different actions
-    differ by about `SHAPE_SPREAD`. A block of one channel has no proportions: it is compared as it is.
+    differ by about `SHAPE_SPREAD`. Plain channels are never turned: they are compared as they are.
     """
     n = block.means.shape[1]
-    if n == 1:
+    if not block.turns:
         return log_moved_copies(block, chosen) - sum(log_moved_copies(block, [k]) for k in chosen)
     covariances = block.scatters[chosen] / block.sizes[chosen][:, None, None] + 1e-9 * block.scale
     lengths = 0.5 * np.log(np.linalg.eigvalsh(covariances))
