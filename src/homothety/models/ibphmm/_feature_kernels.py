@@ -35,28 +35,32 @@ def write_chain(active: BoolArray, weights: FloatArray, columns: IntArray, scrat
             listed[n] = k
             n += 1
     for a in range(n):
-        total = 0.0
-        for b in range(n):
-            total += weights[listed[a], listed[b]]
-        for b in range(n):
-            transition[a * n + b] = weights[listed[a], listed[b]] / total
-        if scratch.leaving > 0.0:
-            fix_leaving(a, n, scratch.leaving, transition)
+        if scratch.leaving > 0.0 and n > 1:
+            write_fixed_leaving(a, n, scratch.leaving, weights, listed, transition)
+        else:
+            total = 0.0
+            for b in range(n):
+                total += weights[listed[a], listed[b]]
+            for b in range(n):
+                transition[a * n + b] = weights[listed[a], listed[b]] / total
         scratch.states[a] = columns[listed[a]]
         scratch.initial[a] = 1.0 / n
     return n
 
 
 @inlined
-def fix_leaving(a: int, n: int, leaving: float, transition: FloatArray) -> None:
-    """Change a row of transition probabilities such that the state is left with a given probability."""
+def write_fixed_leaving(
+    a: int, n: int, leaving: float, weights: FloatArray, listed: IntArray, transition: FloatArray
+) -> None:
+    """Write a row of transition probabilities of a state that is left with a given probability.
+
+    The weight of staying is not looked at: shares of a total with it may be as small as to be lost.
+    """
     others = 0.0
     for b in range(n):
-        others += transition[a * n + b] if b != a else 0.0
+        others += weights[listed[a], listed[b]] if b != a else 0.0
     for b in range(n):
-        if b != a:
-            transition[a * n + b] *= leaving / max(others, LEAST_WEIGHT)
-    transition[a * n + a] = 1.0 - leaving if n > 1 else 1.0
+        transition[a * n + b] = leaving * (weights[listed[a], listed[b]] / others) if b != a else 1.0 - leaving
 
 
 @jit
