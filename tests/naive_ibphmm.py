@@ -12,6 +12,7 @@ from unittest import mock
 
 import numpy as np
 from scipy import stats
+from scipy.linalg import block_diag
 from scipy.special import beta
 
 import naive_emissions
@@ -41,6 +42,7 @@ class World:
     weight: float = 1.0
     first: float = 0.7  # all observations before the first step, which are given
     least_stay: int = 1
+    leaving: float = 0.0
 
     @cached_property
     def emission(self):
@@ -96,7 +98,14 @@ def draw_features(rng, world):
 
 
 def draw_parameters(rng, emission):
-    """Draw coefficients and covariance from their prior; the degrees of freedom are a whole number."""
+    """Draw coefficients and covariance from their prior; the degrees of freedom are whole numbers."""
+    if emission.blocks is not None:
+        alone = [
+            one for *_, one in naive_emissions.each_block(np.empty((0, sum(emission.coefficients.shape))), emission)
+        ]
+        return tuple(
+            block_diag(*matrices) for matrices in zip(*(draw_parameters(rng, one) for one in alone), strict=True)
+        )
     root = np.linalg.cholesky(np.linalg.inv(emission.scale))
     normals = root @ rng.standard_normal((emission.n_dims, int(emission.dof)))
     covariance = np.linalg.inv(normals @ normals.T)
@@ -105,11 +114,17 @@ def draw_parameters(rng, emission):
     return emission.coefficients + np.linalg.cholesky(covariance) @ noise @ spread.T, covariance
 
 
-def draw_path(rng, own, weights, n_steps, least_stay=1):
+def draw_path(rng, own, weights, n_steps, least_stay=1, leaving=0.0):
     """Draw the path of a series through its features; one that is entered goes on until it has lasted long enough."""
     path = [int(own[rng.integers(len(own))])]
     while len(path) < n_steps:
-        row = np.cumsum(weights[path[-1], own])
+        probs = weights[path[-1], own]
+        if leaving:
+            if len(own) == 1 or rng.random() >= leaving:
+                path.append(path[-1])
+                continue
+            probs = np.where(own == path[-1], 0.0, probs)
+        row = np.cumsum(probs)
         k = int(own[np.searchsorted(row, rng.random() * row[-1], side="right")])
         path.extend([k] * (1 if k == path[-1] else least_stay))
     return path[:n_steps]
@@ -125,7 +140,7 @@ def draw_steps(rng, world, path, whiteners):
     for i, part in enumerate(path.reshape(world.n_series, world.n_steps)):
         steps = [np.full(n_dims, world.first)] * world.order
         for t, k in enumerate(part, start=i * world.n_steps):
-            regressors = np.concatenate(steps[: -world.order - 1 : -1]) if world.order else np.ones(1)
+            regressors = np.concatenate(steps[: -world.order - 1 : -1]) if world.order else np.ones(n_regressors)
             steps.append(coefficients[k] @ regressors + noise[t])
         series.append(np.array(steps))
     starts = (world.n_steps + world.order) * np.arange(world.n_series + 1)
@@ -141,7 +156,7 @@ def draw_world(rng, world, proposals=None):
     weights = np.maximum(weights, 1e-300) * (active[:, :, None] & active[:, None, :])
     path = np.concatenate(
         [
-            draw_path(rng, np.flatnonzero(active[i]), weights[i], world.n_steps, world.least_stay)
+            draw_path(rng, np.flatnonzero(active[i]), weights[i], world.n_steps, world.least_stay, world.leaving)
             for i in range(world.n_series)
         ]
     )
@@ -159,7 +174,8 @@ def make_model(world, sequences, proposals=None):
         for prior in (world.gamma, world.mass, world.alpha, world.kappa)
     ]
     hyperpriors = Hyperpriors(priors[0], None if isinstance(world.mass, float) else priors[1], *priors[2:])
-    return Model.from_sequences(sequences, world.emission, hyperpriors, proposals or PROPOSALS, world.least_stay)
+    model = Model.from_sequences(sequences, world.emission, hyperpriors, proposals or PROPOSALS, world.least_stay)
+    return replace(model, leaving=world.leaving)
 
 
 PROPOSALS = Proposals(window=(1, 3), n_split_merge=2, n_concentration=2, n_mass=2)
@@ -299,19 +315,23 @@ def pattern_rate(n_owners, n_series, gamma, mass):
     return gamma * mass * beta(n_owners, n_series - n_owners + mass)
 
 
-def log_path_prior(paths, active, alpha, kappa, least_stay=1):
+def log_path_prior(paths, active, alpha, kappa, least_stay=1, leaving=0.0):
     """Log probability of the paths of all series, one transition predicted after the other."""
-    rows = [np.flatnonzero(row) for row in active]
-    return sum(_log_one_path(path, own, alpha, kappa, least_stay) for path, own in zip(paths, rows, strict=True))
+    at = alpha, kappa, least_stay, leaving
+    return sum(log_one_path(path, np.flatnonzero(row), *at) for path, row in zip(paths, active, strict=True))
 
 
-def _log_one_path(path, own, alpha, kappa, least_stay=1):
+def log_one_path(path, own, alpha, kappa, least_stay=1, leaving=0.0):
+    """The same of one path through the features of its series."""
     transitions = naive_hmm.stay_transitions(path, least_stay)
     if transitions is None:
         return -math.inf
     seen, total = defaultdict(float), -math.log(len(own))
     for j, k in transitions:
         weights = {n: alpha + kappa * (n == j) + seen[j, n] for n in own}
+        if leaving and len(own) > 1:
+            total += math.log(1 - leaving if j == k else leaving)
+            weights = {n: alpha + seen[j, n] for n in own if n != j} if j != k else {k: 1.0}
         total += math.log(weights[k] / sum(weights.values()))
         seen[j, k] += 1
     return total
@@ -325,7 +345,7 @@ def log_data(model, path, n_features):
 def log_density(model, active, path, gamma, mass, alpha, kappa):
     """Target of splits, merges and collapsed births."""
     paths = np.split(path, model.starts[1:-1])
-    log_paths = log_path_prior(paths, active, alpha, kappa, model.least_stay)
+    log_paths = log_path_prior(paths, active, alpha, kappa, model.least_stay, model.leaving)
     return log_feature_prior(active, gamma, mass) + log_paths + log_data(model, path, active.shape[1])
 
 
@@ -593,31 +613,44 @@ def renumbered(path):
 
 
 @cache
-def staying_posterior(least_stay=2):
-    """Probability of every number of features and partition of the steps, given the six observations."""
-    logs, world = defaultdict(lambda: -math.inf), STAYING
+def staying_posterior(world=STAYING):
+    """Probability of every number of features and partition of the steps, given the six observations.
+
+    Which feature a class of steps has is counted, not enumerated: the path of a series has the same probability
+    whatever the numbers of its features.
+    """
+    logs = defaultdict(lambda: -math.inf)
     rates = [pattern_rate(m, 2, world.gamma, world.mass) for m in (1, 1, 2)]
     for pattern in product(range(MAX_STAYING + 1), repeat=3):
         n_first, n_second, n_both = pattern
-        if sum(pattern) > MAX_STAYING or not (n_first + n_both and n_second + n_both):
+        n_left, n_right = n_first + n_both, n_second + n_both
+        if sum(pattern) > MAX_STAYING or not (n_left and n_right):
             continue
         log_prior = sum(stats.poisson.logpmf(n, rate) for n, rate in zip(pattern, rates, strict=True))
-        own = [range(n_both + n_first), [*range(n_both), *range(n_both + n_first, sum(pattern))]]
-        for left in product(own[0], repeat=5):
-            log_left = _log_staying_path(renumbered(left), len(own[0]), least_stay)
-            if log_left == -math.inf:
-                continue
-            for right in own[1]:
-                labels = renumbered((*left, right))
-                value = log_prior + log_left - math.log(len(own[1])) + _log_staying_data(labels)
+        for left in _partitions_of_left():
+            m = max(left) + 1
+            log_left = _log_staying_path(left, n_left, world) if m <= n_left else -math.inf
+            # The one step of the second series joins a class, whose feature both have, or has another feature.
+            n_joined = n_both * math.perm(n_left - 1, m - 1)
+            for right in range(m + 1) if log_left > -math.inf else ():
+                n_ways = n_joined if right < m else n_right * math.perm(n_left, m) - m * n_joined
+                if n_ways == 0:
+                    continue
+                labels = (*left, right)
+                value = log_prior + log_left + math.log(n_ways / n_right) + _log_staying_data(labels)
                 logs[sum(pattern), labels] = np.logaddexp(logs[sum(pattern), labels], value)
     total = np.logaddexp.reduce(list(logs.values()))
     return {key: math.exp(value - total) for key, value in logs.items()}
 
 
 @cache
-def _log_staying_path(path, n_own, least_stay):
-    return _log_one_path(path, range(n_own), STAYING.alpha, STAYING.kappa, least_stay)
+def _partitions_of_left():
+    return sorted({renumbered(path) for path in product(range(5), repeat=5)})
+
+
+@cache
+def _log_staying_path(path, n_own, world):
+    return log_one_path(path, range(n_own), world.alpha, world.kappa, world.least_stay, world.leaving)
 
 
 @cache

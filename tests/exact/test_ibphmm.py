@@ -168,9 +168,9 @@ N_STAYING = 2_000  # sweeps
 MAX_STAYING_DISTANCE = 0.12  # total variation over numbers of features and partitions; twice what so many sweeps leave
 
 
-def staying_chain(n_sweeps, sweep, seed):
+def staying_chain(n_sweeps, sweep, seed, world=naive.STAYING):
     """Number of features and partition of the steps after every sweep, with a least stay of two."""
-    rng, world = np.random.default_rng(seed), naive.STAYING
+    rng = np.random.default_rng(seed)
     model = naive.make_model(world, naive.staying_sequences(), Proposals(window=(1, 2), n_split_merge=1))
     at = {"gamma": world.gamma, "mass": world.mass, "alpha": world.alpha, "kappa": world.kappa}
     state, found = init_state(rng, model, n_shared=1, n_unique=0, **at), []
@@ -210,6 +210,7 @@ def paths_until_long_enough(rng, model, state):
     return moved, info
 
 
+FREE_STAYS = replace(naive.STAYING, least_stay=1)
 STAYING_SWEEP = sweep_with(splits=True, collapsed=True)
 FAULTY_STAYS = {
     "weights": all_transitions_counted,
@@ -221,7 +222,7 @@ FAULTY_STAYS = {
 def test_partitions_follow_the_posterior_with_a_least_stay():
     assert staying_distance(N_STAYING, STAYING_SWEEP) < MAX_STAYING_DISTANCE
     # Far enough from the posterior without one to tell which one the chain follows.
-    assert total_variation(naive.staying_posterior(), naive.staying_posterior(1)) > 2 * MAX_STAYING_DISTANCE
+    assert total_variation(naive.staying_posterior(), naive.staying_posterior(FREE_STAYS)) > 2 * MAX_STAYING_DISTANCE
 
 
 def test_paths_drawn_without_regard_to_the_least_stay_are_caught():
@@ -241,6 +242,52 @@ def test_partitions_follow_the_posterior_with_a_least_stay_at_length(splits):
 def test_broken_least_stay_is_caught_at_length(name):
     broken = STAYING_SWEEP | {name: FAULTY_STAYS[name]}
     assert staying_distance(N_SWEEPS_LONG // 2, broken, seed=2) > 2 * MAX_DISTANCE_LONG
+
+
+# --- a fixed probability of leaving ----------------------------------------------------------------------------------
+
+LEAVING = replace(naive.STAYING, least_stay=1, leaving=0.3, kappa=20.0)
+
+
+def leaving_distance(n_sweeps, sweep, seed=1, world=LEAVING):
+    """Total variation between a chain and the posterior."""
+    counts = Counter(staying_chain(n_sweeps, sweep, seed, world))
+    return total_variation(naive.staying_posterior(world), {key: n / n_sweeps for key, n in counts.items()})
+
+
+def without_leaving(name):
+    """Make a move of the sweep as if transition weights said how long states last."""
+
+    def broken(rng, model, state):
+        return STAYING_SWEEP[name](rng, replace(model, leaving=0.0), state)
+
+    return broken
+
+
+def test_partitions_follow_the_posterior_with_a_fixed_probability_of_leaving():
+    assert leaving_distance(N_STAYING, STAYING_SWEEP) < MAX_STAYING_DISTANCE
+    # Far enough from the posterior without one to tell which one the chain follows.
+    free = replace(LEAVING, leaving=0.0)
+    assert total_variation(naive.staying_posterior(free), naive.staying_posterior(LEAVING)) > 2 * MAX_STAYING_DISTANCE
+
+
+def test_paths_that_are_left_by_their_weights_are_caught():
+    broken = STAYING_SWEEP | {"paths": without_leaving("paths")}
+    assert leaving_distance(N_STAYING // 2, broken) > 1.25 * MAX_STAYING_DISTANCE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("least_stay", [1, 2])
+def test_partitions_follow_the_posterior_with_a_fixed_probability_of_leaving_at_length(least_stay):
+    world = replace(LEAVING, least_stay=least_stay)
+    assert leaving_distance(N_SWEEPS_LONG, STAYING_SWEEP, seed=2, world=world) < MAX_DISTANCE_LONG
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["shared features", "births and deaths", "splits and merges", "weights"])
+def test_broken_probability_of_leaving_is_caught_at_length(name):
+    broken = STAYING_SWEEP | {name: without_leaving(name)}
+    assert leaving_distance(N_SWEEPS_LONG // 2, broken, seed=2) > 2 * MAX_DISTANCE_LONG
 
 
 # --- features without data -------------------------------------------------------------------------------------------

@@ -280,6 +280,37 @@ def test_move_that_forgets_the_least_stay_is_caught(name):
     assert z_of_move(name, partial(forget_least_stay, name=name), STAYING, n_times=3) > CAUGHT
 
 
+# --- a fixed probability of leaving ----------------------------------------------------------------------------------
+
+LEAVING = replace(naive.GAUSSIAN, n_steps=6, least_stay=2, leaving=0.3)
+
+
+@pytest.mark.parametrize("name", ["paths", "splits and merges", "collapsed births and deaths", "weights"])
+def test_move_with_a_fixed_probability_of_leaving_keeps_the_prior(name):
+    assert z_of_move(name, None, LEAVING) < MAX_Z
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SWEEP)
+def test_move_with_a_fixed_probability_of_leaving_keeps_the_prior_at_length(name):
+    assert z_of_move(name, None, LEAVING, N_DRAWS_LONG, seed=5) < MAX_Z_LONG
+
+
+@pytest.mark.slow
+def test_sweep_with_a_fixed_probability_of_leaving_keeps_the_joint_prior_at_length():
+    assert z_of_sweep(LEAVING, SWEEP, N_DRAWS_LONG // N_CHAINS, seed=5) < MAX_Z_LONG
+
+
+def learn_leaving(rng, model, state, name):
+    """Make a move as if transition weights said how long states last."""
+    return SWEEP[name](rng, replace(model, leaving=0.0), state)
+
+
+@pytest.mark.parametrize("name", ["paths", "weights"])
+def test_move_that_learns_the_probability_of_leaving_is_caught(name):
+    assert z_of_move(name, partial(learn_leaving, name=name), LEAVING, n_times=3) > CAUGHT
+
+
 # --- moves with a fault ----------------------------------------------------------------------------------------------
 
 
