@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import gammaln
 
 from homothety.arrays import frozen
+from homothety.errors import InputError
 from homothety.models import ibphmm
+from homothety.models.frames._kernels import PLAIN, log_frame_prior
 from homothety.models.frames.frames import Frames, aligned_steps, log_volumes
 
 if TYPE_CHECKING:
@@ -50,7 +53,21 @@ class Model:
     sharing: Sharing = "inferred"
     concentration: float = 1.0
     n_global: int = 1
-    _last: list[Any] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        found, needed = self.steps.shape[1], self.blocks.n_dims
+        if not found == needed == self.emission.n_dims:
+            raise InputError(f"steps have {found} channels and states {self.emission.n_dims}, but blocks {needed}.")
+        coupled = self.emission.structure_mask[:, self.emission.n_regressors :]
+        for b, channels in enumerate(self.blocks.slices):
+            outside = np.delete(coupled[channels], channels, axis=1)
+            # Frames are judged block by block: what couples blocks, or weighs channels of one apart, would be missed.
+            uneven = np.ptp(self.emission.dim_weights[channels]) > 0
+            if self.blocks.layout.kinds[b] != PLAIN and (outside.any() or uneven):
+                raise InputError(
+                    f"States couple block {b}, a {self.blocks.kinds[b]}, with other channels, or weigh its channels "
+                    f"differently. Use Emission.gaussian_blocks with sizes {list(self.blocks.sizes)}."
+                )
 
     @property
     def emission(self) -> Emission:
@@ -74,6 +91,11 @@ class Model:
             self._last[:] = [frames, replace(self.segmentation, z=frozen(self.emission.augment_steps(steps)))]
         return self._last[1]
 
+    @cached_property
+    def _last(self) -> list[Any]:
+        """Frames and model of the last call. No field: a copy with other steps has its own, and no checkpoint asks."""
+        return []
+
 
 def log_joint(model: Model, state: ChainState) -> float:
     """Log density of frames, features up to their order, paths and recorded data; parameters integrated out."""
@@ -82,8 +104,6 @@ def log_joint(model: Model, state: ChainState) -> float:
 
 def log_frames(model: Model, frames: Frames) -> float:
     """Log prior density of frames and of their sharing, and the volume that data take in the recordings."""
-    from homothety.models.frames._kernels import log_frame_prior
-
     lengths = np.bincount(frames.labels, weights=np.diff(model.starts), minlength=frames.n_frames)
     total = -float(lengths @ log_volumes(model.blocks, model.block_weights, frames))
     for log_sizes, places in zip(frames.log_sizes, frames.places, strict=True):
