@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from homothety.models.frames.model import Model
 
 NEAR = 0.1  # spread of proposals about a candidate: radians, log sizes, and spreads of places
+LARGEST_GROWTH = 5.0  # log size of a candidate
 N_ROUNDS = 2  # of smoothing and climbing
 N_KEPT = 2  # candidates that proposals are drawn about
 ALONE = np.zeros(1, dtype=np.int64)
@@ -139,12 +140,13 @@ def principal_frames(blocks: Blocks, steps: FloatArray, looks: Looks, occupancy:
     """
     means, covariances = moments_of_states(blocks, looks, occupancy)
     recorded = [moments_of_block(steps[:, block]) for block in blocks.slices]
-    sizes = [np.log(spread(recorded[b][1]) / spread(covariances[b])) for b in blocks.sized]
+    growth = [np.log(spread(recorded[b][1]) / spread(covariances[b])) for b in blocks.sized]
+    sizes = np.clip(growth, -LARGEST_GROWTH, LARGEST_GROWTH)  # a block that stands still has no spread
     frames = []
     for turn in candidate_turns(blocks, recorded, covariances):
         rotation = Frames(ALONE, turn[None], np.zeros((1, 0)), np.zeros((1, 0, blocks.dim))).rotations[0]
         places = [recorded[b][0] - np.exp(sizes[blocks.sized.index(b)]) * rotation @ means[b] for b in blocks.points]
-        frames.append(Frames(ALONE, turn[None], np.array(sizes)[None], np.array(places).reshape(1, -1, blocks.dim)))
+        frames.append(Frames(ALONE, turn[None], sizes[None], np.array(places).reshape(1, -1, blocks.dim)))
     return stacked(np.arange(len(frames)), frames)
 
 
@@ -237,7 +239,8 @@ def log_turn_density(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> fl
     volume, log_jacobian = 2 * np.pi, 0.0
     if blocks.n_angles == 3:
         volume = 8 * np.pi**2
-        log_jacobian = np.log((2 - 2 * np.cos(angle)) / angle**2) if angle > 1e-4 else 0.0
+        # Zero at a full turn, which no draw reaches.
+        log_jacobian = np.log(max((2 - 2 * np.cos(angle)) / angle**2, 1e-30)) if angle > 1e-4 else 0.0
     if blocks.has_sign:
         volume *= 2
     return float(log_normal(angles, NEAR).sum() + np.log(volume) - log_jacobian)
@@ -251,8 +254,10 @@ def angles_between(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> Floa
     if relative[0] < 0 and not blocks.has_sign:
         relative = -relative
     length = np.linalg.norm(relative[1:])
-    factor = 2.0 if length < 1e-12 else 2 * np.arctan2(length, relative[0]) / length
-    return factor * relative[1:] if blocks.n_angles == 3 else factor * relative[3:]
+    if length < 1e-12:  # no axis: no turn or, where signs count, a full one about any
+        return np.where(np.arange(blocks.n_angles) == 0, 0.0 if relative[0] > 0 else 2 * np.pi, 0.0)
+    angles = 2 * np.arctan2(length, relative[0]) / length * relative[1:]
+    return angles if blocks.n_angles == 3 else angles[2:]
 
 
 def log_normal(residuals: FloatArray, spread: FloatArray | float) -> FloatArray:

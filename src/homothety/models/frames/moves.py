@@ -109,7 +109,7 @@ def middle_and_axes(model: Model, series: IntArray) -> tuple[FloatArray, FloatAr
     slices = blocks.slices
     centre = np.array([steps[:, slices[b]].mean(axis=0) for b in blocks.points]).reshape(-1, blocks.dim)
     leading = steps[:, slices[(blocks.points or blocks.sized)[0]]] if blocks.sized else np.eye(blocks.dim)
-    scatter = np.cov(leading.T) if blocks.points else leading.T @ leading
+    scatter = np.cov(leading.T, bias=True) if blocks.points else leading.T @ leading  # of a single step, zero
     return centre, np.linalg.eigh(scatter)[1]
 
 
