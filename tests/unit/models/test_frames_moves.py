@@ -1,0 +1,257 @@
+"""The model of recordings in frames: its joint density, its moves where they have nothing to do, candidates, starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import naive_frames as naive
+import naive_ibphmm
+from homothety.errors import InputError
+from homothety.models import ibphmm
+from homothety.models.emissions import Emission
+from homothety.models.frames import (
+    Blocks,
+    Frames,
+    Model,
+    Prior,
+    default_sweep,
+    identity_frames,
+    init_state,
+    log_joint,
+    moves,
+)
+from homothety.models.frames.candidates import angles_between, candidate_frames
+from homothety.models.frames.looks import recorded_sums
+from homothety.models.frames.recording import RECORDING
+from homothety.models.frames.search import search_starts
+from homothety.models.ibphmm.model import log_hyperprior
+from homothety.models.ibphmm.prior import log_repeated_unused
+from homothety.sampling import Checkpoints, run_chains
+
+WORLDS = {
+    "plane": naive.FrameWorld(n_series=3, n_steps=5, least_stay=2, leaving=0.3),
+    "weights": naive.FrameWorld(n_series=3, n_steps=5, weights=(0.3, 0.8, 0.5)),
+    "space": naive.FrameWorld(n_series=2, n_steps=4, blocks=Blocks(("point", "quaternion", "vector"))),
+    "yaw": naive.FrameWorld(n_series=2, n_steps=4, blocks=Blocks(("quaternion", "point"), rotations="yaw")),
+    "shared for good": naive.FrameWorld(n_series=3, n_steps=3, sharing="fixed"),
+}
+
+
+# --- joint density ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_log_joint_is_that_of_its_twin(name):
+    rng, world = np.random.default_rng(1), WORLDS[name]
+    for _ in range(3):
+        model, state = naive.draw_world(rng, world)
+        segmentation = state.segmentation
+        used = np.bincount(segmentation.path, minlength=segmentation.n_features) > 0
+        expected = naive.log_joint(model, state) + log_hyperprior(model.segmentation.hyperpriors, segmentation)
+        expected -= log_repeated_unused(segmentation.active, used)
+        assert log_joint(model, state) == pytest.approx(expected, rel=1e-9)
+
+
+def test_trace_holds_the_log_joint():
+    model, state = naive.draw_world(np.random.default_rng(2), WORLDS["plane"])
+    found = RECORDING.scalars(model, state, {})
+    assert found["log_joint"] == pytest.approx(log_joint(model, state))
+    assert found["n_frames"] == state.frames.n_frames
+
+
+def test_a_model_with_other_steps_aligns_those():
+    model, state = naive.draw_world(np.random.default_rng(3), WORLDS["plane"])
+    before = model.aligned(state.frames).z
+    other = replace(model, steps=model.steps + 1.0)
+    assert not np.allclose(other.aligned(state.frames).z, before)
+    np.testing.assert_array_equal(model.aligned(state.frames).z, before)
+
+
+def test_states_that_couple_blocks_are_refused():
+    model, _ = naive.draw_world(np.random.default_rng(3), WORLDS["plane"])
+
+    def with_emission(emission):
+        return replace(model, segmentation=replace(model.segmentation, emission=emission))
+
+    for emission in (
+        Emission.gaussian(np.zeros(5), 1.0, np.eye(5), 8.0),
+        Emission.gaussian_blocks([2, 3], [np.zeros(2), np.zeros(3)], [1.0] * 2, [np.eye(2), np.eye(3)], [5.0] * 2),
+    ):
+        with pytest.raises(InputError, match=r"couple block ., a .*gaussian_blocks with sizes \[2, 2, 1\]"):
+            with_emission(emission)
+    assert with_emission(Emission.gaussian(np.zeros(5), 1.0, np.eye(5), 8.0, diagonal=True)).blocks is model.blocks
+    with pytest.raises(InputError, match="steps have 4 channels and states 5, but blocks 5"):
+        replace(model, steps=model.steps[:, 1:])
+
+
+# --- nothing to move -------------------------------------------------------------------------------------------------
+
+PLAIN = naive.FrameWorld(n_series=3, n_steps=6, blocks=Blocks(("plain",) * 2, rotations="none"), sharing="fixed")
+
+
+@pytest.mark.parametrize("least_stay", [1, 2])
+def test_plain_channels_in_one_frame_are_the_plain_model_bit_for_bit(least_stay):
+    world = replace(PLAIN, least_stay=least_stay)
+    plain, segmentation = naive_ibphmm.draw_world(np.random.default_rng(4), world)
+    steps = plain.z[:, plain.emission.n_regressors :]
+    model = naive.frame_model(world, plain, steps)
+    frames = identity_frames(world.blocks, np.zeros(3, dtype=np.int64))
+    state = init_state(np.random.default_rng(5), model, frames=frames, start=lambda *_: segmentation)
+    np.testing.assert_array_equal(model.aligned(frames).z, plain.z)
+    ours, theirs = np.random.default_rng(6), np.random.default_rng(6)
+    for _ in range(20):
+        for move in default_sweep(collapsed_births=True).values():
+            state, _ = move(ours, model, state)
+        for move in ibphmm.default_sweep(collapsed_births=True).values():
+            segmentation, _ = move(theirs, plain, segmentation)
+        state, segmentation = replace(state, step=state.step + 1), replace(segmentation, step=segmentation.step + 1)
+        for name in ("active", "ids", "weights", "whiteners", "path", "gamma", "mass", "alpha", "kappa", "next_id"):
+            np.testing.assert_array_equal(getattr(state.segmentation, name), getattr(segmentation, name))
+    assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+def test_frames_that_may_move_do():
+    # The same chain with a point: the test above could not tell a sampler that never moves frames.
+    model, state = naive.draw_world(np.random.default_rng(7), WORLDS["plane"])
+    rng, before = np.random.default_rng(8), state.frames
+    after = moves.resample_frames(rng, model, state)[0].frames
+    assert not np.isclose(after.log_sizes, before.log_sizes).any()
+    assert not np.isclose(after.places, before.places).any()
+
+
+# --- sums of steps ---------------------------------------------------------------------------------------------------
+
+
+def test_sums_are_those_of_the_steps_of_a_frame():
+    model, state = naive.draw_world(np.random.default_rng(9), WORLDS["plane"], labels=[0, 1, 0])
+    path, n_states = state.segmentation.path, state.segmentation.n_features
+    n, first, second, centres = recorded_sums(model, path, n_states, state.frames)
+    recordings = np.repeat(np.arange(3), np.diff(model.starts))
+    for f, own in enumerate(([0, 2], [1])):
+        inside = np.isin(recordings, own)
+        np.testing.assert_allclose(centres[f, 0], model.steps[inside, :2].mean(axis=0))
+        for k in range(n_states):
+            steps = model.steps[inside & (path == k)]
+            assert n[f, k] == len(steps)
+            np.testing.assert_allclose(first[f, k], steps.sum(axis=0), atol=1e-12)
+            np.testing.assert_allclose(second[f, k], steps.T @ steps, atol=1e-12)
+
+
+def test_likelihoods_of_recordings_are_those_of_aligned_steps_less_the_volume():
+    model, state = naive.draw_world(np.random.default_rng(10), WORLDS["weights"], labels=[0, 1, 1])
+    found = moves.log_evidence(model, state, state.frames, np.array([0, 2]))
+    aligned = model.aligned(state.frames)
+    expected = ibphmm.series_log_likelihoods(aligned, state.segmentation, np.array([0, 2])).sum()
+    for i in (0, 2):
+        sizes = state.frames.log_sizes[state.frames.labels[i]]
+        expected -= 5 * 2 * (0.3 * sizes[0] + 0.8 * sizes[1])
+    assert found == pytest.approx(expected)
+
+
+# --- made-up recordings ----------------------------------------------------------------------------------------------
+
+
+def bent_recordings(rng, blocks, n_series=3, n_each=40):
+    """Recordings of the same three states, each seen through a frame of its own; model, state and true frames."""
+    n = blocks.n_dims
+    means = np.diag([1.0, 2.5, 4.0]) @ np.eye(3, n) + np.linspace(-1, 1, n)  # no triangle with equal sides
+    covariances = np.array([np.diag(np.linspace(0.02, 0.4, n)[np.roll(np.arange(n), k)]) for k in range(3)])
+    path = np.tile(np.repeat(np.arange(3), n_each), n_series)
+    noise = np.einsum("tab,tb->ta", np.linalg.cholesky(covariances)[path], rng.normal(size=(len(path), n)))
+    starts = 3 * n_each * np.arange(n_series + 1)
+    prior = Prior(0.5, np.zeros((len(blocks.points), blocks.dim)), np.full(len(blocks.points), 3.0))
+    frames = naive.draw_frames(rng, blocks, prior, np.arange(n_series))
+    steps = naive.recorded_steps(blocks, frames, means[path] + noise, starts)
+    world = naive.FrameWorld(n_series=n_series, n_steps=3 * n_each, blocks=blocks)
+    plain = naive_ibphmm.make_model(world, naive_ibphmm.Sequences(steps, starts, tuple("abcdef"[:n_series])))
+    model = Model(steps, plain, blocks, prior)
+    state = init_state(rng, model, frames=frames, start=lambda rng, one: ibphmm.init_state(rng, one, path=path))
+    return model, state
+
+
+SPACES = {
+    "space": Blocks(("point", "vector")),
+    "quaternions": Blocks(("point", "quaternion")),
+    "yaw": Blocks(("point", "vector"), rotations="yaw"),
+    "plane": Blocks(("point", "vector"), dim=2),
+    "plain too": Blocks(("plain", "point", "vector"), still=(2,)),
+}
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_the_likeliest_candidate_is_the_true_frame(name):
+    model, state = bent_recordings(np.random.default_rng(11), SPACES[name])
+    truth = state.frames
+    # Whatever the frame of the recording is now: candidates do not look at it.
+    for i in range(2):
+        found = candidate_frames(model, state.segmentation, i)
+        assert np.linalg.norm(angles_between(model.blocks, truth.turns[i], found.turns[0])) < 0.1
+        np.testing.assert_allclose(found.log_sizes[0], truth.log_sizes[i], atol=0.12)
+        np.testing.assert_allclose(found.places[0], truth.places[i], atol=0.3)
+
+
+def test_candidates_know_nothing_of_the_path_of_the_recording():
+    model, state = bent_recordings(np.random.default_rng(12), SPACES["plane"])
+    path = state.segmentation.path.copy()
+    path[: model.starts[1]] = path[: model.starts[1]][::-1]
+    other = replace(state.segmentation, path=path)
+    for one, two in zip(
+        vars(candidate_frames(model, state.segmentation, 0)).values(),
+        vars(candidate_frames(model, other, 0)).values(),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_a_block_that_stands_still_is_no_error(rng):
+    model, state = bent_recordings(rng, SPACES["plane"])
+    steps = model.steps.copy()
+    steps[: model.starts[1], 2:] = 0.7  # the first recording has the same velocity throughout
+    still = replace(model, steps=steps)
+    found = candidate_frames(still, state.segmentation, 0)
+    assert all(np.isfinite(values).all() for values in (found.turns, found.log_sizes, found.places))
+
+
+def test_starts_find_frames_and_states():
+    model, state = bent_recordings(np.random.default_rng(13), SPACES["plane"])
+    best = search_starts(np.random.default_rng(14), model, [2, 3])[0]
+    assert best.n_states == 3
+    # Frames are told relative to each other: all together may be turned.
+    truth, blocks = state.frames, model.blocks
+    found = [naive.rotation_of(best.frames.turns[best.frames.labels[i]]) for i in range(3)]
+    true = [naive.rotation_of(truth.turns[i]) for i in range(3)]
+    for i in (1, 2):
+        np.testing.assert_allclose(found[i] @ found[0].T, true[i] @ true[0].T, atol=0.1)
+    assert blocks is model.blocks
+
+
+def test_a_chain_of_one_step_recordings_is_no_error(rng):
+    world = naive.FrameWorld(n_series=3, n_steps=1, blocks=Blocks(("point", "vector")))
+    model, state = naive.draw_world(rng, world)
+    for _ in range(20):
+        for move in default_sweep().values():
+            state, _ = move(rng, model, state)
+    assert np.isfinite(log_joint(model, state))
+
+
+def test_chains_keep_frames_and_paths(tmp_path):
+    model, state = naive.draw_world(np.random.default_rng(15), WORLDS["plane"])
+    settings = {"n_chains": 1, "n_burn": 0, "n_jobs": 1}
+
+    def run(n_sweeps, folder):
+        checkpoint = Checkpoints(tmp_path / folder, 1)
+        seed = np.random.SeedSequence(1)
+        sweeps = {"n_sweeps": n_sweeps, "seed": seed, "checkpoint": checkpoint}
+        return run_chains(model, state, default_sweep(), RECORDING, **settings, **sweeps)[0]
+
+    whole = run(6, "whole")
+    assert isinstance(whole.kept[-1].frames, Frames)
+    # A chain that stopped in between goes on as if it had not.
+    run(3, "parts")
+    resumed = run(6, "parts")
+    assert resumed.scalars["log_joint"] == whole.scalars["log_joint"]
+    for one, two in zip(whole.kept, resumed.kept, strict=True):
+        np.testing.assert_array_equal(one.frames.places, two.frames.places)
