@@ -97,15 +97,18 @@ def draw_features(rng, world):
             return at, active
 
 
+@cache
+def blocks_alone(emission):
+    """Emission of each block alone."""
+    nothing = np.empty((0, emission.n_regressors + emission.n_dims))
+    return [one for *_, one in naive_emissions.each_block(nothing, emission)]
+
+
 def draw_parameters(rng, emission):
     """Draw coefficients and covariance from their prior; the degrees of freedom are whole numbers."""
     if emission.blocks is not None:
-        alone = [
-            one for *_, one in naive_emissions.each_block(np.empty((0, sum(emission.coefficients.shape))), emission)
-        ]
-        return tuple(
-            block_diag(*matrices) for matrices in zip(*(draw_parameters(rng, one) for one in alone), strict=True)
-        )
+        drawn = [draw_parameters(rng, one) for one in blocks_alone(emission)]
+        return tuple(block_diag(*matrices) for matrices in zip(*drawn, strict=True))
     root = np.linalg.cholesky(np.linalg.inv(emission.scale))
     normals = root @ rng.standard_normal((emission.n_dims, int(emission.dof)))
     covariance = np.linalg.inv(normals @ normals.T)

@@ -1,0 +1,174 @@
+"""Moves and sweeps over recordings in frames leave the joint prior of frames, features, paths and data as it is.
+
+As for the IBP-HMM: *one move* applied to draws from the prior, statistics compared before and after; and *sweeps*
+(Geweke), chains that alternate a sweep with a draw of the data. Everything is on: a least stay, a fixed probability
+of leaving, several kinds of blocks. Blocks have a weight of one, since otherwise the joint density draws no data.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cache
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import naive_frames as naive
+from homothety.models.frames import Blocks, _kernels, candidates, default_sweep, moves
+
+MAX_Z = 4.2  # standard errors a mean may be off in the short runs; about a hundred means are compared
+MAX_Z_LONG = 4.0
+CAUGHT = 5.0  # what a fault must be off by
+N_DRAWS, N_DRAWS_LONG = 500, 20_000
+N_CHAINS = 60
+NEAR = 0.4  # of proposals about candidates, wide enough for new frames to be accepted
+
+EVERYTHING_ON = {"n_series": 3, "n_steps": 5, "least_stay": 2, "leaving": 0.3}
+WORLDS = {
+    # Few steps leave frames wide open, so that a fault is seen.
+    "small": naive.FrameWorld(n_series=2, n_steps=2, leaving=0.3, blocks=Blocks(("point",), dim=2)),
+    "plane": naive.FrameWorld(**EVERYTHING_ON),
+    "space": naive.FrameWorld(**EVERYTHING_ON, blocks=Blocks(("point", "quaternion", "vector"), still=(2,))),
+    "yaw": naive.FrameWorld(**EVERYTHING_ON, blocks=Blocks(("vector", "quaternion", "point"), rotations="yaw")),
+    "points": naive.FrameWorld(**EVERYTHING_ON, blocks=Blocks(("point",))),
+}
+SWEEP = default_sweep(collapsed_births=True)
+FRAME_MOVES = ("frames", "large rotations", "sharing of frames")
+
+
+@cache
+def prior_draws(name, n_draws):
+    rng = np.random.default_rng(100)
+    return [naive.draw_world(rng, WORLDS[name]) for _ in range(n_draws)]
+
+
+@cache
+def prior_statistics(name, n_draws):
+    return np.array([naive.statistics(*draw) for draw in prior_draws(name, n_draws)])
+
+
+# --- one move --------------------------------------------------------------------------------------------------------
+
+
+def z_of_move(move, world, n_draws=N_DRAWS, *, seed=1, n_times=3):
+    """Largest change of the mean of a statistic by a move, in standard errors."""
+    rng, after = np.random.default_rng(seed), []
+    with mock.patch.object(candidates, "NEAR", NEAR):
+        for model, state in prior_draws(world, n_draws):
+            for _ in range(n_times):
+                state, _ = move(rng, model, state)
+            after.append(naive.statistics(model, state))
+    differences = np.array(after) - prior_statistics(world, n_draws)
+    errors = differences.std(axis=0, ddof=1) / np.sqrt(n_draws)
+    changed = np.abs(differences).max(axis=0) > 1e-9
+    assert changed.any(), "the move did nothing"
+    return np.abs(differences.mean(axis=0)[changed] / errors[changed]).max()
+
+
+@pytest.mark.parametrize("name", FRAME_MOVES)
+def test_move_keeps_the_prior(name):
+    assert z_of_move(SWEEP[name], "small", n_times=1 if name == "sharing of frames" else 3) < MAX_Z
+
+
+def test_frames_with_quaternions_keep_the_prior():
+    assert z_of_move(SWEEP["frames"], "space", 200) < MAX_Z
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("name", FRAME_MOVES)
+def test_move_keeps_the_prior_at_length(name, world):
+    assert z_of_move(SWEEP[name], world, N_DRAWS_LONG // 4, seed=2) < MAX_Z_LONG
+
+
+# --- sweeps ----------------------------------------------------------------------------------------------------------
+
+
+def change_along_chain(rng, world, sweep, n_sweeps):
+    """Mean of statistics along a chain that alternates a sweep and a draw of the data, less where it starts."""
+    model, state = naive.draw_world(rng, world)
+    before, along = naive.statistics(model, state), []
+    for _ in range(n_sweeps):
+        for move in sweep.values():
+            state, _ = move(rng, model, state)
+        along.append(naive.statistics(model, state))
+        model = naive.redraw_steps(rng, world, model, state)
+    return np.mean(along, axis=0) - before
+
+
+def z_of_sweep(name, sweep, n_sweeps, seed=1, n_chains=N_CHAINS):
+    """Largest change of the mean of a statistic along chains that start from the prior, in standard errors.
+
+    Each chain is compared with its own start: however slowly it mixes, its changes are as often up as down.
+    """
+    rng = np.random.default_rng(seed)
+    changes = np.array([change_along_chain(rng, WORLDS[name], sweep, n_sweeps) for _ in range(n_chains)])
+    errors = changes.std(axis=0, ddof=1) / np.sqrt(n_chains)
+    return np.abs(changes.mean(axis=0)[errors > 0] / errors[errors > 0]).max()
+
+
+def test_sweep_keeps_the_joint_prior():
+    assert z_of_sweep("plane", SWEEP, 8) < MAX_Z
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WORLDS)
+def test_sweep_keeps_the_joint_prior_at_length(name):
+    assert z_of_sweep(name, SWEEP, 20, seed=2, n_chains=1_000) < MAX_Z_LONG
+
+
+# --- moves with a fault ----------------------------------------------------------------------------------------------
+
+
+def without_jacobian(*args, original=_kernels.log_target):
+    """Take away what counts for the volume of places of the first block, a point."""
+    return original(*args) - args[-1].dim * args[1][0]
+
+
+@contextmanager
+def sizes_without_jacobian():
+    """Draw sizes as plain Python, without the Jacobian of places."""
+    interpreted = {name: getattr(_kernels, name).py_func for name in ("move_frames", "draw_sizes")}
+    with mock.patch.multiple(_kernels, log_target=without_jacobian, **interpreted):
+        yield
+
+
+FAULTS = {
+    "sizes without jacobian": ("frames", sizes_without_jacobian),
+    "paths of other frames": (
+        "large rotations",
+        lambda: mock.patch.object(moves.ibphmm, "redrawn_paths", lambda rng, model, state, series: state.path),
+    ),
+    "evidence without volume": (
+        "sharing of frames",
+        lambda: mock.patch.object(moves, "log_volumes", lambda blocks, weights, frames: np.zeros(frames.n_frames)),
+    ),
+    "no prior of frames": (
+        "sharing of frames",
+        lambda: mock.patch.object(_kernels, "log_frame_prior", return_value=0.0),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_broken_move_is_caught_at_length(fault):
+    name, patch = FAULTS[fault]
+    with patch():
+        assert z_of_move(SWEEP[name], "small", 2_000, n_times=5) > CAUGHT
+
+
+def test_broken_move_is_caught():
+    with sizes_without_jacobian():
+        assert z_of_move(SWEEP["frames"], "small", n_times=5) > CAUGHT
+
+
+def sizes_drawn_without_jacobian(rng, model, state):
+    with sizes_without_jacobian():
+        return moves.resample_frames(rng, model, state)
+
+
+@pytest.mark.slow
+def test_broken_sweep_is_caught_at_length():
+    assert z_of_sweep("small", SWEEP | {"frames": sizes_drawn_without_jacobian}, 10, n_chains=600) > CAUGHT
