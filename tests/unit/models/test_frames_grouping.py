@@ -127,7 +127,7 @@ def test_groups_are_drawn_from_their_posterior(rng):
         scores.append(sum(log_evidence(states, group) for group in groups) - np.log(3 * n_alike))
     probs = np.exp(scores - np.logaddexp.reduce(scores))
     assert np.sort(probs)[-2] > 0.02, probs
-    counts = Counter(tuple(draw_groups(rng, states).tolist()) for _ in range(3_000))
+    counts = Counter(tuple(draw_groups(rng, states).tolist()) for _ in range(1_500))
     observed = np.array([counts[labels] for labels in partitions])
     frequent = probs > 0.002
     assert (
