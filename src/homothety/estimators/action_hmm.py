@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 LEAST_LOOKS = 4  # of a stay, by default, where recordings move: half a period of a swing
 LEAVING = 0.05  # probability per look of leaving an action that may be left
+LEAVING_RANGE = (0.005, 0.12)  # if leaving were likelier, a swing would be worth two actions
 SCALE = 0.1  # prior expectation of the covariance of a state, as a multiple of the variance of a block
 STRENGTH = 5.0  # observations that this prior counts as
 MEAN_STRENGTH = 0.1
@@ -289,7 +290,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         )
         priors = ibphmm.Hyperpriors(alpha=ibphmm.GammaPrior(1.0, 1.0), kappa=ibphmm.GammaPrior(10.0, 1.0))
         plain = ibphmm.Model.from_sequences(prepared, emission, priors, least_stay=self.least_looks_)
-        segmentation = replace(plain, leaving=LEAVING)
+        segmentation = replace(plain, leaving=LEAVING, leaving_range=LEAVING_RANGE)
         points = [steps[:, blocks.slices[b]] for b in blocks.points]
         prior = frames.Prior(
             SIZE_SPREAD,

@@ -216,9 +216,13 @@ def steps_of(model: Model, i: int) -> FloatArray:
 
 def between(model: Model, n_transitions: FloatArray) -> FloatArray:
     """Return transition probabilities from expected numbers of transitions."""
-    n = len(n_transitions)
-    counts = n_transitions + SMALL_COUNT + (0.0 if model.segmentation.leaving else 10.0) * np.eye(n)
-    return model.segmentation.chain_between(counts)[1]
+    n, segmentation = len(n_transitions), model.segmentation
+    counts = n_transitions + SMALL_COUNT + (0.0 if segmentation.leaving else 10.0) * np.eye(n)
+    leaving = segmentation.leaving
+    if segmentation.leaving_range is not None and n_transitions.any():
+        n_left = n_transitions.sum() - np.trace(n_transitions)
+        leaving = float(np.clip(n_left / n_transitions.sum(), *segmentation.leaving_range))
+    return segmentation.chain_between(counts, leaving)[1]
 
 
 def clusters(rng: Generator, model: Model, aligned: FloatArray, n_states: int) -> FloatArray:
@@ -265,5 +269,6 @@ def start_of(rng: Generator, model: Model, fitted: Fitted) -> Start:
     """Return the likeliest path of a fit, short stays mended, with its frames and their joint density."""
     path = mend_short_stays(fitted.probs.argmax(axis=1), model.starts, model.segmentation.least_stay)
     segmentation = ibphmm.init_state(rng, model.aligned(fitted.frames), path=path)
+    segmentation, _ = ibphmm.resample_leaving(rng, model.aligned(fitted.frames), segmentation)
     state = ChainState(segmentation, fitted.frames)
     return Start(path, fitted.frames, log_joint(model, state), len(np.unique(path)))

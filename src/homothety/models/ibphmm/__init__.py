@@ -1,7 +1,7 @@
 """Hidden Markov models of many series with features from an Indian buffet process (Section 4.2, Algorithm 3)."""
 
 from homothety.models.ibphmm.model import GammaPrior, Hyperpriors, Model, Proposals, log_joint
-from homothety.models.ibphmm.moves import default_sweep, redrawn_paths, series_log_likelihoods
+from homothety.models.ibphmm.moves import default_sweep, redrawn_paths, resample_leaving, series_log_likelihoods
 from homothety.models.ibphmm.recording import RECORDING
 from homothety.models.ibphmm.state import ChainState, init_from_clusters, init_state
 
@@ -17,5 +17,6 @@ __all__ = [
     "init_state",
     "log_joint",
     "redrawn_paths",
+    "resample_leaving",
     "series_log_likelihoods",
 ]

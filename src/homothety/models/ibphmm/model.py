@@ -108,6 +108,9 @@ class Model:
     leaving : float
         Probability of leaving a state at a step at which it may be left; transition weights only say where to then. At
         zero, the default, they say both, and how long states last is inferred.
+    leaving_range : tuple of two floats, optional
+        Least and largest probability of leaving, between which it is sampled, its logarithm uniform a priori; it starts
+        at `leaving`. Fixed if not given.
     """
 
     z: FloatArray
@@ -117,6 +120,7 @@ class Model:
     proposals: Proposals = field(default_factory=Proposals)
     least_stay: int = 1
     leaving: float = 0.0
+    leaving_range: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         check_count(self.least_stay, "least_stay")
@@ -156,13 +160,14 @@ class Model:
         """Number of steps of each series."""
         return np.diff(self.starts)
 
-    def chain_between(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def chain_between(self, weights: FloatArray, leaving: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Return start and transition probabilities of a series with given weights between its features."""
+        leaving = self.leaving if leaving is None else leaving
         n = len(weights)
         transition = weights / weights.sum(axis=1, keepdims=True)
-        if self.leaving and n > 1:
+        if leaving and n > 1:
             others = np.where(np.eye(n, dtype=bool), 0.0, weights)
-            transition = self.leaving * others / others.sum(axis=1, keepdims=True) + (1 - self.leaving) * np.eye(n)
+            transition = leaving * others / others.sum(axis=1, keepdims=True) + (1 - leaving) * np.eye(n)
         return np.full(n, 1 / n), np.asarray(transition if n > 1 else np.ones((1, 1)))
 
     @cached_property
@@ -183,7 +188,7 @@ def log_joint(model: Model, state: ChainState) -> float:
     n_owners = state.active.sum(axis=0)
     log_features = log_feature_prior(n_owners, model.n_series, state.gamma, state.mass)
     log_features -= log_repeated_unused(state.active, statistics.sizes > 0)
-    log_paths = log_path_prior(counts, state.active, state.alpha, state.kappa, model.leaving)
+    log_paths = log_path_prior(counts, state.active, state.alpha, state.kappa, state.leaving)
     log_data = log_marginals(model.emission, statistics).sum()
     return float(log_features + log_paths + log_data + log_hyperprior(model.hyperpriors, state))
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from homothety.models.ibphmm.state import ChainState
 
 LOG_STEP = 0.5  # of random walks on the logarithm of a parameter
+LEAVING_GRID = 200  # points at which the probability of leaving is looked at
 
 
 class Tried(NamedTuple):
@@ -204,7 +205,7 @@ def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> 
     priors, values, n_accepted = model.hyperpriors, [state.alpha, state.kappa], 0
 
     def log_density(alpha: float, kappa: float) -> float:
-        log_paths = log_path_prior(counts, state.active, alpha, kappa, model.leaving)
+        log_paths = log_path_prior(counts, state.active, alpha, kappa, state.leaving)
         return log_paths + priors.alpha.log_density(alpha) + priors.kappa.log_density(kappa)
 
     current = log_density(*values)
@@ -219,10 +220,25 @@ def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> 
     return replace(state, alpha=float(values[0]), kappa=float(values[1])), info
 
 
+def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
+    """Redraw the probability of leaving a state given the paths, on a fine grid of its logarithm."""
+    if model.leaving_range is None:
+        return state, ()
+    counts = transition_counts(model, state.path, state.n_features)
+    several = state.active.sum(axis=1) > 1  # a series with one feature has nowhere to go
+    n_stays = float(np.trace(counts[several], axis1=1, axis2=2).sum())
+    n_left = float(counts[several].sum()) - n_stays
+    low, high = np.log(model.leaving_range)
+    grid = np.exp(low + (high - low) * (np.arange(LEAVING_GRID) + rng.random()) / LEAVING_GRID)
+    log_density = n_left * np.log(grid) + n_stays * np.log1p(-grid)
+    probs = np.exp(log_density - log_density.max())
+    return replace(state, leaving=float(rng.choice(grid, p=probs / probs.sum()))), ()
+
+
 def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the transition weights given the paths (section 6)."""
     counts = transition_counts(model, state.path, state.n_features)
-    weights = draw_weights(rng, state.active, counts, state.alpha, state.kappa, model.leaving)
+    weights = draw_weights(rng, state.active, counts, state.alpha, state.kappa, state.leaving)
     return replace(state, weights=weights), ()
 
 
@@ -280,5 +296,6 @@ def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., 
         "emissions": resample_emissions,
         "buffet": resample_buffet,
         "concentrations": resample_concentrations,
+        "leaving": resample_leaving,
         "weights": resample_weights,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +50,8 @@ class ChainState:
         Number of the next feature to be born.
     step : int
         Number of sweeps behind this state.
+    leaving : float
+        Probability of leaving a state that may be left; zero where the weights say that.
     """
 
     active: BoolArray
@@ -63,6 +65,7 @@ class ChainState:
     kappa: float
     next_id: int
     step: int = 0
+    leaving: float = 0.0
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -119,7 +122,8 @@ def init_state(
     weights = draw_weights(rng, active, counts, alpha, kappa, model.leaving)
     whiteners = draw_parameters(rng, model.emission, statistics)
     gamma = float(model.n_series) if gamma is None else gamma
-    return ChainState(active, np.arange(n_features), weights, whiteners, path, gamma, mass, alpha, kappa, n_features)
+    start = ChainState(active, np.arange(n_features), weights, whiteners, path, gamma, mass, alpha, kappa, n_features)
+    return replace(start, leaving=model.leaving)
 
 
 def init_from_clusters(rng: Generator, model: Model, *, n_clusters: int | None = None, **options: Any) -> ChainState:
