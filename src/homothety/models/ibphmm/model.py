@@ -190,7 +190,11 @@ def log_joint(model: Model, state: ChainState) -> float:
     log_features -= log_repeated_unused(state.active, statistics.sizes > 0)
     log_paths = log_path_prior(counts, state.active, state.alpha, state.kappa, state.leaving)
     log_data = log_marginals(model.emission, statistics).sum()
-    return float(log_features + log_paths + log_data + log_hyperprior(model.hyperpriors, state))
+    log_leaving = 0.0
+    if model.leaving_range is not None:
+        low, high = model.leaving_range
+        log_leaving = -float(np.log(state.leaving) + np.log(np.log(high / low)))
+    return float(log_features + log_paths + log_data + log_hyperprior(model.hyperpriors, state)) + log_leaving
 
 
 def log_hyperprior(priors: Hyperpriors, state: ChainState) -> float:
