@@ -157,13 +157,13 @@ class Options(NamedTuple):
     is_full: bool
 
 
-def parse_options(title: str, keys: list[str], n_runs: int) -> Options:
+def parse_options(title: str, keys: list[str], n_runs: int, n_sweeps: int = 500) -> Options:
     """Return what the command line asks for; everything if it asks for nothing."""
     parser = argparse.ArgumentParser(description=title.splitlines()[0])
     parser.add_argument("--sets", nargs="*", default=keys, choices=keys, metavar="SET", help=", ".join(keys))
     parser.add_argument("--runs", type=int, default=n_runs)
     parser.add_argument("--chains", type=int, default=Schedule().n_chains)
-    parser.add_argument("--sweeps", type=int, default=Schedule().n_sweeps)
+    parser.add_argument("--sweeps", type=int, default=n_sweeps)
     found = parser.parse_args()
     is_full = vars(found) == vars(parser.parse_args([]))
     return Options(found.sets, found.runs, Schedule(found.chains, found.sweeps), is_full)

@@ -47,7 +47,6 @@ SAVEABLE = {
     "StateModel": "homothety.models.hmm.states",
     "ShapeGrouping": "homothety.models.icsc.shapes",
     "LinkGrouping": "homothety.models.icsc.links",
-    "KnownActions": "homothety.models.icsc.frames",
     "PathDraws": "homothety.summaries.runs",
     "TransformTable": "homothety.summaries.transforms",
     "Preprocessing": "homothety.preprocessing",

@@ -17,7 +17,6 @@ from homothety.estimators.hmm import IBPHMM
 from homothety.models import icsc
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.models.icsc.state import Coupling, Covariances
-from homothety.sequences import check_sequences
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import (
     minimise_expected_vi_paths,
@@ -26,10 +25,8 @@ from homothety.summaries.runs import PathDraws, RunPath
 from homothety.summaries.transforms import transform_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
@@ -202,9 +199,6 @@ class ICSCHMM(ReportsActions, IBPHMM):
         actions = [draw.actions().expand() for draw in kept]
         self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
         self._report_actions(self._agreed_actions(actions, emission.augment(prepared)[1])[where])
-        self.known_actions_ = icsc.KnownActions.of_path(
-            emission, *emission.augment(prepared), point, self.state_actions_
-        )
         self._report_transforms(prepared, emission, point, PathDraws.of([path for one in states for path in one.kept]))
         return point
 
@@ -234,42 +228,18 @@ class ICSCHMM(ReportsActions, IBPHMM):
         check_is_fitted(self)
         return self.transform_table_.rows(self.state_actions_, self.coaction_)
 
-    def predict_actions(self, X: Any, *, lengths: ArrayLike | None = None, adapt: bool = False) -> list[IntArray]:
-        """Return the action of every step of new series.
+    def predict_actions(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
+        """Return the action of every step of new recordings, in the frames of those of the fit.
+
+        `ActionHMM.predict_actions` finds actions in frames that were not there at fit.
 
         Parameters
         ----------
         X, lengths
             As in `fit`.
-        adapt : bool, default=False
-            Whether every series may be recorded in a frame, a place and a size of its own that were not there at
-            fit. Where its states are, how large and how turned is then found anew, each series for itself, while the
-            shapes and the order of the actions are held. Otherwise the states found at fit are looked for.
         """
         new = self._prepare_new(X, lengths)
-        if not adapt:
-            return [self._expand(self.state_actions_[self.states_.path(series)], n) for series, n in new]
-        rng = np.random.default_rng(seed_sequence(self.random_state))
-        with threadpool_limits(1):
-            return [self._expand(path, n) for path, (_, n) in zip(self._adapted(rng, new), new, strict=True)]
-
-    def _adapted(self, rng: Generator, new: list[tuple[FloatArray, int]]) -> Iterator[IntArray]:
-        """Iterate over the actions of prepared series, each in a frame of its own."""
-        for series in self._movable(new):
-            centred = series - series.mean(axis=0)
-            states = self.known_actions_.in_frame_of(rng, centred, self.states_.order, self.states_.weight)
-            states = replace(states, least_stay=self.states_.least_stay)
-            yield self.known_actions_.actions[states.path(centred)]
-
-    def _movable(self, new: list[tuple[FloatArray, int]]) -> Sequences:
-        """Return prepared series if anything can be found in them, or raise."""
-        try:
-            return check_sequences([series for series, _ in new], min_steps=self.states_.order + 2)
-        except InputError as error:
-            stride = self.preprocessing_.settings.stride
-            raise InputError(
-                f"adapt=True finds states anew, and looks at every {stride}-th step of new series: {error}"
-            ) from error
+        return [self._expand(self.state_actions_[self.states_.path(series)], n) for series, n in new]
 
 
 def make_grouping(grouping: GroupingName | icsc.Grouping) -> icsc.Grouping:

@@ -183,46 +183,6 @@ def test_draws_are_counted(toy):
         TwoStageHMM(n_draws=0).fit(toy.sequences)
 
 
-# --- new frames ------------------------------------------------------------------------------------------------------
-
-
-def test_series_in_a_new_frame_get_the_known_actions(model, toy):
-    other = make_toy_2d(1, n_steps=100)
-    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
-    moved = [1.7 * series @ turn.T + [30.0, -12.0] for series in other.sequences[:2]]
-    # What the actions of the fit are called, and what they are.
-    names = [np.bincount(np.concatenate(toy.actions)[np.concatenate(model.actions_) == z]).argmax() for z in (0, 1)]
-    truth = np.concatenate(other.actions[:2])
-    adapted = np.array(names)[np.concatenate(model.predict_actions(moved, adapt=True))]
-    as_they_are = np.array(names)[np.concatenate(model.predict_actions(moved))]
-    assert np.mean(adapted != truth) < 0.02
-    assert np.mean(as_they_are != truth) > 0.2
-
-
-def test_a_loaded_model_adapts_as_well(model, toy, tmp_path):
-    model.save(tmp_path / "model.zip")
-    again = homothety.load(tmp_path / "model.zip")
-    new = [toy.sequences[0] * 3.0 + 5.0]
-    for one, other in zip(model.predict_actions(new, adapt=True), again.predict_actions(new, adapt=True), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e7])
-def test_new_series_may_be_anywhere(offset, model, toy):
-    found = model.predict_actions([toy.sequences[1] + offset], adapt=True)
-    assert len(found[0]) == len(toy.sequences[1])
-
-
-def test_a_new_series_that_cannot_be_segmented_is_named(model):
-    with pytest.raises(InputError, match="adapt=True finds states anew"):
-        model.predict_actions([np.ones((1, 2))], adapt=True)
-
-
-def test_links_can_be_fitted_and_new_series_compared_by_shape(toy):
-    linked = ICSCHMM(grouping="links", **SHORT | {"n_sweeps": 20}).fit(toy.sequences)
-    assert len(linked.predict_actions(toy.sequences[:1], adapt=True)) == 1
-
-
 # --- the prior of states ---------------------------------------------------------------------------------------------
 
 

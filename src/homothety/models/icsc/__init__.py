@@ -1,7 +1,6 @@
 """IBP-HMM coupled to a clustering of its states by shape: the ICSC-HMM (Section 4.3, Algorithm 3)."""
 
 from homothety.models.icsc.clusters import Clusters, Grouping, States, count_stays
-from homothety.models.icsc.frames import KnownActions
 from homothety.models.icsc.links import LinkGrouping
 from homothety.models.icsc.moves import coupled_hyperpriors, default_sweep
 from homothety.models.icsc.recording import RECORDING, KeptActions
@@ -14,7 +13,6 @@ __all__ = [
     "Clusters",
     "Grouping",
     "KeptActions",
-    "KnownActions",
     "LinkGrouping",
     "Model",
     "ShapeGrouping",
