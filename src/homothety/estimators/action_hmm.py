@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from homothety.estimators._sampled import PointEstimate, RandomState
     from homothety.models.frames.blocks import Blocks, Rotations
     from homothety.models.frames.grouping import StateSummary
+    from homothety.models.frames.model import Sharing
     from homothety.sampling.trace import Trace
     from homothety.summaries.frames import RecordingFrame
 
@@ -247,12 +248,13 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         Points that move count as at most `MOST_OBSERVATIONS` observations all together: no motion is exactly
         Gaussian, and with enough data any model of Gaussian states finds more of them.
         """
+        groups = self._groups(prepared.n_series)
         # As if every recording were one state: too small rather than too large, or states are split for nothing.
         whole = np.repeat(np.arange(len(prepared.lengths)), prepared.lengths)
         weights = block_weights(self.prepared_blocks_, prepared.steps, whole, prepared.starts)
         searched = []
         for blocks in self._ways_to_turn():
-            model = self._model(prepared, weights, blocks)
+            model = self._model(prepared, weights, blocks, groups)
             searched.append((model, search_starts(rng, model)))
         model, starts = max(searched, key=lambda one: one[1][0].log_joint)
         self.prepared_blocks_ = model.blocks
@@ -263,7 +265,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             if np.abs(np.log(measured / weights)).max() < SETTLED:
                 break
             weights = measured
-            model = self._model(prepared, weights, model.blocks)
+            model = self._model(prepared, weights, model.blocks, groups)
             starts = refit_starts(rng, model, starts)
         return model, starts
 
@@ -277,7 +279,9 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         others = tuple(b for b in range(n_recorded) if blocks.kinds[b] in ("vector", "quaternion"))
         return [blocks, replace(blocks, still=others)] if blocks.points and others else [blocks]
 
-    def _model(self, prepared: Sequences, weights: FloatArray, blocks: Blocks) -> frames.Model:
+    def _model(
+        self, prepared: Sequences, weights: FloatArray, blocks: Blocks, groups: IntArray | None = None
+    ) -> frames.Model:
         """Return what the chains are conditioned on."""
         steps = np.ascontiguousarray(prepared.steps)
         emission = Emission.gaussian_blocks(
@@ -297,9 +301,16 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             np.array([point.mean(axis=0) for point in points]).reshape(-1, blocks.dim),
             np.array([np.sqrt(point.var(axis=0).mean()) for point in points]),
         )
-        inferred = isinstance(self.frames, str) and self.frames == "auto" and self._moving()
-        sharing: Any = "inferred" if inferred else "fixed"
-        return frames.Model(steps, segmentation, blocks, prior, sharing)
+        sharing: Sharing = "inferred" if groups is None else "fixed"
+        return frames.Model(steps, segmentation, blocks, prior, sharing, groups=groups)
+
+    def _groups(self, n_series: int) -> IntArray | None:
+        """Return which recordings share a frame, (n_series,), None if that is inferred."""
+        if isinstance(self.frames, str):
+            if self.frames == "auto" and self._moving():
+                return None
+            return np.arange(n_series) if self.frames == "each" else np.zeros(n_series, dtype=np.int64)
+        return frame_groups(self.frames, n_series)
 
     def _least_stay_in_looks(self) -> int:
         return self.least_looks_
@@ -511,6 +522,17 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         occupancy = np.bincount(np.concatenate(self.paths_), minlength=self.n_states_).astype(np.float64)
         whiteners = emission.whiteners_of(means, states.covariances)
         return Chain(whiteners, states.initial, states.transition, occupancy)
+
+
+def frame_groups(labels: Sequence[Any], n_series: int) -> IntArray:
+    """Return numbers, from zero without gaps, of the labels that recordings have; equal labels, equal numbers."""
+    if not hasattr(labels, "__len__") or len(labels) != n_series:
+        found = f"has {len(labels)} labels" if hasattr(labels, "__len__") else f"is {labels!r}"
+        raise InputError(
+            f"frames {found} for {n_series} recordings, needed a label for each recording, or 'auto', 'one' or 'each'."
+        )
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
 
 def start_from(starts: list[Start], rng: Generator, model: frames.Model) -> frames.ChainState:

@@ -44,6 +44,8 @@ class Model:
         Of that process: large values favour frames of one recording each.
     n_global : int
         Frames that try a large rotation in each sweep, and recordings that try another frame.
+    groups : ndarray of int, shape (n_series,), optional
+        Which recordings share a frame, if that is fixed. If not given, all share one.
     """
 
     steps: FloatArray
@@ -53,6 +55,7 @@ class Model:
     sharing: Sharing = "inferred"
     concentration: float = 1.0
     n_global: int = 1
+    groups: IntArray | None = None
 
     def __post_init__(self) -> None:
         found, needed = self.steps.shape[1], self.blocks.n_dims
@@ -83,6 +86,14 @@ class Model:
     def block_weights(self) -> FloatArray:
         """How much of an observation a step counts as in each block, (n_blocks,)."""
         return np.asarray(self.emission.dim_weights[self.blocks.layout.starts[:-1]] * self.emission.weight)
+
+    @property
+    def start_groups(self) -> IntArray:
+        """Frames that starts give recordings, (n_series,): those that are fixed, or one for each recording."""
+        every = np.arange(len(self.starts) - 1)
+        if self.sharing == "inferred":
+            return every
+        return np.zeros_like(every) if self.groups is None else self.groups
 
     def aligned(self, frames: Frames) -> ibphmm.Model:
         """Return the segmentation model of the recordings seen through frames; that of the last call is remembered."""

@@ -137,36 +137,43 @@ def halves(rng: Generator, steps: FloatArray) -> BoolArray:
 
 
 def fits_of(rng: Generator, model: Model, n_states: int, n_references: int) -> list[Fitted]:
-    """Return models with some number of states: recordings in one frame, and in frames found from references."""
-    every = list(range(len(model.starts) - 1))
-    together = np.zeros(len(every), dtype=np.int64)
+    """Return models with some number of states: recordings as they are, moved, and in frames found from references."""
+    every, groups = list(range(len(model.starts) - 1)), model.start_groups
+    together = np.zeros_like(groups) if model.sharing == "inferred" else groups
     shared = fit(rng, model, every, identity_frames(model.blocks, together), n_states, N_LAST)
-    if model.sharing == "fixed" or not model.blocks.sized or len(every) == 1:
+    n_groups = int(groups.max()) + 1
+    if not model.blocks.sized or n_groups == 1:
         return [shared]
     moved = fit(rng, model, every, centred_frames(model), n_states, N_LAST)
-    references = rng.permutation(len(every))[:n_references].tolist()
+    references = rng.permutation(n_groups)[:n_references].tolist()
     return [shared, moved, *(fit_from(rng, model, reference, n_states) for reference in references)]
 
 
 def centred_frames(model: Model) -> Frames:
-    """Return a frame for each recording that moves its middle to the origin, and nothing else."""
-    every = len(model.starts) - 1
-    frames = identity_frames(model.blocks, np.arange(every))
-    means = [steps_of(model, i).mean(axis=0) for i in range(every)]
+    """Return frames of all groups of recordings that move their middles to the origin, and nothing else."""
+    groups = model.start_groups
+    frames = identity_frames(model.blocks, groups)
+    parts = [[steps_of(model, int(i)) for i in np.flatnonzero(groups == g)] for g in range(frames.n_frames)]
+    means = [np.concatenate(steps).mean(axis=0) for steps in parts]
     places = [[mean[model.blocks.slices[b]] for b in model.blocks.points] for mean in means]
     return replace(frames, places=np.array(places).reshape(frames.places.shape))
 
 
 def fit_from(rng: Generator, model: Model, reference: int, n_states: int) -> Fitted:
-    """Fit states to one recording, lay all others on it, and fit all together."""
-    every = list(range(len(model.starts) - 1))
+    """Fit states to the longest recording of one group, lay that of every other group on it, and fit all together."""
+    every, groups = list(range(len(model.starts) - 1)), model.start_groups
+    lengths = np.diff(model.starts)
+    longest = [int(np.where(groups == g, lengths, 0).argmax()) for g in range(int(groups.max()) + 1)]
     alone = frame_of(centred_frames(model), reference)
-    fitted = fit(rng, model, [reference], alone, n_states, N_JOINT, move=False)
-    known: list[Frames | None] = [alone if i == reference else None for i in every]
+    fitted = fit(rng, model, [longest[reference]], alone, n_states, N_JOINT, move=False)
+    known: list[Frames | None] = [alone if g == reference else None for g in range(len(longest))]
     for _ in range(2):
-        found = [likely_frames(model, steps_of(model, i), fitted.chain, known[i], n_kept=1)[0] for i in every]
-        fitted = fit(rng, model, every, stacked(np.arange(len(every)), found), n_states, N_JOINT)
-        known = [frame_of(fitted.frames, i) for i in every]
+        found = [
+            likely_frames(model, steps_of(model, i), fitted.chain, own, n_kept=1)[0]
+            for i, own in zip(longest, known, strict=True)
+        ]
+        fitted = fit(rng, model, every, stacked(groups, found), n_states, N_JOINT)
+        known = [frame_of(fitted.frames, g) for g in range(len(longest))]
     return fit(rng, model, every, fitted.frames, n_states, N_LAST, probs=fitted.probs)
 
 
