@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.decorrelation import decorrelating_stride
+from homothety.errors import InputError
 from homothety.models.frames.blocks import Blocks
 from homothety.preprocessing import FittedPreprocessing, Preprocessing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.frames.blocks import Rotations
     from homothety.sequences import Sequences
 
@@ -29,8 +30,10 @@ MOVED = 0.02  # share of how far independent steps are apart, in mean squares: n
 INDEPENDENT = 0.1  # share of the same that noise has from step to step: with more, steps follow no path
 MIN_LOOKS = 40  # of the median recording
 WINDOW = 4  # strides that velocities are smoothed over
+RESTING = 0.01  # of the size of a typical recording
 LONGEST_LAG = 200  # looks
 LEAST_WEIGHT = 0.005
+ROUNDING = 1e-20  # share of the mean square of all recordings, below which a recording does not move
 TINY = np.finfo(float).tiny
 
 
@@ -76,7 +79,7 @@ def prepare_blocks(
     window = max(WINDOW * subsample + 1 - WINDOW * subsample % 2, 5)
     settings = Preprocessing(
         subsample=subsample,
-        smooth=window if with_velocities and window <= recordings.lengths.min() else None,
+        smooth=window if with_velocities else None,
         velocities="append" if with_velocities else None,
         velocity_dims=dims_of(recorded, recorded.points) if with_velocities else None,
         quaternions=[dims_of(recorded, [b]) for b, kind in enumerate(kinds) if kind == "quaternion"],
@@ -86,7 +89,38 @@ def prepare_blocks(
     joined = [name for kind, n in runs for name in ([kind] if kind == "plain" else [kind] * n)]
     n_plain = tuple(n for kind, n in runs if kind == "plain")
     blocks = Blocks((*joined, *appended), dim, rotations, (), n_plain)  # type: ignore[arg-type]
-    return in_block_units(settings.fit(recordings), blocks, recordings), blocks
+    check_lengths(recordings, blocks, subsample)
+    return in_block_units(settings.fit(recordings, allow_constant=True), blocks, recordings), blocks
+
+
+def check_lengths(recordings: Sequences, blocks: Blocks, stride: int) -> None:
+    """Raise naming the first recording that is too short for its frame to be inferred."""
+    needed = WINDOW * stride + 1 if blocks.sized else stride + 1
+    short = np.flatnonzero(recordings.lengths < needed)
+    if len(short):
+        used = "all steps are used" if stride == 1 else f"one of {stride} steps is used"
+        raise InputError(
+            f"Recording {short[0]} ({recordings.names[short[0]]}) has {recordings.lengths[short[0]]} steps, needed at "
+            f"least {needed}: {used}, and a shorter recording does not show in which frame it is. Leave it out."
+        )
+
+
+def resting_recordings(blocks: Blocks, prepared: Sequences) -> BoolArray:
+    """Whether recordings move less than `RESTING` of a typical one in all points and vectors, (n_series,).
+
+    Parameters
+    ----------
+    blocks : Blocks
+    prepared : Sequences
+        In units of blocks.
+    """
+    if not blocks.sized:
+        return np.zeros(prepared.n_series, dtype=bool)
+    sizes = [
+        [typical_size([one[:, blocks.slices[b]]], about_zero=blocks.kinds[b] == "vector") for b in blocks.sized]
+        for one in prepared
+    ]
+    return np.asarray(np.max(sizes, axis=1) < RESTING)
 
 
 def dims_of(blocks: Blocks, chosen: Sequence[int]) -> list[int]:
@@ -119,11 +153,8 @@ def typical_size(parts: Sequence[FloatArray], *, about_zero: bool) -> float:
     Where the median recording does not move, it is that of all recordings.
     """
     squares = [np.mean((part - (0.0 if about_zero else part.mean(axis=0))) ** 2) for part in parts]
-    median = float(np.median(squares))
-    if median <= 0.0:
-        together = np.concatenate(parts)
-        median = float(together.var(axis=0).mean())
-    return float(np.sqrt(median))
+    median, together = float(np.median(squares)), float(np.concatenate(parts).var(axis=0).mean())
+    return float(np.sqrt(median if median > ROUNDING * together else together))
 
 
 def motion_stride(parts: Sequence[FloatArray]) -> int | None:

@@ -29,6 +29,10 @@ class EmbeddingWarning(HomothetyWarning):
     """The similarity carries so little structure that its spectral embedding says next to nothing."""
 
 
+class RestingRecordingWarning(HomothetyWarning):
+    """A recording does not move, so that its frame cannot be inferred."""
+
+
 class ShortChainWarning(HomothetyWarning):
     """A chain was too short for what was asked of it."""
 

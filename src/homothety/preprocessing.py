@@ -112,22 +112,24 @@ class Preprocessing:
                 "groups means nothing without scale='std' or scale='range'. Choose one, or leave the groups out."
             )
 
-    def fit(self, sequences: Any) -> FittedPreprocessing:
+    def fit(self, sequences: Any, *, allow_constant: bool = False) -> FittedPreprocessing:
         """Learn what depends on the data: offsets, factors and the side quaternions lie on.
 
         Parameters
         ----------
         sequences : Sequences, or whatever `check_sequences` takes
             Recordings.
+        allow_constant : bool, default=False
+            Let channels pass that never change.
 
         Returns
         -------
         fitted : FittedPreprocessing
         """
-        recordings = check_sequences(sequences)
+        recordings = check_sequences(sequences, allow_constant=allow_constant)
         self._check_dims(recordings.n_dims)
         if self.subsample == "auto":
-            return self._with_stride(recordings).fit(recordings)
+            return self._with_stride(recordings).fit(recordings, allow_constant=allow_constant)
         quaternion_sides = [_mean_rotation(recordings.steps[:, list(dims)]) for dims in self.quaternions]
         series = [self._prepare(one, quaternion_sides) for one in _named(recordings)]
         offset = np.concatenate(series).mean(axis=0) if self.centre == "all" else np.zeros(series[0].shape[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -12,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.arrays import check_count
-from homothety.block_preparation import block_weights, prepare_blocks
+from homothety.block_preparation import block_weights, check_lengths, prepare_blocks, resting_recordings
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
-from homothety.errors import InputError
+from homothety.errors import InputError, RestingRecordingWarning
 from homothety.estimators._actions import ReportsActions
 from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence
-from homothety.estimators._segmentation import SampledSegmenter, check_spread
+from homothety.estimators._segmentation import SampledSegmenter
 from homothety.models import frames, ibphmm
 from homothety.models.emissions import Emission
 from homothety.models.frames.candidates import Chain, likely_frames
@@ -189,7 +190,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         """
         forget_fit(self)
         self._check_parameters()
-        recordings = check_sequences(X, lengths=lengths)
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True)
         self.blocks_ = self._channel_blocks(recordings)
         check_quaternions(recordings, self.blocks_)
         self.names_, self.starts_ = recordings.names, recordings.starts
@@ -203,7 +204,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             subsample=None if self.subsample == "auto" else int(self.subsample),
         )
         prepared = self.preprocessing_.transform(rearranged)
-        check_spread(prepared)
+        self._check_blocks_vary(recordings, prepared)
+        self._say_which_rest(prepared)
         with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other
             self._segment(prepared)
         return self
@@ -216,6 +218,30 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             check_count(self.n_actions, "n_actions")
         if isinstance(self.frames, str) and self.frames not in ("auto", "one", "each"):
             raise InputError(f"frames is {self.frames!r}, needed 'auto', 'one', 'each' or a label for each recording.")
+
+        if self.velocities not in (True, False, "auto"):
+            raise InputError(f"velocities is {self.velocities!r}, needed True, False or 'auto'.")
+
+    def _check_blocks_vary(self, recordings: Sequences, prepared: Sequences) -> None:
+        """Raise naming the channels of a block that are the same at every step of all recordings."""
+        for channels, block in zip(self.blocks_.channels, self.prepared_blocks_.slices, strict=False):
+            if not np.ptp(prepared.steps[:, block], axis=0).any():
+                called = [recordings.channels[c] if recordings.channels else f"channel {c}" for c in channels]
+                raise InputError(
+                    f"{', '.join(called)} (one block) is the same at every step of all recordings. Leave it out."
+                )
+
+    def _say_which_rest(self, prepared: Sequences) -> None:
+        """Warn of recordings that do not move."""
+        rests = resting_recordings(self.prepared_blocks_, prepared)
+        named = [f"{i} ({prepared.names[i]})" for i in np.flatnonzero(rests)]
+        if named:
+            warnings.warn(
+                f"Recordings that do not move, so that their frames cannot be inferred: {', '.join(named)}. They are "
+                "taken as recorded in the frame of another recording.",
+                RestingRecordingWarning,
+                stacklevel=3,
+            )
 
     def _channel_blocks(self, recordings: Sequences) -> ChannelBlocks:
         if isinstance(self.blocks, str) and self.blocks == "auto":
@@ -237,7 +263,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         if self.least_stay != "auto":
             self.least_looks_ = max(1, -(-int(self.least_stay) // stride))
         model, starts = self._model_and_starts(rng, prepared)
-        self.block_weights_ = model.block_weights
+        self.block_weights_, self.place_spread_ = model.block_weights, model.prior.place_spread
         self._sample(
             prepared, model, partial(start_from, starts), frames.default_sweep(), frames.RECORDING, model.emission
         )
@@ -302,7 +328,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             np.array([np.sqrt(point.var(axis=0).mean()) for point in points]),
         )
         sharing: Sharing = "inferred" if groups is None else "fixed"
-        return frames.Model(steps, segmentation, blocks, prior, sharing, groups=groups)
+        rests = resting_recordings(blocks, prepared)
+        return frames.Model(steps, segmentation, blocks, prior, sharing, groups=groups, resting=rests)
 
     def _groups(self, n_series: int) -> IntArray | None:
         """Return which recordings share a frame, (n_series,), None if that is inferred."""
@@ -507,13 +534,23 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             needed = len(self.blocks_.order)
             raise InputError(f"Recordings have {recordings.n_dims} channels, needed {needed} as fitted.")
         check_quaternions(recordings, self.blocks_)
-        prepared = self.preprocessing_.transform(self._rearranged(recordings), min_steps=1)
-        model = self._model(prepared, self.block_weights_, self.prepared_blocks_)
-        chain = self._chain(model)
-        known = self.frame_table_.frames
+        check_lengths(recordings, self.prepared_blocks_, self.preprocessing_.settings.stride)
+        prepared = self.preprocessing_.transform(self._rearranged(recordings))
         with threadpool_limits(1):
-            found = [likely_frames(model, np.ascontiguousarray(one), chain, known, n_kept=1)[0] for one in prepared]
+            found = [self._likely_frame(one) for one in prepared]
         return stacked(np.arange(len(found)), found), prepared, recordings.lengths.tolist()
+
+    def _likely_frame(self, steps: FloatArray) -> frames.Frames:
+        """Return the likeliest frame of one prepared recording: that of the reference if the recording does not move.
+
+        The prior of its place is as wide as in the fit and centred on the recording, so that it may be anywhere.
+        """
+        blocks, alone = self.prepared_blocks_, check_sequences([steps], allow_constant=True)
+        if resting_recordings(blocks, alone)[0]:
+            return frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
+        model = self._model(alone, self.block_weights_, blocks)
+        model = replace(model, prior=model.prior._replace(place_spread=self.place_spread_))
+        return likely_frames(model, model.steps, self._chain(model), self.frame_table_.frames, n_kept=1)[0]
 
     def _chain(self, model: frames.Model) -> Chain:
         """Return the states found, as the search for frames wants them."""

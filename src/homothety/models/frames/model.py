@@ -16,7 +16,7 @@ from homothety.models.frames._kernels import PLAIN, log_frame_prior
 from homothety.models.frames.frames import Frames, aligned_steps, log_volumes
 
 if TYPE_CHECKING:
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions import Emission
     from homothety.models.frames._kernels import Prior
     from homothety.models.frames.blocks import Blocks
@@ -46,6 +46,8 @@ class Model:
         Frames that try a large rotation in each sweep, and recordings that try another frame.
     groups : ndarray of int, shape (n_series,), optional
         Which recordings share a frame, if that is fixed. If not given, all share one.
+    resting : ndarray of bool, shape (n_series,), optional
+        Recordings that do not move. Their frames cannot be inferred, so each of them shares that of another recording.
     """
 
     steps: FloatArray
@@ -56,6 +58,7 @@ class Model:
     concentration: float = 1.0
     n_global: int = 1
     groups: IntArray | None = None
+    resting: BoolArray | None = None
 
     def __post_init__(self) -> None:
         found, needed = self.steps.shape[1], self.blocks.n_dims
@@ -89,11 +92,17 @@ class Model:
 
     @property
     def start_groups(self) -> IntArray:
-        """Frames that starts give recordings, (n_series,): those that are fixed, or one for each recording."""
+        """Frames that starts give recordings, (n_series,): those that are fixed, or one for each that moves."""
         every = np.arange(len(self.starts) - 1)
-        if self.sharing == "inferred":
-            return every
-        return np.zeros_like(every) if self.groups is None else self.groups
+        if self.sharing == "fixed":
+            return np.zeros_like(every) if self.groups is None else self.groups
+        longest = int(np.where(self.moves, np.diff(self.starts), 0).argmax())
+        return np.unique(np.where(self.moves, every, longest), return_inverse=True)[1]
+
+    @property
+    def moves(self) -> BoolArray:
+        """Whether each recording moves, (n_series,)."""
+        return np.ones(len(self.starts) - 1, dtype=bool) if self.resting is None else ~self.resting
 
     def aligned(self, frames: Frames) -> ibphmm.Model:
         """Return the segmentation model of the recordings seen through frames; that of the last call is remembered."""

@@ -117,12 +117,12 @@ def resample_sharing(rng: Generator, model: Model, state: ChainState) -> tuple[C
     """Propose another frame, one that is there or a new one, for a recording, its path integrated out (move 5)."""
     if model.sharing == "fixed":
         return state, Tried(0, 0)
-    n_accepted = 0
-    for _ in range(model.n_global):
-        i = int(rng.integers(len(state.frames.labels)))
+    n_accepted, moving = 0, np.flatnonzero(model.moves)
+    for _ in range(model.n_global if len(moving) else 0):
+        i = int(moving[rng.integers(len(moving))])
         proposed, log_ratio = another_frame(rng, model, state, i)
-        if proposed is None:
-            continue
+        if proposed is None or len(np.unique(proposed.labels[moving])) < proposed.n_frames:
+            continue  # a frame of resting recordings alone is none
         accepted, state = accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
         n_accepted += accepted
     return state, Tried(model.n_global, n_accepted)

@@ -7,6 +7,7 @@ recordings in one frame is among the starts too: where they share one, principal
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -80,7 +81,7 @@ def search_starts(
     starts: list[Start] = []
     smaller: list[Fitted] = []
     n_since = 0
-    for n_states in range(1, most_states + 1):
+    for n_states in range(1, min(most_states, len(model.steps)) + 1):
         fits = fits_of(rng, model, n_states, n_references) if n_states <= N_AFRESH else []
         fits += [fitted for one in smaller for fitted in with_state_split(rng, model, one)]
         if not fits:
@@ -132,8 +133,12 @@ def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitte
 def halves(rng: Generator, steps: FloatArray) -> BoolArray:
     """Return which of some steps are in the second of two clusters by k-means."""
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
-    return np.asarray(KMeans(2, n_init=1, random_state=int(rng.integers(2**31))).fit_predict(steps) == 1)
+    means = KMeans(2, n_init=1, random_state=int(rng.integers(2**31)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(means.fit_predict(steps) == 1)
 
 
 def fits_of(rng: Generator, model: Model, n_states: int, n_references: int) -> list[Fitted]:
@@ -235,9 +240,12 @@ def between(model: Model, n_transitions: FloatArray) -> FloatArray:
 def clusters(rng: Generator, model: Model, aligned: FloatArray, n_states: int) -> FloatArray:
     """Return clusters of aligned steps by k-means as probabilities of states, blocks brought to one size."""
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
     means = KMeans(n_states, n_init=1, random_state=int(rng.integers(2**31)))
-    return np.eye(n_states)[means.fit_predict(aligned / block_sizes(model, aligned))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # steps of a recording that rests are all the same
+        return np.eye(n_states)[means.fit_predict(aligned / block_sizes(model, aligned))]
 
 
 def block_sizes(model: Model, steps: FloatArray) -> FloatArray:
