@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -194,6 +195,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         self.blocks_ = self._channel_blocks(recordings)
         check_quaternions(recordings, self.blocks_)
         self.names_, self.starts_ = recordings.names, recordings.starts
+        self.recordings_digest_ = digest_of(recordings)
         rearranged = self._rearranged(recordings)
         self.preprocessing_, self.prepared_blocks_ = prepare_blocks(
             rearranged,
@@ -256,7 +258,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         return check_sequences([one[:, order] for one in recordings], names=recordings.names, allow_constant=True)
 
     def _segment(self, prepared: Sequences) -> None:
-        seed = seed_sequence(self.random_state)
+        # Without a seed, a run that goes on from its checkpoint must find the same starts again.
+        seed = seed_sequence(0 if self.random_state is None and self.checkpoint else self.random_state)
         rng = np.random.default_rng(SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31)))
         stride = self.preprocessing_.settings.stride
         self.least_looks_ = LEAST_LOOKS if self._moving() else 1
@@ -443,7 +446,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         labels = self._cut(n_actions)[np.concatenate(self.paths_)]
         return self._split(relabel_by_size(labels))
 
-    def aligned(self, X: Any = None, *, lengths: ArrayLike | None = None) -> list[FloatArray]:
+    def aligned(self, X: Any, *, lengths: ArrayLike | None = None) -> list[FloatArray]:
         """Return recordings in the frame of the reference, in its units.
 
         Parameters
@@ -458,8 +461,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         """
         check_is_fitted(self)
         recordings = check_sequences(X, lengths=lengths, allow_constant=True)
-        same = [len(one) for one in recordings] == np.diff(self.starts_).tolist() and recordings.names == self.names_
-        found = self.frame_table_.frames if same else self._find_frames(X, lengths)[0]
+        is_fitted = digest_of(recordings) == self.recordings_digest_
+        found = self.frame_table_.frames if is_fitted else self._find_frames(X, lengths)[0]
         known = self.prepared_blocks_
         n_recorded = len(known.kinds) - (len(known.points) if self.preprocessing_.settings.velocities else 0)
         recorded = replace(known, kinds=known.kinds[:n_recorded])
@@ -559,6 +562,11 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         occupancy = np.bincount(np.concatenate(self.paths_), minlength=self.n_states_).astype(np.float64)
         whiteners = emission.whiteners_of(means, states.covariances)
         return Chain(whiteners, states.initial, states.transition, occupancy)
+
+
+def digest_of(recordings: Sequences) -> str:
+    """Return what tells recordings from any others."""
+    return sha256(recordings.starts.tobytes() + recordings.steps.tobytes()).hexdigest()
 
 
 def frame_groups(labels: Sequence[Any], n_series: int) -> IntArray:
