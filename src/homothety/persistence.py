@@ -32,6 +32,7 @@ SAVEABLE = {
     "GMMSelection": "homothety.estimators.baselines",
     "ActionHMM": "homothety.estimators.action_hmm",
     "Blocks": "homothety.models.frames.blocks",
+    "ChannelBlocks": "homothety.channels",
     "FrameTable": "homothety.summaries.frames",
     "IBPHMM": "homothety.estimators.hmm",
     "ICSCHMM": "homothety.estimators.actions",
@@ -142,6 +143,9 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         return {"items": [[_encode(key, arrays), _encode(item, arrays)] for key, item in value.items()]}
     if isinstance(value, dict):
         return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
+    if isinstance(value, tuple) and hasattr(value, "_asdict") and type(value).__name__ in SAVEABLE:
+        parts = {name: _encode(item, arrays) for name, item in value._asdict().items()}
+        return {"object": type(value).__name__, "fields": parts}
     if isinstance(value, list | tuple):
         return {"list": [_encode(item, arrays) for item in value], "tuple": isinstance(value, tuple)}
     if is_dataclass(value) and type(value).__name__ in SAVEABLE:
