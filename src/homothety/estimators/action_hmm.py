@@ -194,6 +194,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         recordings = check_sequences(X, lengths=lengths, allow_constant=True)
         self.blocks_ = self._channel_blocks(recordings)
         check_quaternions(recordings, self.blocks_)
+        self._check_blocks_vary(recordings)
         self.names_, self.starts_ = recordings.names, recordings.starts
         self.recordings_digest_ = digest_of(recordings)
         rearranged = self._rearranged(recordings)
@@ -206,7 +207,6 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             subsample=None if self.subsample == "auto" else int(self.subsample),
         )
         prepared = self.preprocessing_.transform(rearranged)
-        self._check_blocks_vary(recordings, prepared)
         self._say_which_rest(prepared)
         with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other
             self._segment(prepared)
@@ -224,10 +224,10 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         if self.velocities not in (True, False, "auto"):
             raise InputError(f"velocities is {self.velocities!r}, needed True, False or 'auto'.")
 
-    def _check_blocks_vary(self, recordings: Sequences, prepared: Sequences) -> None:
+    def _check_blocks_vary(self, recordings: Sequences) -> None:
         """Raise naming the channels of a block that are the same at every step of all recordings."""
-        for channels, block in zip(self.blocks_.channels, self.prepared_blocks_.slices, strict=False):
-            if not np.ptp(prepared.steps[:, block], axis=0).any():
+        for channels in self.blocks_.channels:
+            if not np.ptp(recordings.steps[:, list(channels)], axis=0).any():
                 called = [recordings.channels[c] if recordings.channels else f"channel {c}" for c in channels]
                 raise InputError(
                     f"{', '.join(called)} (one block) is the same at every step of all recordings. Leave it out."
