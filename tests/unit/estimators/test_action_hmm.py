@@ -1,0 +1,455 @@
+"""Actions of recordings in frames of their own: what is reported, new recordings, frames, and clear refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import homothety
+from homothety import ActionHMM
+from homothety.datasets import SequenceSet, make_demonstrations
+from homothety.errors import CheckpointError, InputError, RestingRecordingWarning
+from homothety.metrics import ari, hamming
+
+SHORT = {"n_chains": 1, "n_sweeps": 40, "random_state": 0}
+QUICK = SHORT | {"n_sweeps": 4, "subsample": 12}
+
+
+def turned(seed, sequences, sizes=(0.6, 1.6)):
+    """Return every recording turned, resized and moved on its own, and the rotations."""
+    rng = np.random.default_rng(seed)
+    rotations = [Rotation.from_quat(rng.normal(size=4)).as_matrix() for _ in sequences]
+    sizes = np.exp(rng.uniform(*np.log(sizes), size=len(sequences)))
+    moved = [
+        size * one @ rotation.T + 3 * rng.normal(size=3)
+        for one, size, rotation in zip(sequences, sizes, rotations, strict=True)
+    ]
+    return moved, rotations
+
+
+def degrees_between(one, other):
+    return np.degrees(Rotation.from_matrix(one @ other.T).magnitude())
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make_demonstrations(3, n_frames=2, n_per_frame=1)
+
+
+@pytest.fixture(scope="module")
+def model(made):
+    return ActionHMM(**SHORT).fit(made)
+
+
+# --- what is reported ------------------------------------------------------------------------------------------------
+
+
+def test_the_actions_of_demonstrations_are_found(model, made):
+    assert model.n_actions_ == 3
+    assert hamming(made.actions, model.actions_) < 0.05
+
+
+def test_shapes_of_what_is_reported(model, made):
+    n_states, n_actions = model.n_states_, model.n_actions_
+    for name in ("actions_", "paths_", "action_probability_", "action_change_probability_", "state_probability_"):
+        assert [len(one) for one in getattr(model, name)] == [len(one) for one in made.sequences]
+    assert set(np.concatenate(model.actions_)) == set(range(n_actions))
+    assert (np.diff(np.bincount(np.concatenate(model.actions_))) <= 0).all()
+    assert model.state_actions_.shape == (n_states,)
+    assert model.coaction_.shape == (n_states, n_states)
+    assert model.means_.shape == (n_states, 6)  # positions and velocities
+    assert model.covariances_.shape == (n_states, 6, 6)
+    assert model.transition_probs_.shape == (n_states, n_states)
+    assert model.block_weights_.shape == (2,)
+    assert ((model.block_weights_ > 0) & (model.block_weights_ <= 1)).all()
+    assert model.frame_labels_.shape == (2,)
+    assert len(model.draws_) == len(model.action_draws_) == 20
+    assert model.trace_["log_joint"].shape == (1, 40)
+    assert model.blocks_.sentence == "Channels: position (x, y, z)."
+    assert model.merges_.shape == (n_states - 1, 2)
+    assert model.merge_gains_.shape == (n_states - 1,)
+    assert {segment.state for segment in model.action_segments_} == set(range(n_actions))
+
+
+def test_frames_are_relative_to_the_recording_with_most_steps(model, made):
+    reference = int(np.argmax([len(one) for one in made.sequences]))
+    for i, frame in enumerate(model.frames_):
+        assert frame.recording == i
+        assert frame.name == made.names[i]
+        assert frame.is_reference == (i == reference)
+        np.testing.assert_allclose(frame.rotation @ frame.rotation.T, np.eye(3), atol=1e-9)
+        assert frame.sizes.shape == (2,)
+        assert frame.size_intervals.shape == (2, 2)
+        assert (frame.size_intervals[:, 0] <= frame.size_intervals[:, 1]).all()
+        assert frame.places.shape == (1, 3)
+        assert frame.place_intervals.shape == (1, 3, 2)
+        assert 0 < frame.agreement <= 1
+    own = model.frames_[reference]
+    assert own.angle == own.angle_error == 0
+    np.testing.assert_allclose(own.sizes, 1)
+    np.testing.assert_allclose(own.places, 0, atol=1e-9)
+
+
+def test_frames_are_those_of_the_demonstrations(model, made):
+    reference = next(frame.recording for frame in model.frames_ if frame.is_reference)
+    truth = made.frames.rotation @ made.frames.rotation[reference].T
+    for frame in model.frames_:
+        assert degrees_between(frame.rotation, truth[frame.recording]) < 10
+        ratio = made.frames.size[frame.recording] / made.frames.size[reference]
+        assert frame.sizes[0] == pytest.approx(ratio, rel=0.15)
+
+
+def test_aligned_recordings_lie_on_each_other(model, made):
+    aligned = model.aligned(made.sequences)
+    reference = next(frame.recording for frame in model.frames_ if frame.is_reference)
+    np.testing.assert_allclose(aligned[reference], made.sequences[reference], atol=1e-9)
+    for action in range(3):
+        means = [one[actions == action].mean(axis=0) for one, actions in zip(aligned, made.actions, strict=True)]
+        apart = [one[actions == action].mean(axis=0) for one, actions in zip(made.sequences, made.actions, strict=True)]
+        assert np.linalg.norm(means[0] - means[1]) < 0.2 * np.linalg.norm(apart[0] - apart[1])
+
+
+def test_aligned_finds_the_frames_of_recordings_that_are_not_those_of_the_fit(model, made):
+    moved, _ = turned(0, made.sequences)  # of the same lengths
+    for one, other in zip(model.aligned(moved), model.aligned(made.sequences), strict=True):
+        assert np.abs(one - other).max() < 0.15
+
+
+def test_any_number_of_actions_can_be_reported(model, made):
+    for n_actions in range(1, model.n_states_ + 1):
+        actions = model.actions_at(n_actions)
+        assert len(np.unique(np.concatenate(actions))) == n_actions
+        assert [len(one) for one in actions] == [len(one) for one in made.sequences]
+    with pytest.raises(InputError, match=rf"n_actions is 99, but only {model.n_states_} states were found"):
+        model.actions_at(99)
+    assert clone(model).set_params(n_actions=2).fit(made).n_actions_ == 2
+
+
+# --- scikit-learn's conventions, files, checkpoints ------------------------------------------------------------------
+
+
+def test_clone_keeps_parameters_and_nothing_fitted(model):
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params() == ActionHMM(**SHORT).get_params()
+    assert not any(name.endswith("_") for name in vars(fresh))
+
+
+@pytest.mark.parametrize("call", ["predict", "predict_actions", "aligned", "predict_proba", "score"])
+def test_use_before_fit_is_refused(call, made):
+    with pytest.raises(NotFittedError):
+        getattr(ActionHMM(), call)(made.sequences)
+    with pytest.raises(NotFittedError):
+        ActionHMM().frames_  # noqa: B018
+
+
+def test_equal_seeds_give_equal_answers_and_a_second_fit_leaves_nothing_of_the_first(model, made):
+    again = ActionHMM(**QUICK).fit([one[:400] for one in made.sequences])
+    again.set_params(**model.get_params()).fit(made)
+    np.testing.assert_array_equal(again.trace_["log_joint"], model.trace_["log_joint"])
+    assert all(map(np.array_equal, again.actions_, model.actions_))
+
+
+def test_a_saved_model_comes_back_equal(model, made, tmp_path):
+    model.save(tmp_path / "model.homothety")
+    loaded = homothety.load(tmp_path / "model.homothety")
+    assert loaded.get_params() == model.get_params()
+    assert all(map(np.array_equal, loaded.actions_, model.actions_))
+    moved, _ = turned(1, made.sequences)
+    (actions, details), (expected, others) = (
+        one.predict_actions(moved, return_details=True) for one in (loaded, model)
+    )
+    assert all(map(np.array_equal, actions, expected))
+    assert [one.score for one in details] == [one.score for one in others]
+    for one, other in zip(loaded.frames_, model.frames_, strict=True):
+        np.testing.assert_array_equal(one.rotation, other.rotation)
+    assert loaded.blocks_ == model.blocks_
+    assert loaded.blocks_.sentence == model.blocks_.sentence
+    assert all(map(np.array_equal, loaded.aligned(made.sequences), model.aligned(made.sequences)))
+
+
+@pytest.mark.parametrize("seed", [0, None])
+def test_a_run_goes_on_from_its_checkpoint(seed, made, tmp_path):
+    recordings = [one[:400] for one in made.sequences]
+    run = ActionHMM(n_chains=1, n_sweeps=8, n_burn=2, subsample=12, random_state=seed, checkpoint=tmp_path / "run")
+    first = clone(run).set_params(n_sweeps=4).fit(recordings)
+    resumed = clone(run).fit(recordings)
+    np.testing.assert_array_equal(resumed.trace_["log_joint"][:, :4], first.trace_["log_joint"])
+    if seed is not None:
+        whole = clone(run).set_params(checkpoint=None).fit(recordings)
+        np.testing.assert_array_equal(resumed.trace_["log_joint"], whole.trace_["log_joint"])
+    with pytest.raises(CheckpointError, match="is the checkpoint of another run"):
+        clone(run).fit([one[:-1] for one in recordings])
+
+
+# --- invariance and new recordings -----------------------------------------------------------------------------------
+
+
+def test_recordings_in_other_frames_have_the_same_actions(model, made):
+    moved, _ = turned(2, made.sequences)
+    again = clone(model).fit(moved)
+    assert ari(np.concatenate(model.actions_), np.concatenate(again.actions_)) >= 0.98
+
+
+def test_new_recordings_in_new_frames_have_the_known_actions(model):
+    new = make_demonstrations(11, n_frames=2, n_per_frame=1)
+    actions, details = model.predict_actions(new.sequences, return_details=True)
+    assert hamming(new.actions, actions) < 0.06
+    for one, recording in zip(details, new.sequences, strict=True):
+        assert one.fits
+        assert one.action_probs.shape == (len(recording), 3)
+        np.testing.assert_allclose(one.action_probs.sum(axis=1), 1)
+        assert one.sizes.shape == (2,)
+        assert one.places.shape == (1, 3)
+    truth = new.frames.rotation[0] @ new.frames.rotation[1].T
+    assert degrees_between(details[0].rotation @ details[1].rotation.T, truth) < 10
+
+
+def test_new_recordings_do_not_depend_on_each_other(model):
+    new = make_demonstrations(11, n_frames=2, n_per_frame=1).sequences
+    together, alone = model.predict_actions(new)[0], model.predict_actions(new[:1])[0]
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(model.predict_actions([new[0] + 1e4])[0], alone)
+
+
+def test_a_recording_of_something_else_does_not_fit(model):
+    time = np.linspace(0, 2 * np.pi, 800)
+    knot = np.column_stack([np.sin(5 * time), np.sin(7 * time), np.cos(3 * time)])
+    walk = 0.02 * np.cumsum(np.random.default_rng(0).normal(size=(800, 3)), axis=0)
+    _, details = model.predict_actions([knot, walk], return_details=True)
+    assert [one.fits for one in details] == [False, False]
+
+
+def test_states_of_new_recordings(model, made):
+    assert [len(one) for one in model.predict(made.sequences)] == [len(one) for one in made.sequences]
+    assert model.predict_proba(made.sequences)[0].shape == (len(made.sequences[0]), model.n_states_)
+    assert np.isfinite(model.score(made.sequences))
+
+
+# --- frames and rotations --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("frames", "labels"),
+    [
+        ("one", [0, 0, 0]),
+        ("each", [0, 1, 2]),
+        (["left", "right", "left"], [0, 1, 0]),
+        (np.array([7, 7, 7]), [0, 0, 0]),
+    ],
+)
+def test_given_frames_are_kept(frames, labels, made):
+    recordings = [made.sequences[0][:400], made.sequences[1][:400], made.sequences[0][400:800]]
+    model = ActionHMM(frames=frames, **QUICK).fit(recordings)
+    assert model.frame_labels_.tolist() == labels
+    for frame in model.frames_:
+        assert list(frame.shared_with) == [
+            i for i in range(3) if i != frame.recording and labels[i] == labels[frame.recording]
+        ]
+    for one in model.frames_:
+        for other in model.frames_:
+            if labels[one.recording] == labels[other.recording]:
+                np.testing.assert_array_equal(one.rotation, other.rotation)
+
+
+def test_given_frames_are_found(made):
+    recordings = [*made.sequences, made.sequences[1][:500]]
+    model = ActionHMM(frames=["a", "b", "b"], **SHORT).fit(recordings)
+    truth = made.frames.rotation[0] @ made.frames.rotation[1].T
+    found = model.frames_[0].rotation @ model.frames_[1].rotation.T
+    assert degrees_between(found, truth) < 10
+
+
+@pytest.mark.parametrize("rotations", ["yaw", "none"])
+def test_rotations_can_be_limited(rotations, made):
+    model = ActionHMM(rotations=rotations, **QUICK).fit([one[:400] for one in made.sequences])
+    for frame in model.frames_:
+        np.testing.assert_allclose(frame.rotation[2], [0, 0, 1], atol=1e-9)
+        if rotations == "none":
+            np.testing.assert_allclose(frame.rotation, np.eye(3), atol=1e-12)
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
+
+
+def short_of(made, n_steps=300):
+    return [one[:n_steps] for one in made.sequences]
+
+
+def quaternions_of(recordings):
+    return [np.roll(Rotation.from_euler("xyz", one).as_quat(), 1, axis=1) for one in recordings]
+
+
+def test_blocks_go_by_the_names_of_channels(made):
+    pandas = pytest.importorskip("pandas")
+    recordings = short_of(made)
+    named = [
+        pandas.DataFrame(np.column_stack([q[:, 1:], q[:, :1], p]), columns=["qx", "qy", "qz", "qw", "x", "y", "z"])
+        for p, q in zip(recordings, quaternions_of(recordings), strict=True)
+    ]
+    model = ActionHMM(**QUICK).fit(named)
+    assert model.blocks_.kinds == ("quaternion", "point")
+    assert model.blocks_.order == (3, 0, 1, 2, 4, 5, 6)
+    assert model.aligned(named)[0].shape == (300, 7)
+    assert len(model.predict_actions(named)) == 2
+
+
+@pytest.mark.parametrize(
+    ("blocks", "n_sizes"),
+    [
+        (["point", "quaternion"], 2),
+        (["point", "vector", "plain"], 3),
+        (["plain"] * 7, 0),
+        (["quaternion", "point"], 2),
+    ],
+)
+def test_blocks_can_be_listed(blocks, n_sizes, made):
+    recordings = short_of(made)
+    parts = {
+        "point": recordings,
+        "vector": [np.gradient(one, axis=0) for one in recordings],
+        "quaternion": quaternions_of(recordings),
+        "plain": [one[:, :1] ** 2 for one in recordings],
+    }
+    given = [np.column_stack([parts[kind][i] for kind in blocks]) for i in range(2)]
+    if blocks[0] == "plain":
+        given = [one + 0.01 * np.random.default_rng(0).normal(size=one.shape) for one in given]
+    model = ActionHMM(blocks=blocks, **QUICK).fit(given)
+    assert list(model.blocks_.kinds) == blocks
+    assert model.frames_[0].sizes.shape[0] <= n_sizes  # blocks may be found to stay as recorded
+    assert [len(one) for one in model.predict_actions(given)] == [300, 300]
+    assert model.aligned(given)[0].shape == given[0].shape
+
+
+def test_orientations_turn_with_positions(made):
+    recordings = short_of(made, 500)
+    canonical = [one @ rotation for one, rotation in zip(recordings, made.frames.rotation[:2], strict=True)]
+    given = []
+    for one, rotation, point in zip(canonical, made.frames.rotation, recordings, strict=True):
+        orientation = Rotation.from_matrix(rotation) * Rotation.from_euler("xyz", 2 * (one - one.mean(axis=0)))
+        given.append(np.column_stack([point, np.roll(orientation.as_quat(), 1, axis=1)]))
+    model = ActionHMM(blocks=["point", "quaternion"], **SHORT).fit(given)
+    reference = next(frame.recording for frame in model.frames_ if frame.is_reference)
+    other = 1 - reference
+    truth = made.frames.rotation[other] @ made.frames.rotation[reference].T
+    assert degrees_between(model.frames_[other].rotation, truth) < 10
+
+
+def test_recordings_in_the_plane(made):
+    canonical = [(one @ rotation)[:, :2] for one, rotation in zip(made.sequences, made.frames.rotation, strict=True)]
+    angles = [0.5, 2.5]
+    given = [
+        one[:700] @ np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]])
+        for one, a in zip(canonical, angles, strict=True)
+    ]
+    model = ActionHMM(**SHORT).fit(given)
+    other = next(frame for frame in model.frames_ if not frame.is_reference)
+    assert other.rotation.shape == (2, 2)
+    assert other.angle == pytest.approx(np.degrees(2.0), abs=10)
+
+
+def test_plain_channels_only():
+    rng = np.random.default_rng(0)
+    levels = np.repeat([0.0, 5.0, 0.0, 5.0], 100)[:, None]
+    model = ActionHMM(blocks=["plain"], **SHORT).fit([levels + rng.normal(size=levels.shape) for _ in range(2)])
+    assert model.n_actions_ == 2
+    assert model.frames_[0].sizes.shape == (0,)
+    assert model.frames_[0].angle == 0
+
+
+def test_recordings_may_come_as_one_array(made):
+    recordings = short_of(made)
+    model = ActionHMM(**QUICK).fit(np.concatenate(recordings), lengths=[300, 300])
+    assert [len(one) for one in model.actions_] == [300, 300]
+
+
+# --- what cannot be used, and what can hardly be used ----------------------------------------------------------------
+
+
+def test_a_recording_that_rests_has_the_frame_of_another(made):
+    recordings = [np.tile(made.sequences[0][:1], (200, 1)), *made.sequences]
+    with pytest.warns(RestingRecordingWarning, match=r"their frames cannot be inferred: 0 \(series 0\)\."):
+        model = ActionHMM(**SHORT).fit(recordings)
+    assert model.frame_labels_[0] in model.frame_labels_[1:]
+    assert 0.3 < model.frames_[0].sizes[0] < 3
+    assert hamming(made.actions, model.actions_[1:]) < 0.1
+    (actions,), (details,) = model.predict_actions(recordings[:1], return_details=True)
+    assert len(actions) == 200
+    np.testing.assert_array_equal(details.rotation, np.eye(3))
+
+
+def test_recordings_that_all_rest(made):
+    recordings = [np.tile(made.sequences[i][:1], (100, 1)) for i in range(2)]
+    with pytest.warns(RestingRecordingWarning):
+        model = ActionHMM(**QUICK).fit(recordings)
+    assert model.frame_labels_.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_recordings_that_lie_in_a_plane(is_turned, made):
+    flat = [(one @ turn)[:500] * [1, 1, 0] for one, turn in zip(made.sequences, made.frames.rotation, strict=True)]
+    recordings = turned(3, flat)[0] if is_turned else flat
+    model = ActionHMM(**QUICK).fit(recordings)
+    assert all(np.isfinite(frame.rotation).all() for frame in model.frames_)
+    assert all(np.isfinite(one).all() for one in model.aligned(recordings))
+
+
+def with_short(made):
+    return [*made.sequences, made.sequences[0][:6]]
+
+
+def with_long_quaternions(made):
+    recordings = short_of(made)
+    return [np.column_stack([one, 2 * q]) for one, q in zip(recordings, quaternions_of(recordings), strict=True)]
+
+
+def with_constant_channel(made):
+    return [np.column_stack([one, np.ones(len(one))]) for one in made.sequences]
+
+
+def as_given(made):
+    return made.sequences
+
+
+@pytest.mark.parametrize(
+    ("recordings", "parameters", "message"),
+    [
+        (
+            as_given,
+            {"blocks": ["point", "point"]},
+            r"blocks is \['point', 'point'\], which needs 4 channels in 2-D or 6",
+        ),
+        (as_given, {"blocks": ["points"]}, r"blocks\[0\] is 'points', needed one of 'point', 'vector'"),
+        (with_long_quaternions, {"blocks": ["point", "quaternion"]}, r"has norm 2 at step 0 .*needed 1 within 0.01"),
+        (with_short, {}, r"Recording 2 \(series 2\) has 6 steps, needed at least \d+: one of \d+ steps is used"),
+        (with_constant_channel, {"blocks": ["point", "plain"]}, r"channel 3 .* is the same at every step of all"),
+        (as_given, {"frames": ["a"]}, "frames has 1 labels for 2 recordings, needed a label for each recording"),
+        (as_given, {"frames": 2}, "frames is 2 for 2 recordings, needed a label for each recording"),
+        (as_given, {"frames": "two"}, "frames is 'two', needed 'auto', 'one', 'each' or a label for each recording"),
+        (as_given, {"rotations": "up"}, "rotations is 'up', needed 'all', 'yaw' or 'none'"),
+        (as_given, {"velocities": "yes"}, "velocities is 'yes', needed True, False or 'auto'"),
+        (as_given, {"least_stay": 0}, "least_stay is 0, needed at least 1"),
+        (as_given, {"subsample": 1.5}, "subsample is 1.5, needed a whole number"),
+        (as_given, {"n_actions": 0}, "n_actions is 0, needed at least 1"),
+        (as_given, {"point_estimate": "mean"}, "point_estimate is 'mean', needed 'vi' or 'map'"),
+    ],
+)
+def test_bad_input_is_named_in_one_line(recordings, parameters, message, made):
+    with pytest.raises(InputError, match=message) as caught:
+        ActionHMM(**QUICK | parameters).fit(recordings(made))
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_new_recordings_are_named(model):
+    with pytest.raises(InputError, match="Recordings have 2 channels, needed 3 as fitted"):
+        model.predict_actions([np.random.default_rng(0).normal(size=(100, 2))])
+    with pytest.raises(InputError, match=r"Recording 0 \(series 0\) has 4 steps, needed at least"):
+        model.predict_actions([np.eye(4, 3)])
+
+
+def test_names_of_recordings_are_kept(made):
+    named = SequenceSet(short_of(made), None, None, ("first", "second"), ("x", "y", "z"), "two")
+    model = ActionHMM(**QUICK).fit(named)
+    assert [frame.name for frame in model.frames_] == ["first", "second"]

@@ -1,0 +1,138 @@
+"""Preparation of blocks: strides, sizes and weights that no frame of a recording changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+from scipy.spatial.transform import Rotation
+
+from homothety.block_preparation import (
+    block_weights,
+    check_lengths,
+    motion_stride,
+    prepare_blocks,
+    resting_recordings,
+    typical_size,
+)
+from homothety.datasets import make_demonstrations
+from homothety.errors import InputError
+from homothety.models.frames.blocks import Blocks
+from homothety.sequences import check_sequences
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    return make_demonstrations(0, n_frames=2, n_per_frame=1).sequences
+
+
+def in_other_frames(rng, recordings):
+    turns = [Rotation.from_quat(rng.normal(size=4)).as_matrix() for _ in recordings]
+    sizes = np.exp(rng.uniform(-1, 1, size=len(recordings)))
+    return [
+        size * one @ turn.T + 5 * rng.normal(size=3) for one, turn, size in zip(recordings, turns, sizes, strict=True)
+    ]
+
+
+def test_strides_do_not_depend_on_frames(rng, recordings):
+    assert motion_stride(in_other_frames(rng, recordings)) == motion_stride(recordings)
+
+
+@pytest.mark.parametrize("noise", [0.002, 0.01])
+def test_strides_do_not_depend_on_noise(noise, rng, recordings):
+    clean = make_demonstrations(0, n_frames=2, n_per_frame=1, noise=0.0).sequences
+    noisy = [one + noise * rng.normal(size=one.shape) for one in clean]
+    assert abs(motion_stride(noisy) - motion_stride(clean)) <= 1
+
+
+@pytest.mark.parametrize("period", [40, 80, 400])
+def test_a_stride_is_an_eighth_of_a_swing(period):
+    time = 2 * np.pi * np.arange(4000) / period
+    swing = np.column_stack([np.sin(time), 0.3 * np.cos(time)])
+    assert motion_stride([swing]) == pytest.approx(period / 8, abs=max(2, 0.1 * period / 8))
+
+
+def test_steps_that_follow_no_path_have_no_stride_and_no_velocities(rng):
+    steps = check_sequences([rng.normal(size=(300, 3)) for _ in range(2)])
+    assert motion_stride(list(steps)) is None
+    preparation, blocks = prepare_blocks(steps, ["point"], 3)
+    assert preparation.settings.stride == 1
+    assert blocks.kinds == ("point",)
+    assert prepare_blocks(steps, ["point"], 3, velocities=True)[1].kinds == ("point", "vector")
+
+
+def test_prepared_blocks_have_size_one_and_vectors_are_not_centred(recordings):
+    given = check_sequences([np.column_stack([one, 3 + 0.1 * one, one[:, :1]]) for one in recordings])
+    preparation, blocks = prepare_blocks(given, ["point", "vector", "plain"], 3, subsample=5)
+    assert blocks.kinds == ("point", "vector", "plain", "vector")
+    prepared = list(preparation.transform(given))
+    for b, block in enumerate(blocks.slices):
+        about_zero = blocks.kinds[b] == "vector"
+        assert typical_size([one[:, block] for one in prepared], about_zero=about_zero) == pytest.approx(1)
+        assert len(set(preparation.factors[block])) == 1
+    np.testing.assert_array_equal(preparation.offset[3:6], 0)
+
+
+def test_frames_change_prepared_recordings_by_a_frame_only(rng, recordings):
+    both = [check_sequences(each) for each in (recordings, in_other_frames(rng, recordings))]
+    settings = []
+    for each in both:
+        preparation, blocks = prepare_blocks(each, ["point"], 3)
+        settings.append((preparation.settings.stride, preparation.settings.smooth, blocks))
+    assert settings[0] == settings[1]
+
+
+def test_short_recordings_are_named():
+    recordings = check_sequences([np.eye(100, 3), np.eye(20, 3)])
+    blocks = Blocks(("point",), 3)
+    check_lengths(recordings, blocks, 4)
+    with pytest.raises(InputError, match=r"Recording 1 \(series 1\) has 20 steps, needed at least 21: one of 5 steps"):
+        check_lengths(recordings, blocks, 5)
+    check_lengths(recordings, Blocks(("plain",) * 3, 3), 5)
+
+
+def test_recordings_rest_that_move_little_in_all_blocks(rng):
+    blocks = Blocks(("point", "vector"), 3)
+    moving = rng.normal(size=(50, 6))
+    resting = 1e-4 * moving
+    only_turning = np.column_stack([1e-4 * moving[:, :3], moving[:, 3:]])
+    found = resting_recordings(blocks, check_sequences([moving, resting, resting + np.repeat([5.0, 0.0], 3), only_turning]))
+    assert found.tolist() == [False, True, True, False]
+
+
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
+def autoregressive(rng, n_steps, correlation, n_dims):
+    noise = rng.normal(size=(n_steps, n_dims)) * np.sqrt(1 - correlation**2)
+    return lfilter([1.0], [1.0, -correlation], noise, axis=0)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
+def test_weights_of_autoregressive_steps(correlation, rng):
+    steps = autoregressive(rng, 20_000, correlation, 3)
+    path, starts = np.zeros(len(steps), dtype=np.int64), np.array([0, len(steps)])
+    (weight,) = block_weights(Blocks(("point",), 3), steps, path, starts)
+    by_mean, by_square = (1 - correlation) / (1 + correlation), (1 - correlation**2) / (1 + correlation**2)
+    assert weight == pytest.approx(min(by_mean, by_square), rel=0.15)
+
+
+def test_blocks_have_weights_of_their_own_and_states_do_not_count(rng):
+    steps = np.column_stack([autoregressive(rng, 10_000, 0.8, 3), rng.normal(size=(10_000, 3))])
+    path = np.repeat(np.arange(10_000) // 500 % 2, 1).astype(np.int64)
+    starts = np.array([0, 5_000, 10_000])
+    blocks = Blocks(("point", "vector"), 3)
+    plain = block_weights(blocks, steps, path, starts)
+    assert plain[0] == pytest.approx(0.2 / 1.8, rel=0.2)
+    assert plain[1] == pytest.approx(1, abs=0.15)
+    apart = block_weights(blocks, steps + 50.0 * path[:, None], path, starts)
+    np.testing.assert_allclose(apart, plain, rtol=1e-6)
+
+
+def test_weights_do_not_depend_on_the_frame(rng):
+    steps = autoregressive(rng, 2_000, 0.6, 3)
+    path, starts = np.zeros(len(steps), dtype=np.int64), np.array([0, len(steps)])
+    turn = Rotation.from_quat(rng.normal(size=4)).as_matrix()
+    blocks = Blocks(("point",), 3)
+    moved = block_weights(blocks, 7 * steps @ turn.T + 3, path, starts)
+    np.testing.assert_allclose(moved, block_weights(blocks, steps, path, starts), rtol=1e-4)
