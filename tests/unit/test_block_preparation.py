@@ -96,7 +96,9 @@ def test_recordings_rest_that_move_little_in_all_blocks(rng):
     moving = rng.normal(size=(50, 6))
     resting = 1e-4 * moving
     only_turning = np.column_stack([1e-4 * moving[:, :3], moving[:, 3:]])
-    found = resting_recordings(blocks, check_sequences([moving, resting, resting + np.repeat([5.0, 0.0], 3), only_turning]))
+    found = resting_recordings(
+        blocks, check_sequences([moving, resting, resting + np.repeat([5.0, 0.0], 3), only_turning])
+    )
     assert found.tolist() == [False, True, True, False]
 
 

@@ -21,6 +21,7 @@ import homothety
 from homothety import (
     IBPHMM,
     ICSCHMM,
+    ActionHMM,
     CRPMixture,
     GMMSelection,
     HMMSelection,
@@ -38,6 +39,7 @@ EM = HMMSelection(max_states=2, n_init=1, random_state=0)
 ON_POINTS = [SimilarityMixture(**QUICK), CRPMixture(**QUICK), GMMSelection(max_components=3, n_init=1, random_state=0)]
 ON_MATRICES = [SPCMMixture(**QUICK), SpectralEmbedding()]
 ON_SERIES = [
+    ActionHMM(**QUICK),
     IBPHMM(**QUICK),
     ICSCHMM(**QUICK),
     StickyHDPHMM(max_states=4, **QUICK),
