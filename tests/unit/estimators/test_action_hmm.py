@@ -187,10 +187,11 @@ def test_a_run_goes_on_from_its_checkpoint(seed, made, tmp_path):
 # --- invariance and new recordings -----------------------------------------------------------------------------------
 
 
-def test_recordings_in_other_frames_have_the_same_actions(model, made):
+def test_recordings_in_other_frames_have_the_same_actions(made):
+    longer = ActionHMM(**SHORT | {"n_sweeps": 200})  # with fewer draws, boundaries differ from seed to seed as much
     moved, _ = turned(2, made.sequences)
-    again = clone(model).fit(moved)
-    assert ari(np.concatenate(model.actions_), np.concatenate(again.actions_)) >= 0.98
+    actions, of_moved = (np.concatenate(clone(longer).fit(each).actions_) for each in (made.sequences, moved))
+    assert ari(actions, of_moved) >= 0.98
 
 
 def test_new_recordings_in_new_frames_have_the_known_actions(model):
