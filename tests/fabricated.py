@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from homothety import ICSCHMM, SPCMMixture
+from homothety import ICSCHMM, ActionHMM, SPCMMixture
+from homothety.channels import guess_blocks
 from homothety.datasets import SequenceSet
+from homothety.models.frames.blocks import Blocks
 from homothety.models.hmm.states import StateModel
 from homothety.preprocessing import Preprocessing
+from homothety.summaries.frames import FrameTable
 from homothety.summaries.runs import PathDraws, RunPath
 from homothety.summaries.transforms import TransformTable
 
@@ -31,9 +34,48 @@ def make_segmentation(recordings, *, unsure=0.55):
     The first series has state 1 where the others have state 0, of the same action. All steps are sure but for the last
     segment of the last series.
     """
+    model = _segmented(ICSCHMM(n_chains=2, n_sweeps=40, random_state=7), recordings, unsure)
+    model.transform_table_ = transform_table(recordings.n_dims)
+    return model
+
+
+def make_framed_segmentation(recordings, *, shared=False):
+    """Return an ActionHMM as if it had been fitted, with the states and actions of `make_segmentation`.
+
+    The last recording is the reference. The first is turned by 90 degrees about the last axis, twice as large and moved
+    by 5 along x; all others share the frame of the reference, and so does the first if `shared`.
+    """
+    model = _segmented(ActionHMM(n_chains=2, n_sweeps=40, random_state=7), recordings, 0.55)
+    model.blocks_ = guess_blocks(recordings.channels, recordings.n_dims)
+    model.prepared_blocks_ = Blocks(model.blocks_.kinds, model.blocks_.dim)
+    n_series, dim, half = len(recordings), model.blocks_.dim, np.sqrt(0.5)
+    turns = np.tile([1.0, 0, 0, 0][: 4 if dim == 3 else 2], (n_series, 1))
+    log_sizes, places = np.zeros((n_series, 1)), np.zeros((n_series, 1, dim))
+    if not shared:
+        turns[0] = [half, 0, 0, half] if dim == 3 else [0.0, 1.0]
+        log_sizes[0], places[0, 0, 0] = np.log(2), 5.0
+    width = np.array([-0.05, 0.05])
+    model.frame_table_ = FrameTable(
+        names=recordings.names,
+        reference=n_series - 1,
+        labels=np.minimum(np.arange(n_series), 0 if shared else 1),
+        turns=turns,
+        log_sizes=log_sizes,
+        places=places,
+        angle_errors=np.full(n_series, np.radians(4)),
+        size_intervals=log_sizes[:, :, None] + width,
+        place_intervals=places[:, :, :, None] + width,
+        agreements=np.ones(n_series),
+    )
+    model.frame_labels_ = model.frame_table_.labels
+    model.block_weights_, model.least_looks_ = np.full(len(model.blocks_.kinds), 0.2), 4
+    model.merges_, model.merge_gains_ = np.array([[0, 1], [0, 2], [0, 3]]), np.array([9.0, -12.0, -30.0])
+    return model
+
+
+def _segmented(model, recordings, unsure):
     lengths = [len(one) for one in recordings.sequences]
     paths = [np.repeat([0 if i else 1, 2, 3, 2], -(-n // 4))[:n] for i, n in enumerate(lengths)]
-    model = ICSCHMM(n_chains=2, n_sweeps=40, random_state=7)
     model.preprocessing_ = Preprocessing().fit(recordings.sequences)
     model.names_, model.starts_ = recordings.names, np.concatenate([[0], np.cumsum(lengths)])
     model.paths_, model.n_burn_, model.interrupted_ = paths, 20, False
@@ -49,7 +91,6 @@ def make_segmentation(recordings, *, unsure=0.55):
     model.action_change_probability_ = model.change_probability_
     model.draws_ = PathDraws.of([RunPath.of(np.concatenate(paths))] * 40)
     model.trace_ = made_up_trace(("n_states", "n_actions", "n_segments"))
-    model.transform_table_ = transform_table(recordings.n_dims)
     model.boundary_table_ = np.empty((0, 5))
     return model
 

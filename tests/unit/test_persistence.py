@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import homothety
+from fabricated import make_framed_segmentation, make_recordings
 from homothety import SPCMMixture
 from homothety.covariance import SPCMVariant
 from homothety.datasets import make_toy_3d
@@ -110,3 +111,12 @@ def test_a_pickled_array_is_refused(saved):
             archive.writestr(name, buffer.getvalue() if name == "array-0.npy" else content)
     with pytest.raises(InputError, match="is not a model saved by homothety, or is damaged"):
         homothety.load(saved)
+
+
+def test_blocks_of_channels_come_back_as_such(tmp_path):
+    model = make_framed_segmentation(make_recordings())
+    model.save(tmp_path / "model")
+    loaded = homothety.load(tmp_path / "model")
+    assert loaded.blocks_ == model.blocks_
+    assert loaded.blocks_.channels == ((0, 1, 2),)
+    assert [one.angle for one in loaded.frames_] == [one.angle for one in model.frames_]

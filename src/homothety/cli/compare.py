@@ -29,8 +29,10 @@ Segment recordings whose actions are known by the five methods of the paper and 
   ibp         IBP-HMM
   two-stage   IBP-HMM, its states then clustered by the SPCM-CRP mixture
   icsc-paper  ICSC-HMM as published: states and actions together
-  icsc        ICSC-HMM as homothety segment has it
+  icsc        ICSC-HMM with our grouping of states
+  actions     ActionHMM: recordings in frames of their own, as homothety segment has it
 
+ActionHMM prepares recordings by itself: of the options of preparation only --subsample holds for it.
 Methods that know actions are scored by them, others by their states. Or, with --matrices, cluster covariance matrices
 of known classes by the SPCM-CRP mixture (spcm), CRP mixture (crp) and Gaussian mixture with model selection (gmm).
 """
@@ -39,7 +41,7 @@ examples:
   homothety compare demos.npz                             labels are in the file
   homothety compare demos/*.csv --truth phase             ... in the column phase
   homothety compare demos.npy --truth labels.txt          ... in a file, one line per step of all series in order
-  homothety compare demos.npz --methods hmm,icsc --runs 5
+  homothety compare demos.npz --methods hmm,actions --runs 5
   homothety compare tensors.npz --matrices
 
 A true label is the same for the same action, wherever and in whatever direction it is done. Hamming, GCE and VI are

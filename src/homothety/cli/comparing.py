@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from homothety._version import __version__
 from homothety.cli.figures import draw_paths
@@ -27,6 +26,7 @@ from homothety.metrics import ari, f_measure, gce, hamming, nmi, purity, vi
 from homothety.reproduce.comparison import fit_whole
 from homothety.reproduce.plan import Task
 from homothety.reproduce.scores import format_cell
+from homothety.summaries.partitions import named_after
 from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Comparison:
 
 
 def segmentation_methods(items: SequenceSet, preprocessing: Preprocessing, **settings: Any) -> dict[str, Method]:
-    """Return the ways to segment series, by key; all get the same preparation.
+    """Return the ways to segment series, by key; all get the same preparation but the one that prepares by itself.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def segmentation_methods(items: SequenceSet, preprocessing: Preprocessing, **set
     """
 
     def labels(key: str, seed: int | None) -> list[IntArray]:
-        model = METHODS[key].make(seed=seed, preprocessing=preprocessing, **settings)
+        model = METHODS[key].make(seed=seed, preprocessing=preprocessing, subsample=preprocessing.subsample, **settings)
         with columns_called(dimension_names(items, preprocessing.velocities)):
             return labels_of(fit_whole(model, items))
 
@@ -273,31 +273,3 @@ def draw_series(comparison: Comparison, outcomes: Outcomes, i: int) -> Figure:
     figure = draw_paths(bars, list(rows), called="label")
     figure.axes[0].set_title(comparison.names[i])
     return figure
-
-
-def named_after(truth: IntArray, labels: IntArray) -> IntArray:
-    """Return labels renumbered so that each has the number of the class it shares most items with, one to one.
-
-    Parameters
-    ----------
-    truth, labels : ndarray of shape (n_items,)
-        Numbered 0, 1, ...
-
-    Returns
-    -------
-    renumbered : ndarray of shape (n_items,)
-        Labels that are left over have numbers no class has.
-
-    Examples
-    --------
-    >>> named_after(np.array([0, 0, 1, 1]), np.array([2, 2, 0, 1]))
-    array([0, 0, 1, 2])
-    """
-    overlaps = np.zeros((labels.max() + 1, truth.max() + 1), dtype=np.int64)
-    np.add.at(overlaps, (labels, truth), 1)
-    numbers = np.full(len(overlaps), -1)
-    matched, classes = linear_sum_assignment(overlaps, maximize=True)
-    numbers[matched] = classes
-    left = np.flatnonzero(numbers < 0)
-    numbers[left] = overlaps.shape[1] + np.arange(len(left))
-    return np.asarray(numbers[labels])

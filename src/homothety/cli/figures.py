@@ -35,6 +35,7 @@ CAPTIONS = {
 }
 
 OF_SEGMENTATIONS = {
+    "aligned",
     "segments",
     "actions",
     "trajectories",

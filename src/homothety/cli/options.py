@@ -74,6 +74,11 @@ def at_least(least: int) -> Callable[[str], int]:
     return whole_number
 
 
+def words(text: str) -> list[str]:
+    """Return words with commas between them."""
+    return [part.strip() for part in text.split(",")]
+
+
 def number_or_auto(text: str) -> float | str:
     """Return a number, or auto."""
     try:

@@ -9,10 +9,10 @@ import numpy as np
 
 from homothety.cli.figures import MAX_SERIES, draw_paths, figure_of
 from homothety.datasets.readers.columns import is_missing
+from homothety.estimators._actions import ReportsActions
 from homothety.estimators._segmentation import SampledSegmenter
-from homothety.estimators.actions import ICSCHMM
 from homothety.palette import aspect_of
-from homothety.words import actions, enumerated, transforms
+from homothety.words import actions, blocks, enumerated, transforms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,7 @@ def pictures(result: Segmentation) -> dict[str, Picture]:
     """Return the pictures of a fitted model by the names of their files, in the order of a page."""
     model, names = result.model, result.items.names
     found: dict[str, Picture] = {}
-    if isinstance(model, ICSCHMM):
+    if isinstance(model, ReportsActions):
         found |= pictures_of_actions(result, model)
     else:
         draw = partial(draw_paths, model.paths_, names, called="state")
@@ -51,10 +51,13 @@ def pictures(result: Segmentation) -> dict[str, Picture]:
     return found
 
 
-def pictures_of_actions(result: Segmentation, model: ICSCHMM) -> dict[str, Picture]:
+def pictures_of_actions(result: Segmentation, model: Any) -> dict[str, Picture]:
     """Return the pictures of what is known of all series together; those with nothing to show are left out."""
     names, groups = result.items.names, model.state_actions_
-    found = {
+    found: dict[str, Picture] = {}
+    if hasattr(model, "frames_") and model.prepared_blocks_.points:
+        found["aligned"] = picture_of_aligned(result, model)
+    found |= {
         "segments": Picture(
             "Segments",
             f"The states of all series. {SHADES}",
@@ -62,7 +65,7 @@ def pictures_of_actions(result: Segmentation, model: ICSCHMM) -> dict[str, Pictu
         ),
         "actions": Picture(
             "Actions",
-            f"The actions of all series. {actions.EXPLANATION}",
+            f"The actions of all series. {actions.explanation(model)}",
             partial(draw_paths, model.actions_, names, called="action"),
         ),
     }
@@ -75,7 +78,7 @@ def pictures_of_actions(result: Segmentation, model: ICSCHMM) -> dict[str, Pictu
     return found
 
 
-def pictures_of_states(result: Segmentation, model: ICSCHMM) -> dict[str, Picture]:
+def pictures_of_states(result: Segmentation, model: Any) -> dict[str, Picture]:
     """Return the pictures of how states are related: to series, to each other, to their actions."""
     groups, stride = model.state_actions_, model.preprocessing_.settings.stride
     later = "a step" if stride == 1 else f"{stride} steps"
@@ -97,12 +100,21 @@ def pictures_of_states(result: Segmentation, model: ICSCHMM) -> dict[str, Pictur
             partial(_draw, "plot_coaction", model.coaction_, groups),
         ),
     }
-    if model.n_states_ > len(np.unique(groups)):
+    if hasattr(model, "transforms_") and model.n_states_ > len(np.unique(groups)):
         found["transforms"] = picture_of_transforms(model)
     return found
 
 
-def picture_of_transforms(model: ICSCHMM) -> Picture:
+def picture_of_aligned(result: Segmentation, model: Any) -> Picture:
+    """Return the picture of all recordings as recorded, and in one frame."""
+    caption = (
+        "All recordings as they were recorded, and the same recordings turned, resized and moved into one frame, "
+        "coloured by action. A dot marks where a recording begins."
+    )
+    return Picture("Recorded and aligned", caption, partial(_draw, "plot_aligned", model, result.items))
+
+
+def picture_of_transforms(model: Any) -> Picture:
     """Return the picture of scale, rotation and translation."""
     n_dims = model.preprocessing_.n_dims
     lines = f"translations have a line for each of the {n_dims} dimensions, the first on top."
@@ -114,7 +126,7 @@ def picture_of_transforms(model: ICSCHMM) -> Picture:
     return Picture("Scale, rotation and translation", caption, partial(_draw, "plot_transforms", model.transforms_))
 
 
-def picture_of_trajectories(result: Segmentation, model: ICSCHMM) -> Picture:
+def picture_of_trajectories(result: Segmentation, model: Any) -> Picture:
     """Return the picture of all series as curves in their first dimensions."""
     items, n_dims = result.items, min(result.items.n_dims, 3)
     aspect = aspect_of(np.concatenate(items.sequences)[:, :n_dims])
@@ -137,15 +149,16 @@ def picture_of_trajectories(result: Segmentation, model: ICSCHMM) -> Picture:
     return Picture("Trajectories", caption, draw)
 
 
-def picture_of_ellipses(result: Segmentation, model: ICSCHMM) -> Picture:
+def picture_of_ellipses(result: Segmentation, model: Any) -> Picture:
     """Return the picture of where states lie in their first two dimensions."""
-    dims = model.preprocessing_.name_dims(result.spoken_channels)
+    dims = model.preprocessing_.name_dims(blocks.in_order_of(model, result.spoken_channels))
     steps = steps_of_states(result)
     aspect = aspect_of(np.concatenate(steps)[:, :2])
     relative = ", relative to the middle of each series" * model.preprocessing_.means_are_relative
+    relative += ", in one frame" * hasattr(model, "frames_")
     caption = (
         f"The states as ellipses of one standard deviation in {_dimensions(dims, 2)}{relative}, in the colours of "
-        f"their actions; behind them the steps that were looked at. {_scales_note(aspect)}"
+        f"their actions; behind them the steps of the recordings. {_scales_note(aspect)}"
     )
     draw = partial(
         _draw,
@@ -161,9 +174,17 @@ def picture_of_ellipses(result: Segmentation, model: ICSCHMM) -> Picture:
 
 
 def steps_of_states(result: Segmentation) -> list[FloatArray]:
-    """Return the steps that were looked at, in the units of the means of states."""
-    prepared = result.model.preprocessing_
+    """Return the steps that were used, in the units and the frame of the means of states."""
+    model: Any = result.model
+    if hasattr(model, "frames_"):
+        return [padded(one, model.preprocessing_.n_dims) for one in model.aligned(result.items)]
+    prepared = model.preprocessing_
     return [prepared.restore_mean(one) for one in prepared.transform(result.items.sequences)]
+
+
+def padded(steps: FloatArray, n_dims: int) -> FloatArray:
+    """Return aligned steps with zeros for velocities, which are not drawn."""
+    return np.pad(steps, ((0, 0), (0, n_dims - steps.shape[1])))
 
 
 def pictures_of_series(result: Segmentation) -> dict[str, Picture]:
@@ -181,7 +202,7 @@ def pictures_of_series(result: Segmentation) -> dict[str, Picture]:
 def series_caption(result: Segmentation) -> str:
     """Return what is seen in the picture of a series."""
     model = result.model
-    bars = f"the states and the actions. {SHADES}" if isinstance(model, ICSCHMM) else "the states."
+    bars = f"the states and the actions. {SHADES}" if isinstance(model, ReportsActions) else "the states."
     caption = f"What was measured, each dimension over its own range, and {bars}{truth_note(result)}"
     if not isinstance(model, SampledSegmenter):
         return caption
@@ -193,7 +214,7 @@ def series_caption(result: Segmentation) -> str:
 
 def truth_note(result: Segmentation) -> str:
     """Return where true actions are from, if they are drawn."""
-    if result.items.actions is None or not isinstance(result.model, ICSCHMM):
+    if result.items.actions is None or not isinstance(result.model, ReportsActions):
         return ""
     return (
         " The truth is the label of the input, which was not looked at; every true action has the colour of the action "
@@ -211,12 +232,12 @@ def draw_series(result: Segmentation, i: int) -> Figure:
         ax.set_title(name)
         return figure_of(ax)
     boundaries = [boundary for boundary in model.boundaries_ if boundary.series == i]
-    known: dict[str, Any] = known_of_actions(result, model, i) if isinstance(model, ICSCHMM) else {}
+    known: dict[str, Any] = known_of_actions(result, model, i) if isinstance(model, ReportsActions) else {}
     looks: dict[str, Any] = {"boundaries": boundaries, "channels": result.channels, "title": name}
     return figure_of(viz.plot_segmentation(one, model.paths_[i], model.change_probability_[i], **looks, **known))
 
 
-def known_of_actions(result: Segmentation, model: ICSCHMM, i: int) -> dict[str, Any]:
+def known_of_actions(result: Segmentation, model: ReportsActions, i: int) -> dict[str, Any]:
     """Return what a picture of one series needs to show actions, with the same colours in the pictures of all."""
     from homothety import viz
 

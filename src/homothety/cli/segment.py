@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from homothety.cli import exports, series
 from homothety.cli.files import check_folder
-from homothety.cli.options import add_cluster_option, add_command, add_shared_options, at_least, number_or_auto
+from homothety.cli.options import (
+    add_cluster_option,
+    add_command,
+    add_shared_options,
+    at_least,
+    number_or_auto,
+    words,
+)
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 
@@ -20,35 +27,38 @@ if TYPE_CHECKING:
     from homothety.sampling.fingerprint import Fingerprint
 
 DESCRIPTION = """\
-Cut recordings, such as demonstrations of a task, into segments, and say which segments are the same state, also across
-recordings, and which states are the same action: turned, moved or resized. The numbers of states and actions are
-inferred. Writes segments, changes with their intervals, labels of every step, states and actions, how the states of an
-action differ, a summary, figures and the fitted model.
+Cut recordings, such as demonstrations of a task, into segments, and find which segments are the same action, also in
+recordings that are turned, moved or resized. The number of actions is inferred, and so is the frame (rotation, size and
+place) of every recording. Writes segments, changes with their intervals, labels of every step, states and actions,
+frames, a summary, an interactive report, figures and the fitted model.
 """
 EPILOG = """\
 examples:
   homothety segment demo_1.csv demo_2.csv demo_3.csv      one file per demonstration
   homothety segment demos/ -o grating                     all files of a folder
   homothety segment log.parquet --group episode_index --columns observation.state
-  homothety segment arm.csv --columns x,y,z,qw,qx,qy,qz --quaternions qw,qx,qy,qz
-  homothety segment demos.npz --velocities append --subsample 5
+  homothety segment arm.csv --columns x,y,z,qw,qx,qy,qz   position and orientation, as the names say
+  homothety segment arm.npy --blocks point,quaternion,vector,plain
+  homothety segment demos/ --frames one --actions 4       all recordings in one frame, four actions
   homothety segment demos.npz -o run --sweeps 2000        can be stopped: homothety resume run goes on
   homothety segment demos.npz --chains 20 --cluster tcp://head:8786    chains on the workers of a dask cluster
   homothety segment arm.bag --topic /joint_states --columns position
   homothety segment lerobot/pusht --export ruptures,elan --rate 10   annotations to look at in ELAN
   homothety segment demos.npz --json | jq '.segments[0]'
 
-Models: icsc, every series has its own selection of common states, which are grouped into actions; ibp, the same without
-actions; hdp, all series share all states; hmm, the same by EM, without saying how sure it is. Columns called label,
+Models: actions, every recording has a frame of its own, and the states of the aligned recordings are grouped into
+actions; icsc, the model of the paper: no frames, states of the same shape are one action; ibp, the same states without
+actions; hdp, all recordings share all states; hmm, the same by EM, without saying how sure it is. Columns called label,
 state, time and timestamp are no measurements unless named.
 Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C. What was sampled until then is written, except during
 burn-in (--burn), of which nothing is kept; homothety resume goes on from there, also after a kill (not --model hmm).
 """
 
 OUTPUT = "homothety-output"
+FRAMED = ("actions",)
 SELECTING = ("icsc", "ibp")
-SAMPLED = (*SELECTING, "hdp")
-CLASSES = {"icsc": "ICSCHMM", "ibp": "IBPHMM", "hdp": "StickyHDPHMM", "hmm": "HMMSelection"}
+SAMPLED = (*FRAMED, *SELECTING, "hdp")
+CLASSES = {"actions": "ActionHMM", "icsc": "ICSCHMM", "ibp": "IBPHMM", "hdp": "StickyHDPHMM", "hmm": "HMMSelection"}
 
 
 class ModelOption(NamedTuple):
@@ -62,9 +72,41 @@ class ModelOption(NamedTuple):
     kind: Any
     models: tuple[str, ...]
     meaning: str
+    choices: tuple[str, ...] | None = None
 
 
 MODEL_OPTIONS = (
+    ModelOption(
+        "--blocks",
+        "blocks",
+        words,
+        FRAMED,
+        "what the columns are, in order: point, vector, quaternion, plain; auto goes by their names (default: auto)",
+    ),
+    ModelOption(
+        "--frames",
+        "frames",
+        str,
+        FRAMED,
+        "recordings share one frame, have one each, or auto to infer who shares one (default: auto)",
+        ("auto", "one", "each"),
+    ),
+    ModelOption(
+        "--rotations",
+        "rotations",
+        str,
+        FRAMED,
+        "recordings are turned by: all rotations, yaw (about the third axis), none (default: all)",
+        ("all", "yaw", "none"),
+    ),
+    ModelOption("--actions", "n_actions", at_least(1), FRAMED, "number of actions to report; inferred if not given"),
+    ModelOption(
+        "--least-stay",
+        "least_stay",
+        at_least(1),
+        SAMPLED,
+        "fewest steps that a state lasts (default: auto, half a period of a typical swing; others: 1)",
+    ),
     ModelOption(
         "--grouping", "grouping", str, ("icsc",), "states are one action by: shapes (default), or links, as published"
     ),
@@ -79,7 +121,7 @@ MODEL_OPTIONS = (
     ModelOption("--order", "order", at_least(1), SELECTING, "past steps an autoregressive state looks at (default: 1)"),
     ModelOption("--max-states", "max_states", at_least(1), ("hdp", "hmm"), "at most so many (default: 20 and 15)"),
     ModelOption("--chains", "n_chains", at_least(1), SAMPLED, "independent chains (default: 4)"),
-    ModelOption("--sweeps", "n_sweeps", at_least(1), SAMPLED, "sweeps per chain (default: 500)"),
+    ModelOption("--sweeps", "n_sweeps", at_least(1), SAMPLED, "sweeps per chain (default: 200; others: 500)"),
     ModelOption("--burn", "n_burn", at_least(0), SAMPLED, "sweeps to throw away first (default: half of them)"),
     ModelOption("--jobs", "n_jobs", int, SAMPLED, "chains run side by side (default: 1)"),
 )
@@ -103,12 +145,17 @@ def add_parser(commands: Any) -> None:
     series.add_preparation_options(parser)
     exports.add_export_options(parser)
     model = parser.add_argument_group("model")
-    model.add_argument("--model", choices=tuple(CLASSES), default="icsc", help="see below (default: icsc)")
+    model.add_argument("--model", choices=tuple(CLASSES), default="actions", help="see below (default: actions)")
     for option in MODEL_OPTIONS:
-        metavar = "NAME" if option.kind is str else "N"
+        metavar = None if option.choices else {str: "NAME", words: "A,B,..."}.get(option.kind, "N")
         where = "" if option.models == SAMPLED else f" [{', '.join(option.models)}]"
         model.add_argument(
-            option.flag, dest=option.parameter, metavar=metavar, type=option.kind, help=option.meaning + where
+            option.flag,
+            dest=option.parameter,
+            metavar=metavar,
+            type=option.kind,
+            choices=option.choices,
+            help=option.meaning + where,
         )
 
 
@@ -121,7 +168,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     items = series.read(args, console)
     this = runs.of(args, folder, digest(items), console)
     with this.explaining_interrupts():
-        with columns_called(series.dimension_names(items, args.velocities)):
+        with columns_called(prepared_columns(args, items)):
             model = build_model(args, items)
             with this.sampling(model):
                 result = segmentation.fit(items, model, console, source=series.title(args.files))
@@ -145,6 +192,8 @@ def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
     """Return the model that was asked for, not yet fitted."""
     import homothety
 
+    if args.model in FRAMED:
+        return homothety.ActionHMM(random_state=args.seed, **series.own_preparation(args), **chosen_parameters(args))
     if args.model == "icsc" and len(series.dimension_names(items, args.velocities)) == 1:
         raise InputError(
             f"{series.title(args.files)} has 1 column of measurements, needed 2 or more: an action is a shape, and a "
@@ -154,6 +203,19 @@ def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
     preprocessing = series.chosen_preprocessing(args, items)
     model: Segmenter = estimator(random_state=args.seed, preprocessing=preprocessing, **chosen_parameters(args))
     return model
+
+
+def prepared_columns(args: argparse.Namespace, items: SequenceSet) -> list[str]:
+    """Return what errors call the dimensions; nothing where the model rearranges the columns."""
+    if args.model not in FRAMED:
+        return series.dimension_names(items, args.velocities)
+    from homothety.channels import check_blocks, guess_blocks
+
+    if args.blocks in (None, ["auto"]):
+        blocks = guess_blocks(items.channels or None, items.n_dims)
+    else:
+        blocks = check_blocks(args.blocks, items.n_dims, items.channels or None)
+    return [] if list(blocks.order) != sorted(blocks.order) else series.dimension_names(items, None)
 
 
 def chosen_parameters(args: argparse.Namespace) -> dict[str, Any]:
@@ -170,4 +232,4 @@ def chosen_parameters(args: argparse.Namespace) -> dict[str, Any]:
             f"--order is {args.order}, but only autoregressive states look at past steps. "
             "Add --emission autoregressive, or leave it out."
         )
-    return {option.parameter: value for option, value in given.items()}
+    return {option.parameter: "auto" if value == ["auto"] else value for option, value in given.items()}

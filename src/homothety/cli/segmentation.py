@@ -12,14 +12,14 @@ from homothety._version import __version__
 from homothety.cli.figures import PAGE_FIGURES
 from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.cli.pictures import pictures
+from homothety.estimators._actions import ReportsActions
 from homothety.estimators._segmentation import SampledSegmenter
-from homothety.estimators.actions import ICSCHMM
 from homothety.export.tables import KINDS, action_segments_table, rounded, segments_table, write_rows
 from homothety.files import write_text, written_aside
 from homothety.report import write_report
 from homothety.report.runs import versions
 from homothety.report.saved import RECORDINGS, write_recordings
-from homothety.words import actions, listed, number_of, transforms
+from homothety.words import actions, blocks, frames, listed, number_of, ordinal, transforms
 from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ class Segmentation:
         return list(self.items.channels) or [str(dim) for dim in range(self.items.n_dims)]
 
     @property
+    def model_channels(self) -> list[str]:
+        """What the dimensions are called in tables, in the order in which the model has them."""
+        return blocks.in_order_of(self.model, self.channels)
+
+    @property
     def spoken_channels(self) -> list[str]:
         """What the dimensions of the recordings are called in sentences."""
         return list(self.items.channels) or [f"dimension {dim}" for dim in range(self.items.n_dims)]
@@ -75,7 +80,11 @@ def fit(items: SequenceSet, model: Segmenter, console: Console, *, source: str) 
     """Fit the model, saying so; an interrupt ends it early with whatever was sampled by then."""
     size = f"{len(items)} series, {items.n_steps} steps of {items.n_dims} dimensions"
     if isinstance(model, SampledSegmenter):
-        console.say(f"Sampling {model.n_chains} chains of {model.n_sweeps} sweeps over {size}")
+        first = ""
+        if blocks.are_known_by(model):
+            console.say(blocks.of_recordings(model, items).replace("blocks=[...]", "--blocks"))
+            first = ", after a search for frames to start from"
+        console.say(f"Sampling {model.n_chains} chains of {model.n_sweeps} sweeps over {size}{first}")
         model.set_params(progress=console.shows_progress)
     else:
         console.say(f"Fitting hidden Markov models to {size}")
@@ -106,7 +115,7 @@ def write(result: Segmentation, folder: Path, console: Console, kind: str = "csv
 
 
 ACTION_SEGMENTS = "action_segments.csv"
-TABLES = ("segments.csv", "boundaries.csv", "labels.csv", ACTION_SEGMENTS, transforms.FILE)
+TABLES = ("segments.csv", "boundaries.csv", "labels.csv", ACTION_SEGMENTS, transforms.FILE, frames.FILE)
 BOUNDARY_COLUMNS = ("series", "step", "low", "high", "share")
 
 
@@ -117,9 +126,13 @@ def write_tables(result: Segmentation, folder: Path, kind: str = "csv") -> list[
         "boundaries.csv": boundary_rows(result),
         "labels.csv": label_rows(result),
     }
-    if isinstance(result.model, ICSCHMM):
-        tables[ACTION_SEGMENTS] = action_segments_table(result.model, result.items.names)
-        tables[transforms.FILE] = transforms.flat_rows(result.model, result.channels)
+    model: Any = result.model
+    if isinstance(model, ReportsActions):
+        tables[ACTION_SEGMENTS] = action_segments_table(model, result.items.names)
+    if hasattr(model, "transforms_"):
+        tables[transforms.FILE] = transforms.flat_rows(model, result.channels)
+    if hasattr(model, "frames_"):
+        tables[frames.FILE] = frames.flat_rows(model)
     for name, rows in tables.items():
         with written_aside(folder / called(name, kind)) as aside:
             write_rows(aside, rows, BOUNDARY_COLUMNS if name == "boundaries.csv" else None)
@@ -159,7 +172,7 @@ def label_rows(result: Segmentation) -> Iterator[dict[str, Any]]:
         if isinstance(model, SampledSegmenter):
             columns["probability"] = np.round(model.state_probability_[i], 4).tolist()
             columns["change_probability"] = np.round(model.change_probability_[i], 4).tolist()
-        if isinstance(model, ICSCHMM):
+        if isinstance(model, ReportsActions):
             columns |= actions.columns_of_steps(model, i)
         yield from (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
@@ -179,26 +192,27 @@ def describe_states(result: Segmentation) -> dict[str, Any]:
             kind: centres[k].tolist(),
             "covariance": model.covariances_[k].tolist(),
         }
-        | ({"action": int(model.state_actions_[k])} if isinstance(model, ICSCHMM) else {})
+        | ({"action": int(model.state_actions_[k])} if isinstance(model, ReportsActions) else {})
         for k in range(model.n_states_)
     ]
     return {
-        "dimensions": list(model.preprocessing_.name_dims(result.channels)),
+        "dimensions": list(model.preprocessing_.name_dims(result.model_channels)),
         "means_are_relative_to_each_series": model.preprocessing_.means_are_relative,
         "order": order,
         "states": states,
         "transition_probs": model.transition_probs_.tolist(),
-    } | (describe_actions(model, names) if isinstance(model, ICSCHMM) else {})
+    } | (describe_actions(model, names) if isinstance(model, ReportsActions) else {})
 
 
-def describe_actions(model: ICSCHMM, names: Sequence[str]) -> dict[str, Any]:
+def describe_actions(model: ReportsActions, names: Sequence[str]) -> dict[str, Any]:
     """Return the actions, and how probable it is that two states are one."""
     return {"actions": actions.describe(model, names), "coaction_probs": np.round(model.coaction_, 4).tolist()}
 
 
 def summarise(result: Segmentation) -> dict[str, Any]:
     """Return what is worth knowing of a segmentation, as what JSON can hold."""
-    model, items = result.model, result.items
+    items = result.items
+    model: Any = result.model
     settings = {name: value for name, value in model.get_params(deep=False).items() if name != "progress"}
     preprocessing = model.preprocessing_.to_record()["settings"]
     return {
@@ -208,7 +222,7 @@ def summarise(result: Segmentation) -> dict[str, Any]:
         "steps": items.n_steps,
         "dimensions": items.n_dims,
         "states": model.n_states_,
-        "actions": model.n_actions_ if isinstance(model, ICSCHMM) else None,
+        "actions": model.n_actions_ if isinstance(model, ReportsActions) else None,
         "segments_found": len(model.segments_),
         "stride": model.preprocessing_.settings.stride,
         "step_weight": getattr(model, "step_weight_", None),
@@ -220,13 +234,29 @@ def summarise(result: Segmentation) -> dict[str, Any]:
         "seed": settings.pop("random_state"),
         "settings": {**settings, "preprocessing": preprocessing},
         "versions": versions(),
-    } | ({"transforms": transforms.describe(model, result.channels)} if isinstance(model, ICSCHMM) else {})
+        **({"transforms": transforms.describe(model, result.channels)} if hasattr(model, "transforms_") else {}),
+        **(describe_frames(model) if hasattr(model, "frames_") else {}),
+    }
+
+
+def describe_frames(model: Any) -> dict[str, Any]:
+    """Return what is known of blocks, frames and coarser or finer actions, as what JSON can hold."""
+    return {
+        "blocks": {"kinds": list(model.blocks_.kinds), "text": model.blocks_.sentence},
+        "block_weights": [round(float(weight), 4) for weight in model.block_weights_],
+        "least_stay": model.least_looks_ * model.preprocessing_.settings.stride,
+        "frames": frames.rows(model),
+        "merges": [
+            {"states": pair, "gain": round(float(gain), 4)}
+            for pair, gain in zip(model.merges_.tolist(), model.merge_gains_, strict=True)
+        ],
+    }
 
 
 def tables(result: Segmentation) -> dict[str, Any]:
     """Return what the JSON on stdout has besides the summary."""
     found: dict[str, Any] = {"segments": segment_rows(result), "boundaries": boundary_rows(result)}
-    if isinstance(result.model, ICSCHMM):
+    if isinstance(result.model, ReportsActions):
         found["action_segments"] = action_segments_table(result.model, result.items.names)
     return found
 
@@ -265,33 +295,40 @@ def n_compared(model: SampledSegmenter) -> int:
 
 
 def stride_note(model: Segmenter) -> str:
-    """Return how many steps were looked at, and why."""
-    stride, asked = model.preprocessing_.settings.stride, model.preprocessing
-    if asked is not None and asked.subsample != "auto":
-        return (
-            f"Of every {stride} steps one was looked at, as asked for." if stride > 1 else "All steps were looked at."
-        )
+    """Return which steps were used, and why."""
+    stride, was_asked = model.preprocessing_.settings.stride, _asked_stride(model) != "auto"
+    if was_asked:
+        return f"Every {ordinal(stride)} step was used, as asked for." if stride > 1 else "All steps were used."
     if stride == 1:
-        return "All steps were looked at: neighbouring ones are no copies of each other."
+        return "All steps were used: neighbouring samples are not strongly correlated."
     return (
-        f"Of every {stride} steps one was looked at: those between go on as before and say nothing new. The states are "
-        "those of all steps. --subsample 1 looks at every step."
+        f"Neighbouring samples are strongly correlated, so every {ordinal(stride)} was used (--subsample 1 uses all). "
+        f"Boundaries are accurate to about {stride} steps."
     )
 
 
+def _asked_stride(model: Any) -> Any:
+    """Return the subsampling asked for, which is a parameter of the model or of its preparation."""
+    if hasattr(model, "subsample"):
+        return model.subsample
+    return "auto" if model.preprocessing is None else model.preprocessing.subsample
+
+
 def weight_note(model: Segmenter) -> str:
-    """Return how much of an observation a step counted as, and why; nothing for models that know no such weight."""
+    """Return the weight of a sample, and why; nothing for models that know no such weight."""
+    if hasattr(model, "block_weights_"):
+        return blocks.weight_note(model)
     weight, asked = getattr(model, "step_weight_", None), getattr(model, "step_weight", None)
     if weight is None:
         return ""
     if weight > FULL_WEIGHT:
-        why = ": it says nothing of the next one" if asked == "auto" else ", as an observation of its own"
-        return f"Each step looked at counts in full{why}."
+        why = ": no autocorrelation is left" if asked == "auto" else ""
+        return f"Each sample counts in full{why}."
     if asked != "auto":
-        return f"Each step looked at counts as {weight:.2g} of an observation, as asked for."
+        return f"Each sample has weight {weight:.2g}, as asked for."
     return (
-        f"Each step looked at counts as {weight:.2g} of an observation: the rest of it is known from the one before. "
-        "--step-weight 1 counts each in full; expect more states."
+        f"Remaining autocorrelation is corrected for by weighting each sample {weight:.2g} (--step-weight 1 counts "
+        "each in full; expect more states)."
     )
 
 
@@ -305,7 +342,7 @@ def series_table(result: Segmentation, most: int | None = None) -> str:
         "segments": n_segments,
         "states": [listed(path) for path in model.paths_],
     }
-    if isinstance(model, ICSCHMM):
+    if isinstance(model, ReportsActions):
         columns["actions"] = [listed(path) for path in model.actions_]
     rows = list(zip(*columns.values(), strict=True))
     n_left = len(rows) - len(rows[:most])
@@ -316,7 +353,7 @@ def headline(result: Segmentation) -> str:
     """Return the outcome in one sentence."""
     model = result.model
     found = f"{len(result.items)} series in {number_of(len(model.segments_), 'segment')}"
-    known = f", {number_of(model.n_actions_, 'action')}" if isinstance(model, ICSCHMM) else ""
+    known = f", {number_of(model.n_actions_, 'action')}" if isinstance(model, ReportsActions) else ""
     return f"{found} of {number_of(model.n_states_, 'state')}{known}"
 
 
@@ -324,21 +361,34 @@ def report(result: Segmentation) -> str:
     """Return what is shown on the terminal."""
     model = result.model
     notes = "\n".join(note for note in (verdict(model), stride_note(model), weight_note(model)) if note)
-    return "\n\n".join([f"{headline(result)}.", series_table(result, MAX_LISTED), *action_notes(result), notes])
+    parts = [
+        f"{headline(result)}.",
+        series_table(result, MAX_LISTED),
+        *action_notes(result),
+        *frame_notes(model),
+        notes,
+    ]
+    return "\n\n".join(parts)
+
+
+def frame_notes(model: Any) -> list[str]:
+    """Return the frames of recordings in plain words, in one paragraph; nothing if the model has none."""
+    said = frames.notes(model) if hasattr(model, "frames_") else []
+    return ["\n".join(said)] if said else []
 
 
 def action_notes(result: Segmentation) -> list[str]:
     """Return the actions and how sure they are, in plain words; nothing if the model knows none."""
     model = result.model
-    if not isinstance(model, ICSCHMM):
+    if not isinstance(model, ReportsActions):
         return []
-    notes = [actions.EXPLANATION, actions.doubts(model), actions.one_recording(model)]
+    notes = [actions.explanation(model), actions.doubts(model), actions.one_recording(model)]
     return [actions.table(model, result.items.names), "\n".join(note for note in notes if note)]
 
 
 def page(result: Segmentation, shown: Mapping[str, Picture], kind: str = "csv") -> str:
     """Return a page about a segmentation, with its pictures by the names of their files and tables of a kind."""
-    model = result.model
+    model: Any = result.model
     chains = ""
     if isinstance(model, SampledSegmenter):
         chains = f"{model.n_chains} chains of {model.n_sweeps} sweeps, of which {len(model.draws_)} were kept; "
@@ -352,28 +402,32 @@ def page(result: Segmentation, shown: Mapping[str, Picture], kind: str = "csv") 
         *action_notes(result),
         verdict(model),
         f"{stride_note(model)} {weight_note(model)}".strip(),
+        *([model.blocks_.sentence] if blocks.are_known_by(model) else []),
         where_to_look(model, kind),
-        *(_transforms_section(model, result.spoken_channels, kind) if isinstance(model, ICSCHMM) else []),
+        *(frames.section(model, called(frames.FILE, kind)) if hasattr(model, "frames_") else []),
+        *(_transforms_section(model, result.spoken_channels, kind) if hasattr(model, "transforms_") else []),
         *(_picture_section(name, picture) for name, picture in shown.items()),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _transforms_section(model: ICSCHMM, channels: Sequence[str], kind: str) -> list[str]:
+def _transforms_section(model: Any, channels: Sequence[str], kind: str) -> list[str]:
     return transforms.section(model, channels, called(transforms.FILE, kind))
 
 
 def where_to_look(model: Segmenter, kind: str = "csv") -> str:
     """Return what is in which file."""
-    merged = turned = ""
-    if isinstance(model, ICSCHMM):
-        merged = f"`{called(ACTION_SEGMENTS, kind)}` those of one action each, "
+    merged = grouped = turned = framed = ""
+    if isinstance(model, ReportsActions):
+        merged, grouped = f"`{called(ACTION_SEGMENTS, kind)}` those of one action each, ", " with its action"
+    if hasattr(model, "transforms_"):
         turned = f"`{called(transforms.FILE, kind)}` how the states of an action differ, "
-    grouped = " with its action" if isinstance(model, ICSCHMM) else ""
+    if hasattr(model, "frames_"):
+        framed = f"`{called(frames.FILE, kind)}` how recordings are turned, resized and moved, "
     return (
-        f"`{REPORT}` is a page to look around in, "
+        f"`{REPORT}` is an interactive report, "
         f"`segments.{kind}` has the segments, {merged}`boundaries.{kind}` the changes with their intervals, "
-        f"`labels.{kind}` the state of every step{grouped}, `states.json` means and covariances, {turned}"
+        f"`labels.{kind}` the state of every step{grouped}, `states.json` means and covariances, {framed}{turned}"
         "`summary.json` the settings. `homothety.load('model.homothety')` gives the model back, to find the same "
         "states in new series."
     )

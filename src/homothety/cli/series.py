@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from homothety.cli.options import column, columns, number_or_name
+from homothety.errors import InputError
 from homothety.files import printable
 
 if TYPE_CHECKING:
@@ -43,18 +44,26 @@ def add_reading_options(parser: ArgumentParser) -> None:
 
 def add_preparation_options(parser: ArgumentParser) -> None:
     """Add what to do with the recordings first."""
-    group = parser.add_argument_group("preparation, in this order; results are in the units of the recordings")
+    group = parser.add_argument_group(
+        "preparation, in this order; results are in the units of the recordings",
+        "The model actions takes --subsample and --velocities, and prepares the rest by itself.",
+    )
     group.add_argument(
         "--quaternions", metavar="A,B,C,D", type=columns, action="append", help="columns of a quaternion; repeatable"
     )
     group.add_argument("--smooth", metavar="N", type=int, help="window of a smoothing filter: steps, odd, 5 or more")
-    group.add_argument("--velocities", choices=("append", "replace"), help="velocities as further columns, or instead")
+    group.add_argument(
+        "--velocities",
+        choices=("append", "replace", "none"),
+        help="velocities as further columns, or instead of positions (default: none; model actions: of positions, "
+        "where they move along a path)",
+    )
     group.add_argument(
         "--subsample",
         metavar="N",
         type=number_or_name,
         default="auto",
-        help="look at every N-th step only; 1 for all, auto for as often as they say something new (default: auto)",
+        help="use every N-th step; 1 for all, auto for as often as steps are not strongly correlated (default: auto)",
     )
     group.add_argument(
         "--centre", choices=("all", "series", "none"), default="all", help="subtract the mean of all, or of each series"
@@ -93,6 +102,32 @@ def dimension_names(items: SequenceSet, velocities: str | None) -> list[str]:
     return names + [f"velocity of {name}" for name in names if velocities == "append"]
 
 
+OF_OTHERS = {
+    "quaternions": "quaternions are found by the names of columns, or listed with --blocks",
+    "smooth": "velocities are smoothed over a few of the steps that are used",
+    "centre": "every recording has a place of its own",
+    "scale": "every block of columns is brought to one size",
+    "scale_together": "every block of columns is brought to one size",
+}
+
+
+def own_preparation(args: Namespace) -> dict[str, Any]:
+    """Return the preparation that a model with frames takes, or raise for what it does by itself."""
+    for name, reason in OF_OTHERS.items():
+        if getattr(args, name) != args.parser.get_default(name):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(
+                f"{option} means nothing for --model actions: {reason}. Leave it out, or use --model icsc."
+            )
+    if args.velocities == "replace":
+        raise InputError(
+            "--velocities replace means nothing for --model actions, which needs positions. Use --velocities append, "
+            "or leave it out."
+        )
+    velocities = {None: "auto", "append": True, "none": False}[args.velocities]
+    return {"subsample": args.subsample, "velocities": velocities}
+
+
 def chosen_preprocessing(args: Namespace, items: SequenceSet) -> Preprocessing:
     """Return what to do with the recordings, columns by their numbers."""
     from homothety.datasets.readers.columns import find_columns
@@ -107,6 +142,6 @@ def chosen_preprocessing(args: Namespace, items: SequenceSet) -> Preprocessing:
         groups=numbers(args.scale_together, "groups"),
         subsample=args.subsample,
         smooth=args.smooth,
-        velocities=args.velocities,
+        velocities=None if args.velocities == "none" else args.velocities,
         quaternions=numbers(args.quaternions, "quaternions"),
     )

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 # Parameters of the library, and the options that set them where a command has such an option.
 OPTIONS = {
+    "blocks": "--blocks",
+    "frames": "--frames",
+    "least_stay": "--least-stay",
+    "n_actions": "--actions",
+    "rotations": "--rotations",
     "centre": "--centre",
     "columns": "--columns",
     "concentration": "--concentration",
@@ -52,6 +57,8 @@ PYTHON_ONLY = (
     (r", or (?:None|an SPCMVariant|a function of two matrices|diagonal=True)(?=\.)", ""),
     (r", 'links' or a grouping of homothety\.models\.icsc", " or 'links'"),
     (r" \(sample_covariance\)", ""),
+    (r"\bblocks=\[\.\.\.\]", "--blocks"),
+    (r"\bblocks\[(\d+)\]", r"--blocks, word \1 counted from 0,"),
     (r"\bPreprocessing\(([^()]*)\)", r"\1"),
     (r"\bsettings\.(?=\w)", ""),
     (r"\bpositions= ", "--spatial "),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from homothety.estimators.action_hmm import ActionHMM
 from homothety.estimators.actions import ICSCHMM
 from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
 from homothety.estimators.two_stage import TwoStageHMM
@@ -79,6 +80,7 @@ METHODS = {
         ICSCHMM(grouping="links", coupling="paper", covariances="draw", include_unused=True, step_weight=1.0),
     ),
     "icsc": Method("ICSC-HMM", ICSCHMM()),
+    "actions": Method("ActionHMM", ActionHMM()),
     "one-state": Method("one state", OneState()),
 }
 

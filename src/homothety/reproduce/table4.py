@@ -93,6 +93,7 @@ def score_fit(series_set: SeriesSet, fitted: Any) -> dict[str, float]:
 METHODS = [
     Method(key, method.title, partial(fit_method, key), paper_key=PRINTED_AS.get(key))
     for key, method in registry.METHODS.items()
+    if key != "actions"  # it wants names of channels and whole recordings, not the paper's prepared input
 ]
 
 

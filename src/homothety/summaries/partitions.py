@@ -309,3 +309,31 @@ def membership(coclustering: FloatArray, labels: IntArray) -> FloatArray:
     sizes = np.bincount(labels)[labels]
     shared = np.where(labels[:, None] == labels, others, 0.0).sum(axis=1)
     return np.asarray(np.where(sizes > 1, shared / np.maximum(sizes - 1, 1), 1 - others.max(axis=1)))
+
+
+def named_after(truth: IntArray, labels: IntArray) -> IntArray:
+    """Return labels renumbered so that each has the number of the class it shares most items with, one to one.
+
+    Parameters
+    ----------
+    truth, labels : ndarray of shape (n_items,)
+        Numbered 0, 1, ...
+
+    Returns
+    -------
+    renumbered : ndarray of shape (n_items,)
+        Labels that are left over have numbers no class has.
+
+    Examples
+    --------
+    >>> named_after(np.array([0, 0, 1, 1]), np.array([2, 2, 0, 1]))
+    array([0, 0, 1, 2])
+    """
+    overlaps = np.zeros((labels.max() + 1, truth.max() + 1), dtype=np.int64)
+    np.add.at(overlaps, (labels, truth), 1)
+    numbers = np.full(len(overlaps), -1)
+    matched, classes = linear_sum_assignment(overlaps, maximize=True)
+    numbers[matched] = classes
+    left = np.flatnonzero(numbers < 0)
+    numbers[left] = overlaps.shape[1] + np.arange(len(left))
+    return np.asarray(numbers[labels])

@@ -1,4 +1,4 @@
-"""What is told of results, in tables and sentences: the same on a terminal, in a file and on a page."""
+"""Text and tables shared by terminal, summary and report."""
 
 from __future__ import annotations
 
@@ -45,3 +45,15 @@ def listed(labels: IntArray) -> str:
     '0, 2'
     """
     return ", ".join(map(str, np.unique(labels)))
+
+
+def ordinal(number: int) -> str:
+    """Return a number as it is counted.
+
+    Examples
+    --------
+    >>> [ordinal(number) for number in (2, 3, 11, 21)]
+    ['2nd', '3rd', '11th', '21st']
+    """
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -13,13 +13,22 @@ from homothety.words.markdown import markdown_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from homothety.estimators.actions import ICSCHMM
+    from homothety.estimators._actions import ReportsActions
 
-EXPLANATION = "An action is what states have in common that are the same but for their place, direction and size."
+EXPLANATION = "An action groups states that differ only in position, orientation and size."
+IN_FRAMES = (
+    "States are those of the aligned recordings. An action is one state, or several where there is evidence that they "
+    "are pieces or moved copies of one motion."
+)
 MAX_DOUBTS = 5  # pairs of states named in a sentence
 
 
-def columns_of_steps(model: ICSCHMM, i: int) -> dict[str, list[Any]]:
+def explanation(model: Any) -> str:
+    """Return what an action is in a model."""
+    return IN_FRAMES if hasattr(model, "frames_") else EXPLANATION
+
+
+def columns_of_steps(model: ReportsActions, i: int) -> dict[str, list[Any]]:
     """Return the action of every step of a series, how sure it is, and how probable a change of action is at it."""
     return {
         "action": model.actions_[i].tolist(),
@@ -28,7 +37,7 @@ def columns_of_steps(model: ICSCHMM, i: int) -> dict[str, list[Any]]:
     }
 
 
-def describe(model: ICSCHMM, names: Sequence[str]) -> list[dict[str, Any]]:
+def describe(model: ReportsActions, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the actions: which states and series have them, how many steps, and how sure these are on average."""
     actions, sure = np.concatenate(model.actions_), np.concatenate(model.action_probability_)
     return [
@@ -43,7 +52,7 @@ def describe(model: ICSCHMM, names: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def table(model: ICSCHMM, names: Sequence[str]) -> str:
+def table(model: ReportsActions, names: Sequence[str]) -> str:
     """Return the actions as a table."""
     rows = [
         [
@@ -58,7 +67,7 @@ def table(model: ICSCHMM, names: Sequence[str]) -> str:
     return markdown_table(["action", "states", "steps", "series", "probability"], rows)
 
 
-def doubts(model: ICSCHMM) -> str:
+def doubts(model: ReportsActions) -> str:
     """Return in plain words which states may or may not be one action."""
     pairs = [(k, other, float(model.coaction_[k, other])) for k, other in combinations(range(model.n_states_), 2)]
     unclear = sorted((pair for pair in pairs if 1 - SURE < pair[2] < SURE), key=lambda pair: abs(pair[2] - 0.5))
@@ -71,9 +80,9 @@ def doubts(model: ICSCHMM) -> str:
     return f"It is not clear whether these states are one action (in brackets how probable it is): {named}{more}."
 
 
-def one_recording(model: ICSCHMM) -> str:
+def one_recording(model: ReportsActions) -> str:
     """Return what a single series means for actions; nothing if there are several, or nothing is taken for granted."""
-    if len(model.paths_) > 1 or model.grouping != "shapes":
+    if len(model.paths_) > 1 or getattr(model, "grouping", None) != "shapes":
         return ""
     return (
         "There is only one recording, and in each an action is expected in one version: its states are less readily "

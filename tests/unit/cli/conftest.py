@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from homothety.cli import main
-from homothety.datasets import SequenceSet, make_toy_2d, make_toy_6d
+from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d, make_toy_6d
 from homothety.models.ddcrp import moves as ddcrp_moves
 from homothety.models.ibphmm import moves as ibphmm_moves
 from homothety.models.ordered import moves as ordered_moves
@@ -103,6 +103,14 @@ def interrupt_segmentation_after(monkeypatch):
 @pytest.fixture(scope="session")
 def recordings() -> SequenceSet:
     return make_toy_2d(0, n_steps=40)
+
+
+@pytest.fixture(scope="session")
+def demonstrations() -> SequenceSet:
+    """Return three short demonstrations of three actions, each in a frame of its own."""
+    made = make_demonstrations(1, n_per_frame=1)
+    thinned = [one[::4] for one in made.sequences]
+    return SequenceSet(thinned, names=("a", "b", "c"), channels=made.channels)
 
 
 @pytest.fixture

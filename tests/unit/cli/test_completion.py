@@ -29,7 +29,7 @@ def offered_by_bash(words, tmp_path):
         (("re",), ["resume", "report", "reproduce"]),
         (("segment", "--quat"), ["--quaternions"]),
         (("segment", "demo.csv", "--mo"), ["--model"]),
-        (("segment", "demo.csv", "--model", ""), ["icsc", "ibp", "hdp", "hmm"]),
+        (("segment", "demo.csv", "--model", ""), ["actions", "icsc", "ibp", "hdp", "hmm"]),
         (("segment", "--model", "h"), ["hdp", "hmm"]),
         (("compare", "--model", ""), []),
         (("cluster", "--only"), ["--only-spd"]),
@@ -59,4 +59,4 @@ def test_every_option_of_every_command_is_in_every_script(shell, run):
 def test_fish_quotes_what_it_has_to():
     script = SCRIPTS["fish"](COMMANDS)
     assert r"'the paper\'s tables and figures beside the paper\'s numbers'" in script
-    assert "-l model -x -a 'icsc ibp hdp hmm' -d" in script
+    assert "-l model -x -a 'actions icsc ibp hdp hmm' -d" in script

@@ -22,7 +22,7 @@ def series_file(tmp_path):
 
 def test_everything_that_can_be_exported(run, series_file, tmp_path, no_figures):
     parquet = pytest.importorskip("pyarrow.parquet")
-    quick = ("--chains", "1", "--sweeps", "6", "--quiet")
+    quick = ("--chains", "1", "--sweeps", "6", "--quiet", "--model", "icsc")
     folder = tmp_path / "results"
     folder.mkdir()
     (folder / "labels.csv").touch()

@@ -14,6 +14,7 @@ from homothety.datasets import make_dti
 from homothety.models.ddcrp import moves
 
 QUICK = ("--chains", "2", "--sweeps", "8")
+ICSC = ("--model", "icsc", *QUICK)
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +43,9 @@ def test_a_resumed_segmentation_is_the_one_that_was_not_stopped(
     n_sweeps, run, series_file, tmp_path, interrupt_segmentation_after
 ):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    run("segment", series_file, "-o", whole, *QUICK)
+    run("segment", series_file, "-o", whole, *ICSC)
     interrupt_segmentation_after(n_sweeps)
-    answer = run("segment", series_file, "-o", stopped, *QUICK)
+    answer = run("segment", series_file, "-o", stopped, *ICSC)
     assert answer.status == 130
     assert answer.err.count(f"To go on from there: homothety resume {stopped}") == 1
     assert not record_of(stopped)["finished"]
@@ -53,6 +54,19 @@ def test_a_resumed_segmentation_is_the_one_that_was_not_stopped(
     assert run("resume", stopped).status == 0
     assert record_of(stopped)["finished"]
     assert same_files(whole, stopped, "segments.csv", "action_segments.csv", "labels.csv", "transforms.csv")
+    a, b = (homothety.load(folder / "model.homothety") for folder in (whole, stopped))
+    np.testing.assert_array_equal(a.trace_["log_joint"], b.trace_["log_joint"])
+
+
+def test_a_resumed_run_with_frames_is_the_one_that_was_not_stopped(
+    run, series_file, tmp_path, interrupt_segmentation_after
+):
+    whole, stopped, quick = tmp_path / "whole", tmp_path / "stopped", ("--chains", "1", "--sweeps", "6")
+    run("segment", series_file, "-o", whole, *quick)
+    interrupt_segmentation_after(4)
+    assert run("segment", series_file, "-o", stopped, *quick).status == 130
+    assert run("resume", stopped).status == 0
+    assert same_files(whole, stopped, "segments.csv", "action_segments.csv", "labels.csv", "frames.csv")
     a, b = (homothety.load(folder / "model.homothety") for folder in (whole, stopped))
     np.testing.assert_array_equal(a.trace_["log_joint"], b.trace_["log_joint"])
 
@@ -115,7 +129,7 @@ def test_a_killed_run_goes_on_from_the_last_sweep_that_was_written(run, toy_file
 
 def test_a_finished_run_says_so_and_can_be_made_longer(run, series_file, tmp_path):
     folder = tmp_path / "results"
-    answer = run("segment", series_file, "-o", folder, *QUICK)
+    answer = run("segment", series_file, "-o", folder, *ICSC)
     assert "Try --sweeps 16, with which homothety resume goes on from here." in answer.out
     written = (folder / "model.homothety").stat().st_mtime_ns
     answer = run("resume", folder)
@@ -127,7 +141,7 @@ def test_a_finished_run_says_so_and_can_be_made_longer(run, series_file, tmp_pat
     assert run("resume", folder, "--sweeps", "16").status == 0
     assert json.loads((folder / "summary.json").read_text())["sweeps_kept"] == 24  # burn-in stays at 4
     assert "needed more" in run("resume", folder, "--sweeps", "12").error
-    run("segment", series_file, "-o", tmp_path / "at once", "--chains", "2", "--sweeps", "16", "--burn", "4")
+    run("segment", series_file, "-o", tmp_path / "at once", "--chains", "2", "--sweeps", "16", "--burn", "4", *ICSC[:2])
     assert same_files(folder, tmp_path / "at once", "segments.csv", "labels.csv")
 
 

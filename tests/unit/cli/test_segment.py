@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 import homothety
-from homothety import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM
+from homothety import IBPHMM, ICSCHMM, ActionHMM, HMMSelection, StickyHDPHMM
 from homothety.cli.app import build_parser
 from homothety.cli.segment import CLASSES, MODEL_OPTIONS
 from homothety.cli.segmentation import weight_note
+from homothety.report.saved import write_recordings
+from homothety.words import ordinal
 
 QUICK = ("--chains", "2", "--sweeps", "8")
+ICSC = ("--model", "icsc", *QUICK)
 PICTURES = ("segments", "actions", "trajectories", "ellipses", "features", "transitions", "coaction", "transforms")
 TABLES = {
     "report.html",
@@ -38,7 +41,7 @@ def read_table(path):
 
 def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path):
     folder = tmp_path / "results"
-    answer = run("segment", series_file, "-o", folder, *QUICK)
+    answer = run("segment", series_file, "-o", folder, *ICSC)
     assert answer.status == 0
     model = homothety.load(folder / "model.homothety")
     assert isinstance(model, ICSCHMM)
@@ -70,29 +73,89 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
     assert (summary["states"], summary["stride"], summary["sweeps_kept"]) == (model.n_states_, 1, 8)
     found = f"{model.n_states_} states, {model.n_actions_} action{'s' * (model.n_actions_ > 1)}"
     assert f"4 series in {len(segments)} segments of {found}." in answer.out
-    assert "All steps were looked at" in answer.out
-    assert f"Each step looked at counts as {model.step_weight_:.2g} of an observation" in answer.out
+    assert "All steps were used" in answer.out
+    assert f"Remaining autocorrelation is corrected for by weighting each sample {model.step_weight_:.2g}" in answer.out
     assert "The chains do not agree yet" in answer.out or "Chains agree" in answer.out
 
 
 @pytest.mark.parametrize(
     ("model", "weight", "said"),
     [
-        (ICSCHMM(), 0.234, "counts as 0.23 of an observation: the rest of it is known from the one before."),
-        (ICSCHMM(), 1.0, "counts in full: it says nothing of the next one."),
-        (ICSCHMM(step_weight=0.5), 0.5, "counts as 0.5 of an observation, as asked for."),
-        (IBPHMM(), 1.0, "counts in full, as an observation of its own."),
+        (ICSCHMM(), 0.234, "Remaining autocorrelation is corrected for by weighting each sample 0.23 "),
+        (ICSCHMM(), 1.0, "Each sample counts in full: no autocorrelation is left."),
+        (ICSCHMM(step_weight=0.5), 0.5, "Each sample has weight 0.5, as asked for."),
+        (IBPHMM(), 1.0, "Each sample counts in full."),
     ],
 )
 def test_the_weight_of_a_step_is_told_with_its_reason(model, weight, said):
     model.step_weight_ = weight
-    assert weight_note(model).startswith(f"Each step looked at {said}")
+    assert weight_note(model).startswith(said)
     assert ("--step-weight 1" in weight_note(model)) == (weight == 0.234)
     assert weight_note(HMMSelection()) == ""
 
 
+def test_recordings_have_frames_by_default(run, tmp_path, demonstrations):
+    folder = tmp_path / "results"
+    write_recordings(tmp_path / "demos.npz", demonstrations)
+    answer = run("segment", tmp_path / "demos.npz", "-o", folder, *QUICK)
+    assert answer.status == 0
+    model = homothety.load(folder / "model.homothety")
+    assert isinstance(model, ActionHMM)
+    assert "Channels: position (x, y, z)." in answer.err
+    assert f"{model.n_states_} states, {model.n_actions_} actions" in answer.out
+    assert "times as large" in answer.out
+    assert "Remaining autocorrelation is corrected for by weighting each sample" in answer.out
+
+    rows, frames = read_table(folder / "frames.csv"), model.frames_
+    assert [row["recording"] for row in rows] == [one.name for one in frames]
+    assert [float(row["turned_by"]) for row in rows] == pytest.approx([one.angle for one in frames], rel=1e-4)
+    assert [float(row["moved_z_high"]) for row in rows] == pytest.approx(
+        [one.place_intervals[0, 2, 1] for one in frames], rel=1e-4, abs=1e-9
+    )
+    assert not (folder / "transforms.csv").exists()
+    summary, states = (json.loads((folder / f"{name}.json").read_text()) for name in ("summary", "states"))
+    assert summary["blocks"]["kinds"] == ["point"]
+    assert [one["recording"] for one in summary["frames"]] == [one.name for one in frames]
+    assert states["dimensions"] == ["x", "y", "z", "velocity of x", "velocity of y", "velocity of z"]
+    page = (folder / "summary.md").read_text()
+    assert "](aligned.png)" in page
+    assert "`frames.csv` how recordings are turned, resized and moved" in page
+    assert (folder / "aligned.png").is_file()
+
+    before = (folder / "report.html").read_text()
+    assert 'data-chart="aligned"' in before
+    (folder / "report.html").unlink()
+    assert run("report", folder).status == 0
+    assert (folder / "report.html").read_text() == before
+
+
+def test_options_of_frames_reach_the_model(run, no_figures, tmp_path, demonstrations):
+    options = {
+        "--blocks": ("blocks", "point"),
+        "--frames": ("frames", "one"),
+        "--rotations": ("rotations", "yaw"),
+        "--actions": ("n_actions", 2),
+        "--least-stay": ("least_stay", 12),
+        "--chains": ("n_chains", 1),
+        "--sweeps": ("n_sweeps", 4),
+        "--burn": ("n_burn", 2),
+        "--jobs": ("n_jobs", 1),
+    }
+    assert set(options) == {option.flag for option in MODEL_OPTIONS if "actions" in option.models}
+    write_recordings(tmp_path / "demos.npz", demonstrations)
+    words = [word for flag, (_, value) in options.items() for word in (flag, value)]
+    preparation = ("--subsample", "4", "--velocities", "none")
+    answer = run("segment", tmp_path / "demos.npz", *words, *preparation, "-o", tmp_path)
+    assert "All recordings share one frame" in answer.out
+    model = homothety.load(tmp_path / "model.homothety")
+    expected = dict(options.values()) | {"blocks": ["point"], "subsample": 4, "velocities": False}
+    parameters = model.get_params(deep=False)
+    assert {name: parameters[name] for name in expected} == expected
+    assert model.n_actions_ == 2
+
+
 def test_json_is_all_there_is_on_stdout(run, no_figures, series_file, tmp_path):
-    answer = run("segment", series_file, "-o", tmp_path / "results", "--json", *QUICK)
+    answer = run("segment", series_file, "-o", tmp_path / "results", "--json", *ICSC)
     data = json.loads(answer.out)
     model = homothety.load(tmp_path / "results" / "model.homothety")
     assert [row["state"] for row in data["segments"]] == [one.state for one in model.segments_]
@@ -102,7 +165,7 @@ def test_json_is_all_there_is_on_stdout(run, no_figures, series_file, tmp_path):
 
 def test_a_single_recording_says_less_of_actions(run, no_figures, recordings, tmp_path):
     np.save(tmp_path / "one.npy", np.concatenate(recordings.sequences))
-    answer = run("segment", tmp_path / "one.npy", "-o", tmp_path / "results", *QUICK)
+    answer = run("segment", tmp_path / "one.npy", "-o", tmp_path / "results", *ICSC)
     said = "There is only one recording, and in each an action is expected in one version"
     assert said in answer.out
     assert said in (tmp_path / "results" / "summary.md").read_text()
@@ -139,7 +202,7 @@ def test_other_models(name, kind, run, series_file, tmp_path, monkeypatch):
 
 def test_autoregressive_states_have_coefficients(run, no_figures, series_file, tmp_path):
     options = ("--emission", "autoregressive", "--order", "2")
-    assert run("segment", series_file, "-o", tmp_path, *options, *QUICK).status == 0
+    assert run("segment", series_file, "-o", tmp_path, *options, *ICSC).status == 0
     states = json.loads((tmp_path / "states.json").read_text())
     assert states["order"] == 2
     assert np.shape(states["states"][0]["coefficients"]) == (2, 4)
@@ -175,7 +238,7 @@ def test_options_of_preparation_reach_the_model(run, no_figures, rng, tmp_path):
     swing = np.cumsum(rng.normal(size=(2, 80, 5)), axis=1)
     np.savez(tmp_path / "arm.npz", X=np.concatenate(swing), lengths=[80, 80], channels=["z", "a", "b", "c", "d"])
     options = ("--quaternions", "a,b,c,d", "--smooth", "5", "--subsample", "3", "--scale", "std", "--centre", "series")
-    answer = run("segment", tmp_path / "arm.npz", *options, "--velocities", "append", "-o", tmp_path, *QUICK)
+    answer = run("segment", tmp_path / "arm.npz", *options, "--velocities", "append", "-o", tmp_path, *ICSC)
     assert answer.status == 0
     fitted = homothety.load(tmp_path / "model.homothety").preprocessing_
     settings = fitted.settings
@@ -183,7 +246,7 @@ def test_options_of_preparation_reach_the_model(run, no_figures, rng, tmp_path):
     assert (settings.smooth, settings.subsample, settings.scale, settings.centre) == (5, 3, "std", "series")
     assert settings.velocities == "append"
     assert fitted.n_dims == 10
-    assert "Of every 3 steps one was looked at, as asked for." in answer.out
+    assert "Every 3rd step was used, as asked for." in answer.out
     states = json.loads((tmp_path / "states.json").read_text())
     assert states["means_are_relative_to_each_series"]
     assert states["dimensions"][5] == "velocity of z"
@@ -191,7 +254,7 @@ def test_options_of_preparation_reach_the_model(run, no_figures, rng, tmp_path):
 
 def test_centring_and_groups_of_columns(run, no_figures, series_file, tmp_path):
     options = ("--centre", "none", "--scale", "range", "--scale-together", "left,right")
-    run("segment", series_file, *options, "-o", tmp_path, *QUICK)
+    run("segment", series_file, *options, "-o", tmp_path, *ICSC)
     settings = homothety.load(tmp_path / "model.homothety").preprocessing_.settings
     assert (settings.centre, settings.scale, settings.groups) == (None, "range", ((0, 1),))
 
@@ -203,7 +266,7 @@ def test_steps_left_out_by_measurement_are_said(run, no_figures, tmp_path):
     answer = run("segment", tmp_path / "swing.npy", "-o", tmp_path / "results", *QUICK)
     stride = json.loads((tmp_path / "results" / "summary.json").read_text())["stride"]
     assert stride > 1
-    assert f"Of every {stride} steps one was looked at: those between" in answer.out
+    assert f"strongly correlated, so every {ordinal(stride)} was used" in answer.out
     assert "--subsample 1" in answer.out
     assert len(read_table(tmp_path / "results" / "labels.csv")) == 400
 
@@ -226,6 +289,7 @@ def test_options_reach_the_model(run, no_figures, series_file, tmp_path):
         "--step-weight": ("step_weight", 0.5),
         "--emission": ("emission", "autoregressive"),
         "--order": ("order", 3),
+        "--least-stay": ("least_stay", 2),
         "--chains": ("n_chains", 2),
         "--sweeps": ("n_sweeps", 5),
         "--burn": ("n_burn", 3),
@@ -233,7 +297,7 @@ def test_options_reach_the_model(run, no_figures, series_file, tmp_path):
     }
     assert set(options) == {option.flag for option in MODEL_OPTIONS if "icsc" in option.models}
     words = [word for flag, (_, value) in options.items() for word in (flag, value)]
-    run("segment", series_file, "-o", tmp_path, *words)
+    run("segment", series_file, "--model", "icsc", "-o", tmp_path, *words)
     parameters = homothety.load(tmp_path / "model.homothety").get_params(deep=False)
     assert {name: parameters[name] for name, _ in options.values()} == dict(options.values())
 
@@ -260,38 +324,71 @@ def bad_files(tmp_path, recordings):
         ("flat.npy", (), "needed (n_steps, n_dims)"),
         ("constant.npy", (), "Column 1 is 2 at every step"),
         ("constant.csv", (), "leave it out by naming the others with --columns."),
-        ("demos.npz", ("--quaternions", "0,1"), "needed four dimensions each"),
+        ("demos.npz", ("--model", "icsc", "--quaternions", "0,1"), "needed four dimensions each"),
         ("demos.npz", ("--columns", "left,right,left"), "--columns names column 'left' twice"),
-        ("demos.npz", ("--quaternions", "left,left,right,right"), "--quaternions names column 'left' twice"),
-        ("demos.npz", ("--scale-together", "left,right"), "--scale-together means nothing without --scale std or"),
         (
             "demos.npz",
-            ("--scale", "std", "--scale-together", "left", "--scale-together", "left"),
+            ("--model", "icsc", "--quaternions", "left,left,right,right"),
+            "--quaternions names column 'left' twice",
+        ),
+        (
+            "demos.npz",
+            ("--model", "icsc", "--scale-together", "left,right"),
+            "--scale-together means nothing without --scale std or",
+        ),
+        (
+            "demos.npz",
+            ("--model", "icsc", "--scale", "std", "--scale-together", "left", "--scale-together", "left"),
             "--scale-together names column left twice",
         ),
-        ("demos.npz", ("--smooth", "4"), "--smooth is 4, needed an odd number"),
-        ("demos.npz", ("--smooth", "3"), "--smooth is 3, needed an odd number of steps, at least 5"),
+        ("demos.npz", ("--model", "icsc", "--smooth", "4"), "--smooth is 4, needed an odd number"),
+        ("demos.npz", ("--model", "icsc", "--smooth", "3"), "--smooth is 3, needed an odd number of steps, at least 5"),
         ("demos.npz", ("--subsample", "often"), "--subsample is 'often', needed a whole number"),
-        ("demos.npz", ("--subsample", "-1"), "--subsample is -1, needed a whole number of at least 1 or 'auto'."),
+        ("demos.npz", ("--subsample", "-1"), "--subsample is -1, needed at least 1"),
         ("demos.npz", ("--subsample", "0"), "--subsample is 0"),
         ("demos.npz", ("--subsample", "500"), "needed at least 2"),
-        ("demos.npz", ("--columns", "left"), "has 1 column of measurements, needed 2 or more"),
-        ("demos.npz", ("--columns", "left"), "Use --model ibp to find states alone, or add --velocities append."),
-        ("demos.npz", ("--group", "left"), "--group means nothing for"),
-        ("demos.npz", ("--grouping", "size"), "--grouping is 'size', needed 'shapes' or 'links'."),
-        ("demos.npz", ("--grouping", "links", "--model", "ibp"), "--grouping means nothing for --model ibp; it is for"),
-        ("demos.npz", ("--step-weight", "2"), "--step-weight is 2.0, needed at most 1, or 'auto'."),
-        ("demos.npz", ("--emission", "poisson"), "--emission is 'poisson'"),
-        ("demos.npz", ("--order", "2"), "only autoregressive states look at past steps"),
-        ("demos.npz", ("--order", "2", "--emission", "diagonal"), "Add --emission autoregressive, or leave it out."),
+        ("demos.npz", ("--model", "icsc", "--columns", "left"), "has 1 column of measurements, needed 2 or more"),
         (
             "demos.npz",
-            ("--emission", "autoregressive", "--order", "90"),
+            ("--model", "icsc", "--columns", "left"),
+            "Use --model ibp to find states alone, or add --velocities append.",
+        ),
+        ("demos.npz", ("--group", "left"), "--group means nothing for"),
+        ("demos.npz", ("--model", "icsc", "--grouping", "size"), "--grouping is 'size', needed 'shapes' or 'links'."),
+        ("demos.npz", ("--grouping", "links", "--model", "ibp"), "--grouping means nothing for --model ibp; it is for"),
+        ("demos.npz", ("--model", "icsc", "--step-weight", "2"), "--step-weight is 2.0, needed at most 1, or 'auto'."),
+        ("demos.npz", ("--model", "icsc", "--emission", "poisson"), "--emission is 'poisson'"),
+        ("demos.npz", ("--model", "icsc", "--order", "2"), "only autoregressive states look at past steps"),
+        (
+            "demos.npz",
+            ("--model", "icsc", "--order", "2", "--emission", "diagonal"),
+            "Add --emission autoregressive, or leave it out.",
+        ),
+        (
+            "demos.npz",
+            ("--model", "icsc", "--emission", "autoregressive", "--order", "90"),
             "needed at least 91 for autoregressive states of order 90",
         ),
         ("demos.npz", ("--model", "hmm", "--chains", "2"), "--chains means nothing for --model hmm"),
         ("demos.npz", ("--model", "ibp", "--max-states", "2"), "it is for hdp and hmm"),
         ("demos.npz", ("--sweeps", "4", "--burn", "4"), "--burn is 4 and --sweeps is 4"),
+        (
+            "demos.npz",
+            ("--centre", "series"),
+            "--centre means nothing for --model actions: every recording has a place",
+        ),
+        ("demos.npz", ("--smooth", "5"), "Leave it out, or use --model icsc."),
+        ("demos.npz", ("--quaternions", "0,1"), "found by the names of columns, or listed with --blocks"),
+        ("demos.npz", ("--velocities", "replace"), "--velocities replace means nothing for --model actions"),
+        (
+            "demos.npz",
+            ("--blocks", "point,force"),
+            "--blocks, word 1 counted from 0, is 'force', needed one of 'point'",
+        ),
+        ("demos.npz", ("--blocks", "point,plain"), "which needs 3 channels in 2-D or 4 in 3-D"),
+        ("demos.npz", ("--frames", "two"), "--frames: invalid choice: 'two'"),
+        ("demos.npz", ("--grouping", "links"), "--grouping means nothing for --model actions; it is for icsc"),
+        ("demos.npz", ("--actions", "2", "--model", "icsc"), "--actions means nothing for --model icsc"),
     ],
 )
 def test_bad_input_exits_with_2_and_one_line(name, options, message, run, series_file, bad_files, tmp_path):
@@ -314,7 +411,7 @@ def test_dimensions_of_prepared_series_are_called_by_their_columns(run, tmp_path
     line = np.column_stack([np.arange(40.0), np.random.default_rng(0).normal(size=40)])
     np.savetxt(tmp_path / "line.csv", line, delimiter=",", header="time passed,y", comments="")
     options = ("--velocities", "append", "--scale", "std", "--centre", "series", "--subsample", "1")
-    answer = run("segment", tmp_path / "line.csv", *options, "-o", tmp_path / "results")
+    answer = run("segment", "--model", "icsc", tmp_path / "line.csv", *options, "-o", tmp_path / "results")
     assert answer.status == 2
     assert "column velocity of time passed is constant" in answer.error
 

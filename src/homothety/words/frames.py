@@ -1,0 +1,258 @@
+"""Text and tables about the frames of recordings, shared by terminal, summary and report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from homothety.words import SURE, enumerated
+from homothety.words.markdown import bullet_list, markdown_table
+from homothety.words.transforms import Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from homothety.arrays import FloatArray
+    from homothety.estimators.action_hmm import ActionHMM
+    from homothety.summaries.frames import RecordingFrame
+
+FILE = "frames.csv"
+TITLE = "Frames of the recordings"
+MAX_SENTENCES = 20
+MAX_NAMES = 3  # of recordings that share a frame, in a sentence
+AXES = "xyz"
+
+
+def rows(model: ActionHMM) -> list[dict[str, Any]]:
+    """Return the frame of every recording as what JSON can hold; angles in degrees, intervals of 90 %."""
+    sizes, places = size_names(model), place_names(model)
+    frames = model.frames_
+    return [
+        {
+            "recording": one.name,
+            "reference": one.is_reference,
+            "shared_with": [frames[other].name for other in one.shared_with],
+            "turned_by": _number(one.angle),
+            "turned_within": _number(one.angle_error),
+            "rotation": [[_number(entry) for entry in row] for row in one.rotation],
+            "sizes": {name: _interval(*numbers) for name, numbers in zip(sizes, _sizes(one), strict=True)},
+            "moved": {name: _interval(*numbers) for name, numbers in zip(places, _places(one), strict=True)},
+            "agreement": _number(one.agreement),
+        }
+        for one in frames
+    ]
+
+
+def flat_rows(model: ActionHMM) -> list[dict[str, Any]]:
+    """Return the rows of a table in which every number has a column of its own."""
+    return [
+        {
+            "recording": row["recording"],
+            "reference": row["reference"],
+            "shared_with": "; ".join(row["shared_with"]),
+            "turned_by": row["turned_by"],
+            "turned_within": row["turned_within"],
+            **_columns("size", row["sizes"]),
+            **_columns("moved", row["moved"]),
+            "agreement": row["agreement"],
+        }
+        for row in rows(model)
+    ]
+
+
+def _columns(quantity: str, numbers: dict[str, dict[str, float | None]]) -> dict[str, float | None]:
+    """Return numbers with their intervals by the names of columns: moved_x, moved_x_low, moved_x_high."""
+    return {
+        "_".join([quantity, *name.split(), *([] if end == "value" else [end])]): value
+        for name, ends in numbers.items()
+        for end, value in ends.items()
+    }
+
+
+def size_names(model: ActionHMM) -> list[str]:
+    """Return what the blocks with a size are called: position, vector and velocity, numbered where there are several.
+
+    Velocities that the model has computed come last.
+    """
+    blocks, n_recorded = model.prepared_blocks_, len(model.blocks_.kinds)
+    words = ["velocity" if b >= n_recorded else _kind(blocks.kinds[b]) for b in blocks.sized]
+    return _numbered(words)
+
+
+def place_names(model: ActionHMM) -> list[str]:
+    """Return what the coordinates of places are called: x, y and z, with the block before them if there are several."""
+    blocks = model.prepared_blocks_
+    names = _numbered([_kind("point")] * len(blocks.points))
+    axes = AXES[: blocks.dim]
+    return [f"{name} {axis}" if len(names) > 1 else axis for name in names for axis in axes]
+
+
+def _kind(kind: str) -> str:
+    return {"point": "position"}.get(kind, kind)
+
+
+def _numbered(words: list[str]) -> list[str]:
+    """Return words that are all different.
+
+    Examples
+    --------
+    >>> _numbered(["position", "velocity", "position"])
+    ['position', 'velocity', 'position 2']
+    """
+    seen: Counter[str] = Counter()
+    numbered = []
+    for word in words:
+        seen[word] += 1
+        numbered.append(word if seen[word] == 1 else f"{word} {seen[word]}")
+    return numbered
+
+
+def _sizes(one: RecordingFrame) -> list[tuple[float, float, float]]:
+    return [(size, low, high) for size, (low, high) in zip(one.sizes, one.size_intervals, strict=True)]
+
+
+def _places(one: RecordingFrame) -> list[tuple[float, float, float]]:
+    values, intervals = one.places.ravel(), one.place_intervals.reshape(-1, 2)
+    return [(value, low, high) for value, (low, high) in zip(values, intervals, strict=True)]
+
+
+def _interval(value: float, low: float, high: float) -> dict[str, float | None]:
+    return {"value": _number(value), "low": _number(low), "high": _number(high)}
+
+
+def _number(number: float | FloatArray) -> float | None:
+    return float(f"{number:.6g}") if np.isfinite(number) else None
+
+
+def reference_of(model: ActionHMM) -> RecordingFrame:
+    """Return the recording that all others are compared with."""
+    return next(one for one in model.frames_ if one.is_reference)
+
+
+def introduction(model: ActionHMM) -> str:
+    """Return what the frames are relative to, and how many there are."""
+    frames = model.frames_
+    n_frames = len(np.unique(model.frame_labels_))
+    if n_frames == 1:
+        return "All recordings share one frame: none is turned, resized or moved." * (len(frames) > 1)
+    return (
+        f"{len(frames)} recordings have {n_frames} frames. Each is compared with {reference_of(model).name}, the "
+        "recording with most steps. Intervals are of 90 %."
+    )
+
+
+def sentences(model: ActionHMM) -> list[str]:
+    """Return one sentence for each recording but the reference; none where all recordings share a frame."""
+    if len(np.unique(model.frame_labels_)) == 1:
+        return []
+    turns = model.prepared_blocks_.n_angles > 0
+    return [sentence(one, model.frames_, turns=turns) for one in model.frames_ if not one.is_reference]
+
+
+def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, turns: bool = True) -> str:
+    """Return how a recording differs from the reference.
+
+    Parameters
+    ----------
+    one : RecordingFrame
+    frames : sequence of RecordingFrame
+        Of all recordings, for the names of those that share the frame.
+    turns : bool
+        Whether recordings could have been found to be turned.
+    """
+    others = [frames[other] for other in one.shared_with]
+    if any(other.is_reference for other in others):
+        return f"Recording {one.name} shares its frame with {_names(others)}."
+    parts = [*[_turned(one)] * turns, *[_resized(one)] * bool(len(one.sizes))]
+    shared = [f"shares its frame with {_names(others)}"] if others else []
+    is_like = [f"is {enumerated(parts)}"] if len(parts) > 1 and not shared else [f"is {', '.join(parts)}"] * bool(parts)
+    said = ", and ".join([*is_like, *shared]) or "has a frame of its own"
+    doubt = (
+        f" {1 - one.agreement:.0%} of the draws turn it by more than 90 degrees from this.".replace("%", " %")
+        if turns and one.agreement < SURE
+        else ""
+    )
+    return f"Recording {one.name} {said}.{doubt}"
+
+
+def _names(frames: Sequence[RecordingFrame]) -> str:
+    first = sorted(frames, key=lambda one: not one.is_reference)[:MAX_NAMES]
+    n_left = len(frames) - len(first)
+    names = [*(one.name for one in first), *[f"{n_left} more"] * (n_left > 0)]
+    return "; ".join(names) if any("," in name for name in names) else enumerated(names)
+
+
+def _turned(one: RecordingFrame) -> str:
+    if one.angle <= one.angle_error:
+        return f"not turned by more than {_degrees(one.angle + one.angle_error)} degrees"
+    return f"turned by {_degrees(one.angle)} degrees (90 % within {_degrees(one.angle_error)})"
+
+
+def _degrees(angle: float) -> str:
+    return f"{angle:.0f}" if angle >= 1 else f"{angle:.1g}"
+
+
+def _resized(one: RecordingFrame) -> str:
+    size = Estimate(float(one.sizes[0]), *map(float, one.size_intervals[0]))
+    value, low, high = size.as_texts()
+    if size.holds(1.0):
+        return f"about as large ({low} to {high} times)"
+    return f"{value} times as large ({low} to {high})"
+
+
+def table(model: ActionHMM) -> tuple[list[str], list[list[Any]]]:
+    """Return header and rows of a table of all frames."""
+    frames = model.frames_
+    turns, places = model.prepared_blocks_.n_angles > 0, place_names(model)
+    header = [
+        "recording",
+        "shares its frame with",
+        *["turned by (degrees)"] * turns,
+        *["times as large"] * bool(len(frames[0].sizes)),
+        *(f"moved along {name}" for name in places),
+    ]
+    found = []
+    for one in frames:
+        cells: list[Any] = [f"{one.name}{' (reference)' * one.is_reference}"]
+        cells.append(_names([frames[other] for other in one.shared_with]) if one.shared_with else "-")
+        if one.is_reference:
+            cells += ["-"] * (len(header) - len(cells))
+        else:
+            cells += [f"{one.angle:.1f} (± {one.angle_error:.1f})"] * turns
+            cells += [_cell(*numbers) for numbers in [*_sizes(one)[:1], *_places(one)]]
+        found.append(cells)
+    return header, found
+
+
+def _cell(value: float, low: float, high: float) -> str:
+    value_text, *ends = Estimate(value, low, high).as_texts()
+    return f"{value_text} ({' to '.join(ends)})"
+
+
+def notes(model: ActionHMM, most: int = MAX_SENTENCES, file: str = FILE) -> list[str]:
+    """Return what to say on a terminal: an introduction and sentences; nothing about a single recording."""
+    said = sentences(model)
+    more = [more_note(len(said) - most, f"in {file}")] * (len(said) > most)
+    return [line for line in (introduction(model), *said[:most], *more) if line]
+
+
+def more_note(count: int, where: str) -> str:
+    """Return where the sentences are that were left out."""
+    return f"{count} more {'is' if count == 1 else 'are'} {where}."
+
+
+def section(model: ActionHMM, file: str = FILE) -> list[str]:
+    """Return a part of a page in Markdown about the frames; nothing if there is a single recording."""
+    opening, *said = notes(model, file=file) or [""]
+    if not opening:
+        return []
+    shown = [bullet_list(said), markdown_table(*table(model))] if said else []
+    return [f"## {TITLE}", opening, *shown, f"{moved_note(model)} `{file}` has all numbers.".strip()]
+
+
+def moved_note(model: ActionHMM) -> str:
+    """Return what translations in the table mean; nothing if there are none."""
+    where = f"Moved: where the origin of {reference_of(model).name} lies, in the units of the recordings."
+    return where * bool(place_names(model))

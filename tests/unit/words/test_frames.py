@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fabricated import make_framed_segmentation, make_recordings
+from homothety.datasets import SequenceSet
+from homothety.words import frames
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    return make_recordings(n_series=4)
+
+
+@pytest.fixture(scope="module")
+def model(recordings):
+    return make_framed_segmentation(recordings)
+
+
+def test_sentences_say_how_recordings_differ_and_who_shares_a_frame(model):
+    first, second, third = frames.sentences(model)
+    assert first == "Recording demo 0 is turned by 90 degrees (90 % within 4) and 2.0 times as large (1.9 to 2.1)."
+    assert second == "Recording demo 1 shares its frame with demo 3 and demo 2."
+    assert third == "Recording demo 2 shares its frame with demo 3 and demo 1."
+    assert frames.introduction(model).startswith("4 recordings have 2 frames. Each is compared with demo 3")
+
+
+def test_recordings_that_share_a_frame_that_is_not_the_reference(model):
+    found = [
+        one._replace(shared_with=(1,) if i == 0 else (0,), is_reference=i == 3) for i, one in enumerate(model.frames_)
+    ]
+    assert frames.sentence(found[0], found).endswith(
+        "2.0 times as large (1.9 to 2.1), and shares its frame with demo 1."
+    )
+    assert "about as large (0.95 to 1.05 times), and shares its frame with demo 0." in frames.sentence(found[1], found)
+    assert "not turned by more than 4 degrees" in frames.sentence(found[1], found)
+    assert "turned" not in frames.sentence(found[0], found, turns=False)
+
+
+def test_draws_that_disagree_on_a_rotation_are_told(model):
+    doubtful = [one._replace(agreement=0.7) for one in model.frames_]
+    assert "30 % of the draws turn it by more than 90 degrees from this." in frames.sentence(doubtful[0], doubtful)
+
+
+def test_one_frame_for_all_is_one_sentence(recordings):
+    model = make_framed_segmentation(recordings, shared=True)
+    assert frames.notes(model) == ["All recordings share one frame: none is turned, resized or moved."]
+    assert "| recording" not in "\n".join(frames.section(model))
+
+
+def test_one_recording_has_nothing_to_compare():
+    model = make_framed_segmentation(make_recordings(n_series=1), shared=True)
+    assert frames.notes(model) == []
+    assert frames.section(model) == []
+
+
+def test_rows_have_every_number_with_its_interval(model):
+    row = frames.flat_rows(model)[0]
+    expected = {
+        "recording": "demo 0",
+        "reference": False,
+        "shared_with": "",
+        "turned_by": 90.0,
+        "turned_within": 4.0,
+        "size_position": 2.0,
+    }
+    assert {name: row[name] for name in expected} == expected
+    assert row["size_position_low"] == pytest.approx(2 * np.exp(-0.05), rel=1e-4)
+    assert row["moved_x_high"] - row["moved_x_low"] == pytest.approx(0.1, rel=1e-3)
+    assert list(row)[-4:] == ["moved_z", "moved_z_low", "moved_z_high", "agreement"]
+    header, rows = frames.table(model)
+    assert header[:4] == ["recording", "shares its frame with", "turned by (degrees)", "times as large"]
+    assert rows[0][2] == "90.0 (± 4.0)"
+    assert rows[3][0] == "demo 3 (reference)"
+
+
+def test_names_with_commas_are_told_apart():
+    recordings = make_recordings(n_series=4, names=[f"frame 1, take {i}" for i in range(4)])
+    model = make_framed_segmentation(recordings)
+    assert frames.sentences(model)[1].endswith("shares its frame with frame 1, take 3; frame 1, take 2.")
+
+
+def test_positions_in_the_plane():
+    flat = make_recordings(n_dims=2)
+    model = make_framed_segmentation(SequenceSet(flat.sequences, names=flat.names, channels=("x", "y")))
+    assert "turned by 90 degrees" in frames.sentences(model)[0]
+    assert frames.place_names(model) == ["x", "y"]
