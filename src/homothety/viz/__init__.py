@@ -16,6 +16,7 @@ except ImportError as error:
 
 from homothety.palette import cluster_colors
 from homothety.viz.actions import match_truth, plot_actions
+from homothety.viz.aligned import plot_aligned
 from homothety.viz.ellipses import plot_ellipses
 from homothety.viz.ellipsoids import plot_ellipsoids
 from homothety.viz.embedding import plot_embedding
@@ -33,6 +34,7 @@ __all__ = [
     "cluster_colors",
     "match_truth",
     "plot_actions",
+    "plot_aligned",
     "plot_change_probability",
     "plot_coaction",
     "plot_coclustering",

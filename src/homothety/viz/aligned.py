@@ -10,6 +10,7 @@ from homothety.viz._channels import axis_names
 from homothety.viz._figure import axes_for_dims, legend_beside
 from homothety.viz._looks import looks_of
 from homothety.viz.trajectories import PANEL, _check_labels, _curve_handles, _draw_curves, _label_dims, _side_by_side
+from homothety.words import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,9 @@ def plot_aligned(
     """
     places = [one for one, kind in enumerate(model.blocks_.kinds) if kind == "point"]
     if not 0 <= block < len(places):
-        raise InputError(f"block is {block}, but the recordings have {len(places)} positions to draw, counted from 0.")
+        raise InputError(
+            f"block is {block}, but the recordings have {number_of(len(places), 'position')} to draw, counted from 0."
+        )
     sequences = check_sequences(recordings, allow_constant=True, min_steps=1)
     columns = list(model.blocks_.channels[places[block]])
     columns_aligned = list(range(*model.blocks_.slices[places[block]].indices(sequences.n_dims)))
