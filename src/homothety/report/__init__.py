@@ -27,8 +27,8 @@ def write_report(result: Any, path: str | Path, *, data: Any = None) -> Report:
     Parameters
     ----------
     result : estimator, Segmentation or Clustering
-        A fitted segmenter (`ICSCHMM`, `IBPHMM`, `TwoStageHMM`, `StickyHDPHMM`, `HMMSelection`) or clustering
-        (`SPCMMixture`, `SimilarityMixture`, `CRPMixture`, `GMMSelection`); or what a command has of one.
+        A fitted segmenter (`ActionHMM`, `ICSCHMM`, `IBPHMM`, `TwoStageHMM`, `StickyHDPHMM`, `HMMSelection`) or
+        clustering (`SPCMMixture`, `SimilarityMixture`, `CRPMixture`, `GMMSelection`); or what a command has of one.
     path : str or Path
         Of the file, best one ending in ``.html``.
     data : SequenceSet, MatrixSet, or whatever was given to `fit`, optional

@@ -75,7 +75,7 @@ class Chart:
     name : str
         Which part of the data of the report is drawn.
     kind : str
-        How: "series", "space", "matrix" or "traces".
+        How: "series", "space", "aligned", "matrix" or "traces".
     label : str
         The same in words, for those who do not see it.
     caption : str

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from homothety.report.document import Answer
 
-SCRIPTS = ("drawing.js", "navigation.js", "series.js", "space.js", "matrix.js", "traces.js", "main.js")
+SCRIPTS = ("drawing.js", "navigation.js", "cuts.js", "series.js", "space.js", "matrix.js", "traces.js", "main.js")
 
 
 def render(report: Report) -> str:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.report import chains, settings
+from homothety.report.aligned import aligned_data, cuts_data
 from homothety.report.document import Bullets, Chart, Report, Section, Table, Text
 from homothety.report.looks import chain_looks
 from homothety.report.segmentation_answers import answers, differences
 from homothety.report.segmented import Segmented
 from homothety.report.series_data import MAX_CHANNELS, MAX_SERIES, n_drawn, series_data, steps_per_bin
 from homothety.report.words import listing
-from homothety.words import SURE, actions, enumerated, listed, number_of, transforms
+from homothety.words import SURE, actions, enumerated, frames, listed, number_of, transforms
 
 if TYPE_CHECKING:
     from homothety.report.document import Block
@@ -32,9 +33,12 @@ def describe_segmentation(run: Run) -> Report:
     if chains.is_sampled(seen.segmenter):
         data["looks"]["chain"] = chain_looks(len(seen.segmenter.trace_["log_joint"]))
         data["traces"] = chains.trace_data(seen.segmenter.trace_, seen.segmenter.n_burn_)
+    data |= {name: part for name, part in (("aligned", aligned_data(seen)), ("cuts", cuts_data(seen))) if part}
     sections = [
+        *([aligned_section(seen)] if "aligned" in data else []),
         series_section(seen),
-        *([trajectory_section(seen)] if "space" in data else []),
+        *([trajectory_section(seen)] if "space" in data and "aligned" not in data else []),
+        *([frames_section(seen)] if hasattr(seen.model, "frames_") else []),
         labels_section(seen),
         *([transforms_section(seen)] if hasattr(seen.model, "transforms_") else []),
         *([coaction_section(seen)] if hasattr(seen.model, "coaction_") and seen.model.n_states_ > 1 else []),
@@ -127,16 +131,57 @@ def trajectory_section(seen: Segmented) -> Section:
     return Section("trajectories", "Trajectories", [Chart("space", "space", label, caption)])
 
 
+def aligned_section(seen: Segmented) -> Section:
+    """Return the part with the recordings as they were recorded, and in one frame."""
+    caption = (
+        "Left: all chosen recordings as they were recorded. Right: the same recordings, turned, resized and moved into "
+        f"one frame. Coloured by {seen.called}. A dot marks where a recording begins; a number marks the longest "
+        f"stretch of each {seen.called}."
+    )
+    label = f"Trajectories of {len(seen.names)} recordings, {{}}, coloured by {seen.called}."
+    return Section("aligned", "Recorded and aligned", [Chart("aligned", "aligned", label, caption)])
+
+
+def frames_section(seen: Segmented) -> Section:
+    """Return the part about how recordings are turned, resized and moved."""
+    model = seen.model
+    blocks: list[Block] = [Text(model.blocks_.sentence)]
+    opening = frames.introduction(model)
+    if not opening:
+        blocks.append(Text("There is only one recording, so there is no other frame to compare its frame with."))
+    elif said := frames.sentences(model):
+        n_left = len(said) - frames.MAX_SENTENCES
+        more = [frames.more_note(n_left, "in the table")] * (n_left > 0)
+        blocks += [Text(opening), Bullets([*said[: frames.MAX_SENTENCES], *more])]
+        blocks += [Table("Frames of all recordings", *frames.table(model)), Text(frames.moved_note(model))]
+    else:
+        blocks.append(Text(opening))
+    return Section("frames", "Frames", blocks)
+
+
 def labels_section(seen: Segmented) -> Section:
     """Return the part about actions, or states where there are none: how much there is of each, and where."""
     title = f"{seen.called.capitalize()}s"
     numbers = [f"{seen.called} {k}" for k in range(seen.n_labels)]
     cells = [[name, *_cells(seen, i)] for i, name in enumerate(seen.names)]
     what = "states in brackets" if seen.actions is not None else "empty where there are none"
-    blocks: list[Block] = [Text(actions.EXPLANATION)] * (seen.actions is not None)
+    blocks: list[Block] = [Text(actions.explanation(seen.model))] * (seen.actions is not None)
     blocks.append(Table(f"All {seen.called}s", *labels_table(seen)))
     blocks.append(Table(f"Steps of every {seen.called} in every series, {what}", ["series", *numbers], cells))
+    if hasattr(seen.model, "actions_at") and seen.model.n_states_ > 1:
+        blocks.append(cuts_table(seen))
     return Section("labels", title, blocks)
+
+
+def cuts_table(seen: Segmented) -> Table:
+    """Return how many actions there are if states are merged further or less, and the evidence for each merge."""
+    model = seen.model
+    rows = [
+        [f"{k}{' (inferred)' * (k == seen.n_labels)}", f"{model.merge_gains_[model.n_states_ - k - 1]:.1f}"]
+        for k in range(model.n_states_ - 1, 0, -1)
+    ]
+    caption = "Evidence for merging states to fewer actions (nats; negative: against it)"
+    return Table(caption, ["actions", "evidence for the last merge"], rows)
 
 
 def labels_table(seen: Segmented) -> tuple[list[str], list[list[object]]]:

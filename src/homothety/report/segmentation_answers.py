@@ -9,7 +9,7 @@ import numpy as np
 from homothety.report import chains
 from homothety.report.document import Answer
 from homothety.report.words import MAX_POINTS, NOT_KNOWN
-from homothety.words import SURE, actions, enumerated, number_of, transforms
+from homothety.words import SURE, actions, enumerated, frames, number_of, transforms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +69,8 @@ def how_recordings_differ(seen: Segmented) -> Answer:
     """Return how the states of an action differ, and which recordings have them; or who has which states."""
     if seen.called == "state":
         return Answer("How do the recordings differ?", *_who_shares(seen.segmenter.active_))
+    if hasattr(seen.model, "frames_"):
+        return how_frames_differ(seen)
     question = "How does the same action differ between recordings?"
     repeated = [k for k, count in enumerate(np.bincount(seen.state_actions)) if count > 1]
     if not repeated:
@@ -79,6 +81,19 @@ def how_recordings_differ(seen: Segmented) -> Answer:
     more = [f"{len(points) - MAX_POINTS} more are listed under Transformations."] * (len(points) > MAX_POINTS)
     text = "They are turned, moved or resized copies" + (":" if points else "; this model does not say by how much.")
     return Answer(question, short, text, [*points[:MAX_POINTS], *more])
+
+
+def how_frames_differ(seen: Segmented) -> Answer:
+    """Return how recordings are turned and resized, and which of them share a frame."""
+    question = "How do the recordings differ?"
+    points = frames.sentences(seen.model)
+    if not points:
+        one = "There is one recording." if len(seen.names) == 1 else "All recordings share one frame."
+        return Answer(question, one, "None is turned, resized or moved." * (len(seen.names) > 1))
+    n_frames = len(np.unique(seen.model.frame_labels_))
+    more = [frames.more_note(len(points) - MAX_POINTS, "listed under Frames")] * (len(points) > MAX_POINTS)
+    text = f"Each recording is compared with {frames.reference_of(seen.model).name}, the one with most steps."
+    return Answer(question, f"They have {n_frames} frames.", text, [*points[:MAX_POINTS], *more])
 
 
 def differences(seen: Segmented) -> list[str]:

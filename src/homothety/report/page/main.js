@@ -8,7 +8,9 @@ const shared = {
   choice: new Choice(series.length),
 };
 
-const DRAW = { series: drawSeries, space: drawSpace, matrix: drawMatrix, traces: drawTraces };
+shared.cuts = new Cuts(data, series);
+
+const DRAW = { series: drawSeries, space: drawSpace, aligned: drawAligned, matrix: drawMatrix, traces: drawTraces };
 
 function repaint(now = false) {
   theme.read();

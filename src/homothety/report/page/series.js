@@ -156,7 +156,7 @@ class SeriesChart {
       top += LANE + GAP;
     }
     if (this.series.known[this.main]) top = this.area(pen, "doubt", (bin) => 1 - this.series.known[this.main][bin] / 255, top, LANE);
-    if (this.changes) top = this.area(pen, "change", (bin) => this.series.known[this.changes][bin] / 255, top, ROW);
+    if (this.series.known[this.changes]) top = this.area(pen, "change", (bin) => this.series.known[this.changes][bin] / 255, top, ROW);
     this.axis(pen, top, width);
     this.crosshair(pen, top);
   }
@@ -322,11 +322,14 @@ function drawSeries(figure, place, data, shared) {
       makeButton("+", "Zoom in", () => stretch.zoom(1.5)),
       makeButton("−", "Zoom out", () => stretch.zoom(1 / 1.5)),
       makeButton("whole", "Show all steps", () => stretch.reset()),
-      ...(data.channels.length ? [makeScalePicker(stretch)] : [])),
+      ...(data.channels.length ? [makeScalePicker(stretch)] : []),
+      ...(data.cuts ? [shared.cuts.slider()] : [])),
     makeToggles(series, choice),
   );
   for (const [called, looks] of Object.entries(data.looks)) {
-    if (called !== "chain") place.append(makeLegend(looks, called, paintArea));
+    if (called === "chain") continue;
+    place.append(makeLegend(looks, called, paintArea));
+    if (called === "action" && data.cuts) shared.cuts.follow(place.lastChild);
   }
   place.append(make("p", { class: "hint" }, "Drag to move, pinch or turn the wheel with shift held to zoom, point to read. "
     + "With the keyboard: tab to a chart; arrows point, shift and arrows move, + and − zoom, 0 shows all."));

@@ -4,16 +4,30 @@ const MOST_POINTS = 2000; // of one trajectory
 const LEAP = 25; // places, with shift held
 const START = { yaw: 0.6, pitch: 0.5, zoom: 1 };
 
-/** Points that belong together: a trajectory, or all items. */
-function trajectoryOf(series, dims, ranges, equal) {
+/** Return the places of a trajectory, of which `place` makes from what was measured, and the steps they belong to. */
+function trajectoryOf(series, dims, ranges, place) {
   const stride = Math.max(1, Math.ceil(series.lows[0].length / MOST_POINTS));
   const bins = Array.from({ length: Math.ceil(series.lows[0].length / stride) }, (_, i) => i * stride);
-  const scales = scalesOf(dims.map((dim) => ranges[dim]), equal);
-  const places = bins.map((bin) => dims.map((dim, axis) => {
-    const code = (series.lows[dim][bin] + series.highs[dim][bin]) / 2;
-    return scales[axis](valueOf(code, ranges[dim]));
-  }));
+  const places = bins.map((bin) => place(dims.map((dim) => valueOf((series.lows[dim][bin] + series.highs[dim][bin]) / 2, ranges[dim]))));
   return { places, steps: bins.map((bin) => bin * series.every) };
+}
+
+/** What is drawn of recordings as they were recorded. */
+function recordedView(data, dims, equal) {
+  const scales = scalesOf(dims.map((dim) => data.channels[dim]), equal);
+  const place = (values) => values.map((value, axis) => scales[axis](value));
+  return { names: dims.map((dim) => data.channels[dim].name), equal, pathOf: (one) => trajectoryOf(one, dims, data.channels, place) };
+}
+
+/** What is drawn of recordings turned, resized and moved into one frame. */
+function alignedView(data) {
+  const { dims, ranges, maps } = data.aligned;
+  const scales = scalesOf(ranges, true);
+  const placeIn = ({ matrix, place }) => (values) => {
+    const moved = values.map((value, k) => value - place[k]);
+    return matrix.map((row, axis) => scales[axis](row.reduce((sum, entry, k) => sum + entry * moved[k], 0)));
+  };
+  return { ...recordedView(data, dims, true), pathOf: (one, i) => trajectoryOf(one, dims, data.channels, placeIn(maps[i])) };
 }
 
 /** Return functions from values to places between -1 and 1, to one scale or each to its own. */
@@ -28,7 +42,7 @@ function scalesOf(ranges, equal) {
 
 class SpaceChart {
   constructor(figure, place, names, label) {
-    Object.assign(this, { names, tip: new Tip(figure), ...START, spots: [], cursor: null, only: null });
+    Object.assign(this, { names, tip: new Tip(figure), ...START, spots: [], cursor: null, only: null, twins: [this] });
     this.isFlat = names.length < 3;
     if (this.isFlat) Object.assign(this, { yaw: 0, pitch: Math.PI / 2 });
     const keys = `${this.isFlat ? "" : "Arrow keys turn it, "}n and p point at one place after the other, + and - zoom.`;
@@ -75,21 +89,24 @@ class SpaceChart {
   }
 
   turn(yaw, pitch) {
-    this.yaw += yaw;
-    this.pitch = Math.min(Math.max(this.pitch + pitch, -Math.PI / 2), Math.PI / 2);
-    this.tip.hide();
-    this.sheet.redraw();
+    this.change((one) => ({ yaw: one.yaw + yaw, pitch: Math.min(Math.max(one.pitch + pitch, -Math.PI / 2), Math.PI / 2) }));
   }
 
   closer(factor) {
-    this.zoom = Math.min(Math.max(this.zoom * factor, 0.5), 20);
-    this.tip.hide();
-    this.sheet.redraw();
+    this.change((one) => ({ zoom: Math.min(Math.max(one.zoom * factor, 0.5), 20) }));
   }
 
   reset() {
-    Object.assign(this, this.isFlat ? { zoom: 1 } : START);
-    this.sheet.redraw();
+    this.change((one) => (one.isFlat ? { zoom: 1 } : START));
+  }
+
+  /** Change this chart and those beside it that show the same from the same side. */
+  change(made) {
+    this.twins.forEach((one) => {
+      Object.assign(one, made(one));
+      one.tip.hide();
+      one.sheet.redraw();
+    });
   }
 
   /** Return where a place is on the sheet: turned about the third axis, then tilted towards the reader. */
@@ -175,43 +192,38 @@ class SpaceChart {
 
 /** Trajectories, coloured by label. */
 class Trajectories extends SpaceChart {
-  constructor(figure, place, data, shared, label) {
-    super(figure, place, data.space.dims.map((dim) => data.channels[dim].name), label);
-    Object.assign(this, { data, ...shared, equal: data.space.equal });
+  constructor(figure, place, data, shared, label, view) {
+    super(figure, place, view.names, label);
+    Object.assign(this, { data, ...shared, equal: view.equal, pathOf: view.pathOf });
     this.lane = Object.keys(shared.series[0].lanes)[0];
     shared.choice.listeners.push(() => this.sheet.redraw());
-    place.prepend(this.controls());
-    this.pickers(place.firstChild);
   }
 
-  pickers(bar) {
+  controls() {
+    const bar = super.controls();
     const lanes = Object.keys(this.series[0].lanes);
     const only = make("select", { "aria-label": "Which to show" });
     const fill = () => only.replaceChildren(make("option", { value: "" }, `every ${this.lane}`),
       ...this.data.looks[this.lane].map((look, k) => make("option", { value: k }, `only ${this.lane} ${look.name}`)));
     const colour = make("select", { "aria-label": "Colour by" }, ...lanes.map((lane) => make("option", { value: lane }, `by ${lane}`)));
-    colour.addEventListener("change", () => {
-      Object.assign(this, { lane: colour.value, only: null });
+    const restart = (lane) => {
+      this.change(() => ({ lane, only: null }));
       fill();
-      this.sheet.redraw();
-    });
-    only.addEventListener("change", () => {
-      this.only = only.value === "" ? null : Number(only.value);
-      this.sheet.redraw();
-    });
+    };
+    colour.addEventListener("change", () => restart(colour.value));
+    only.addEventListener("change", () => this.change(() => ({ only: only.value === "" ? null : Number(only.value) })));
+    this.cuts.listeners.push(() => restart(this.lane));
     fill();
     bar.append(colour, only);
+    return bar;
   }
 
   drawPlaces(pen) {
-    const { dims, equal } = this.data.space;
-    this.paths ??= this.series.map((one) => trajectoryOf(one, dims, this.data.channels, equal));
+    this.paths ??= this.series.map(this.pathOf);
     this.series.forEach((one, i) => {
       if (this.choice.has(i)) this.trajectory(pen, one, this.paths[i]);
     });
-    this.series.forEach((one, i) => {
-      if (this.choice.has(i)) this.numbers(pen, one, this.paths[i]);
-    });
+    this.numbers(pen, this.series.map((_, i) => i).filter((i) => this.choice.has(i)));
   }
 
   trajectory(pen, one, path) {
@@ -250,18 +262,23 @@ class Trajectories extends SpaceChart {
     pen.globalAlpha = 1;
   }
 
-  /** Number the longest stretch of every label, so that colours are not all there is to go by. */
-  numbers(pen, one, path) {
-    const longest = new Map();
-    const runs = one.lanes[this.lane];
-    runs.starts.forEach((start, run) => {
-      const length = (run + 1 < runs.starts.length ? runs.starts[run + 1] : one.steps) - start;
-      if (length > (longest.get(runs.labels[run]) || [0])[0]) longest.set(runs.labels[run], [length, start + length / 2]);
-    });
-    for (const [label, [, middle]] of longest) {
-      if (label < 0 || (this.only !== null && this.only !== label)) continue;
-      const at = path.steps.findIndex((step) => step >= middle); // none if the last bin holds the middle
-      this.badge(pen, this.data.looks[this.lane][label], path.spots.at(at));
+  /** Number the longest stretch of every label, so that colours are not all there is to go by; once where twins share the room. */
+  numbers(pen, chosen) {
+    const groups = this.twins.length > 1 ? [chosen] : chosen.map((i) => [i]);
+    for (const group of groups) {
+      const longest = new Map();
+      for (const i of group) {
+        const { starts, labels } = this.series[i].lanes[this.lane];
+        starts.forEach((start, run) => {
+          const length = (run + 1 < starts.length ? starts[run + 1] : this.series[i].steps) - start;
+          if (length > (longest.get(labels[run]) || [0])[0]) longest.set(labels[run], [length, start + length / 2, this.paths[i]]);
+        });
+      }
+      for (const [label, [, middle, path]] of longest) {
+        if (label < 0 || (this.only !== null && this.only !== label)) continue;
+        const at = path.steps.findIndex((step) => step >= middle); // none if the last bin holds the middle
+        this.badge(pen, this.data.looks[this.lane][label], path.spots.at(at));
+      }
     }
   }
 
@@ -310,5 +327,21 @@ class Points extends SpaceChart {
 function drawSpace(figure, place, data, shared) {
   place.classList.add("space");
   const { label } = figure.dataset;
-  return data.space.places ? new Points(figure, place, data, label) : new Trajectories(figure, place, data, shared, label);
+  if (data.space.places) return new Points(figure, place, data, label);
+  const chart = new Trajectories(figure, place, data, shared, label, recordedView(data, data.space.dims, data.space.equal));
+  place.prepend(chart.controls());
+  return chart;
+}
+
+/** Recordings as recorded and in one frame, side by side, seen from the same side. */
+function drawAligned(figure, place, data, shared) {
+  const views = { "as recorded": recordedView(data, data.aligned.dims, true), "aligned in one frame": alignedView(data) };
+  const boxes = Object.keys(views).map((title) => make("div", { class: "space" }, make("h3", {}, title)));
+  place.append(make("div", { class: "several" }, ...boxes));
+  const charts = Object.entries(views).map(([title, view], k) =>
+    new Trajectories(figure, boxes[k], data, shared, figure.dataset.label.replace("{}", title), view));
+  charts.forEach((one) => { one.twins = charts; });
+  const bar = charts[0].controls();
+  if (data.cuts) bar.append(shared.cuts.slider());
+  place.prepend(bar);
 }
