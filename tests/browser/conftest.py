@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from fabricated import make_clustering, make_recordings, make_segmentation
+from fabricated import make_clustering, make_framed_segmentation, make_recordings, make_segmentation
 from homothety.report import write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'homothety[browser]'")
@@ -32,12 +32,13 @@ def browser():
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory):
-    """Return the paths of a page about series, one about clusters, and one about long series of many dimensions."""
+    """Return the paths of pages about series, clusters, long series of many dimensions, and recordings with frames."""
     folder = tmp_path_factory.mktemp("pages")
     recordings = {"series": make_recordings(), "long": make_recordings(n_series=12, n_steps=2900, n_dims=7)}
     for name, items in recordings.items():
         write_report(make_segmentation(items), folder / f"{name}.html", data=items)
     write_report(make_clustering(), folder / "clusters.html")
+    write_report(make_framed_segmentation(recordings["series"]), folder / "frames.html", data=recordings["series"])
     return {path.stem: path for path in folder.iterdir()}
 
 

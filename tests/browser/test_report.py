@@ -74,7 +74,7 @@ def test_bars_have_the_colours_of_actions_where_these_are(visit):
     assert last.min() == pytest.approx(0.75, abs=0.03)
 
 
-@pytest.mark.parametrize(("name", "n_charts"), [("series", 3 + 1 + 4), ("clusters", 1 + 2 + 2)])
+@pytest.mark.parametrize(("name", "n_charts"), [("series", 3 + 1 + 4), ("frames", 2 + 3 + 4), ("clusters", 1 + 2 + 2)])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_chart_is_drawn(visit, name, n_charts, scheme):
     page = visit(name, color_scheme=scheme).page
@@ -197,6 +197,45 @@ def test_a_trajectory_turns_by_keys_and_by_hand(visit):
     views.append(picture(chart))
     assert all((one != other).any() for one, other in pairwise(views))
     assert looks_like(views[3], ORANGE).sum() < looks_like(views[2], ORANGE).sum() / 2
+
+
+def test_recorded_and_aligned_turn_together(visit):
+    page = visit("frames").page
+    recorded, aligned = (page.locator("#aligned canvas.sheet").nth(k) for k in (0, 1))
+    before = picture(recorded), picture(aligned)
+    assert (before[0] != before[1]).any()
+    recorded.focus()
+    page.keyboard.press("ArrowLeft")
+    assert all((picture(chart) != view).any() for chart, view in zip((recorded, aligned), before, strict=True))
+    page.locator("#aligned select").last.select_option("2")
+    assert all(looks_like(picture(chart), GREEN).any() for chart in (recorded, aligned))
+    recorded.focus()
+    page.keyboard.press("n")
+    assert tip(page, "#aligned").startswith("demo 0, step 0")
+
+
+def test_a_slider_merges_and_splits_actions_in_all_charts(visit):
+    page = visit("frames").page
+    slider = page.locator("#aligned input[type=range]")
+    assert (slider.get_attribute("min"), slider.get_attribute("max"), slider.input_value()) == ("1", "4", "3")
+    assert page.locator("#aligned output").inner_text() == "3 actions (inferred)"
+    inferred = picture(page.locator(FIRST))
+    assert looks_like(inferred, GREEN).any()
+    slider.focus()
+    page.keyboard.press("Home")
+    assert page.locator("#aligned output").inner_text() == "1 action"
+    assert page.locator("#series output").inner_text() == "1 action"
+    names = page.locator("#series .legend").first.locator("li:visible")
+    assert names.all_inner_texts() == ["action 1"]  # the largest of those that are merged
+    point(page, FIRST, 0.9)
+    assert "action 1\n" in tip(page)  # without a probability: that is of the inferred actions
+    page.mouse.move(0, 0)
+    one = picture(page.locator(FIRST))
+    assert looks_like(one, SKY).sum() > looks_like(inferred, SKY).sum()
+    page.locator("#series .cuts button").click()
+    assert page.locator("#aligned output").inner_text() == "3 actions (inferred)"
+    page.mouse.move(0, 0)
+    assert looks_like(picture(page.locator(FIRST)), GREEN).sum() == looks_like(inferred, GREEN).sum()
 
 
 @pytest.mark.parametrize(

@@ -144,11 +144,15 @@ def introduction(model: ActionHMM) -> str:
 
 
 def sentences(model: ActionHMM) -> list[str]:
-    """Return one sentence for each recording but the reference; none where all recordings share a frame."""
-    if len(np.unique(model.frame_labels_)) == 1:
+    """Return one sentence for each frame, about its first recording; none where all recordings share a frame."""
+    frames, labels = model.frames_, model.frame_labels_
+    firsts = [frames[i] for i in np.sort(np.unique(labels, return_index=True)[1])]
+    if len(firsts) == 1:
         return []
+    reference = reference_of(model)
+    told = [reference if labels[one.recording] == labels[reference.recording] else one for one in firsts]
     turns = model.prepared_blocks_.n_angles > 0
-    return [sentence(one, model.frames_, turns=turns) for one in model.frames_ if not one.is_reference]
+    return [sentence(one, frames, turns=turns) for one in told if not one.is_reference or one.shared_with]
 
 
 def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, turns: bool = True) -> str:
@@ -163,7 +167,7 @@ def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, turns: bo
         Whether recordings could have been found to be turned.
     """
     others = [frames[other] for other in one.shared_with]
-    if any(other.is_reference for other in others):
+    if any(each.is_reference for each in (one, *others)):
         return f"Recording {one.name} shares its frame with {_names(others)}."
     parts = [*[_turned(one)] * turns, *[_resized(one)] * bool(len(one.sizes))]
     shared = [f"shares its frame with {_names(others)}"] if others else []

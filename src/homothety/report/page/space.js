@@ -42,7 +42,7 @@ function scalesOf(ranges, equal) {
 
 class SpaceChart {
   constructor(figure, place, names, label) {
-    Object.assign(this, { names, tip: new Tip(figure), ...START, spots: [], cursor: null, only: null, twins: [this] });
+    Object.assign(this, { names, tip: (figure.tip ??= new Tip(figure)), ...START, spots: [], cursor: null, only: null, twins: [this] });
     this.isFlat = names.length < 3;
     if (this.isFlat) Object.assign(this, { yaw: 0, pitch: Math.PI / 2 });
     const keys = `${this.isFlat ? "" : "Arrow keys turn it, "}n and p point at one place after the other, + and - zoom.`;
