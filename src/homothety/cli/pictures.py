@@ -127,12 +127,13 @@ def picture_of_transforms(model: Any) -> Picture:
 
 
 def picture_of_trajectories(result: Segmentation, model: Any) -> Picture:
-    """Return the picture of all series as curves in their first dimensions."""
-    items, n_dims = result.items, min(result.items.n_dims, 3)
-    aspect = aspect_of(np.concatenate(items.sequences)[:, :n_dims])
+    """Return the picture of all series as curves: their positions if these are known, else their first dimensions."""
+    items = result.items
+    dims = blocks.first_position(model, recorded=True) or list(range(min(items.n_dims, 3)))
+    aspect = aspect_of(np.concatenate(items.sequences)[:, dims])
     labels = "state and by action" if items.actions is None else "true action, by state and by action"
     caption = (
-        f"All series in {_dimensions(result.spoken_channels, n_dims)}, coloured by {labels}. {_scales_note(aspect)} "
+        f"All series in {_dimensions(result.spoken_channels, dims)}, coloured by {labels}. {_scales_note(aspect)} "
         f"{SHADES} A dot marks where a series begins.{truth_note(result)}"
     )
     draw = partial(
@@ -143,6 +144,7 @@ def picture_of_trajectories(result: Segmentation, model: Any) -> Picture:
         model.actions_,
         truth=true_actions(result),
         state_actions=model.state_actions_,
+        dims=dims,
         channels=items.channels or None,
         aspect=aspect,
     )
@@ -150,14 +152,15 @@ def picture_of_trajectories(result: Segmentation, model: Any) -> Picture:
 
 
 def picture_of_ellipses(result: Segmentation, model: Any) -> Picture:
-    """Return the picture of where states lie in their first two dimensions."""
-    dims = model.preprocessing_.name_dims(blocks.in_order_of(model, result.spoken_channels))
+    """Return the picture of where states lie in two dimensions: of a position if one is known, else the first."""
+    names = model.preprocessing_.name_dims(blocks.in_order_of(model, result.spoken_channels))
+    dims = (blocks.first_position(model) or [0, 1])[:2]
     steps = steps_of_states(result)
-    aspect = aspect_of(np.concatenate(steps)[:, :2])
+    aspect = aspect_of(np.concatenate(steps)[:, dims])
     relative = ", relative to the middle of each series" * model.preprocessing_.means_are_relative
     relative += ", in one frame" * hasattr(model, "frames_")
     caption = (
-        f"The states as ellipses of one standard deviation in {_dimensions(dims, 2)}{relative}, in the colours of "
+        f"The states as ellipses of one standard deviation in {_dimensions(names, dims)}{relative}, in the colours of "
         f"their actions; behind them the steps of the recordings. {_scales_note(aspect)}"
     )
     draw = partial(
@@ -166,8 +169,9 @@ def picture_of_ellipses(result: Segmentation, model: Any) -> Picture:
         model.means_,
         model.covariances_,
         model.state_actions_,
+        dims=dims,
         sequences=steps,
-        channels=dims,
+        channels=names,
         aspect=aspect,
     )
     return Picture("Where the states are", caption, draw)
@@ -267,10 +271,11 @@ def _scales_note(aspect: Aspect) -> str:
     return "Ranges differ so much that every axis has its own scale, and turned copies do not look alike."
 
 
-def _dimensions(names: Any, n_drawn: int) -> str:
+def _dimensions(names: Any, drawn: list[int]) -> str:
     """Return which dimensions are drawn, and whether there are more."""
-    first = f"the first {n_drawn} of {len(names)} dimensions, " * (len(names) > n_drawn)
-    return first + enumerated(list(names)[:n_drawn])
+    is_first = drawn == list(range(len(drawn)))
+    some = f"{'the first ' * is_first}{len(drawn)} of {len(names)} dimensions, " * (len(names) > len(drawn))
+    return some + enumerated([names[dim] for dim in drawn])
 
 
 def _draw(function: str, *args: Any, **options: Any) -> Figure:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXPLANATION = "An action groups states that differ only in position, orientation and size."
 IN_FRAMES = (
     "States are those of the aligned recordings. An action is one state, or several where there is evidence that they "
-    "are pieces or moved copies of one motion."
+    "are pieces, or moved or turned copies, of one motion."
 )
 MAX_DOUBTS = 5  # pairs of states named in a sentence
 

@@ -33,6 +33,24 @@ def in_order_of(model: Any, channels: Sequence[str]) -> list[str]:
     return [channels[channel] for channel in model.blocks_.order] if are_known_by(model) else list(channels)
 
 
+def first_position(model: Any, *, recorded: bool = False) -> list[int] | None:
+    """Return the dimensions of the first position, of the model or of the recordings; None if none is known."""
+    if not are_known_by(model) or "point" not in model.blocks_.kinds:
+        return None
+    place = model.blocks_.kinds.index("point")
+    if recorded:
+        return list(model.blocks_.channels[place])
+    return list(range(model.blocks_.slices[place].start, model.blocks_.slices[place].stop))
+
+
+def left_as_recorded(model: Any) -> str:
+    """Return which kinds of channels frames leave alone although they could turn them; nothing if there are none."""
+    blocks = model.prepared_blocks_
+    kinds = sorted({KINDS[blocks.kinds[b]] for b in blocks.still})
+    named = enumerated(kinds)
+    return f"{named[0].upper()}{named[1:]} fit better as recorded, and are not turned." if kinds else ""
+
+
 def weight_note(model: Any) -> str:
     """Return the weights of the blocks of a fitted model, the mean of each kind, and why they are not one."""
     n_recorded = len(model.blocks_.kinds)

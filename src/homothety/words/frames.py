@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.words import SURE, enumerated
+from homothety.words.blocks import left_as_recorded
 from homothety.words.markdown import bullet_list, markdown_table
 from homothety.words.transforms import Estimate
 
@@ -23,6 +24,7 @@ TITLE = "Frames of the recordings"
 MAX_SENTENCES = 20
 MAX_NAMES = 3  # of recordings that share a frame, in a sentence
 AXES = "xyz"
+ROUNDING = 1e-12  # numbers that are zero but for the arithmetic
 
 
 def rows(model: ActionHMM) -> list[dict[str, Any]]:
@@ -123,6 +125,8 @@ def _interval(value: float, low: float, high: float) -> dict[str, float | None]:
 
 
 def _number(number: float | FloatArray) -> float | None:
+    if abs(number) < ROUNDING:
+        return 0.0
     return float(f"{number:.6g}") if np.isfinite(number) else None
 
 
@@ -137,10 +141,11 @@ def introduction(model: ActionHMM) -> str:
     n_frames = len(np.unique(model.frame_labels_))
     if n_frames == 1:
         return "All recordings share one frame: none is turned, resized or moved." * (len(frames) > 1)
-    return (
+    said = (
         f"{len(frames)} recordings have {n_frames} frames. Each is compared with {reference_of(model).name}, the "
-        "recording with most steps. Intervals are of 90 %."
+        f"recording with most steps. Intervals are of 90 %. {left_as_recorded(model)}"
     )
+    return said.strip()
 
 
 def sentences(model: ActionHMM) -> list[str]:
