@@ -15,7 +15,6 @@ from homothety.words.transforms import Estimate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from homothety.arrays import FloatArray
     from homothety.estimators.action_hmm import ActionHMM
     from homothety.summaries.frames import RecordingFrame
 
@@ -124,7 +123,7 @@ def _interval(value: float, low: float, high: float) -> dict[str, float | None]:
     return {"value": _number(value), "low": _number(low), "high": _number(high)}
 
 
-def _number(number: float | FloatArray) -> float | None:
+def _number(number: float) -> float | None:
     if abs(number) < ROUNDING:
         return 0.0
     return float(f"{number:.6g}") if np.isfinite(number) else None
