@@ -53,8 +53,6 @@ accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; w
 	$(BIN)/python -m benchmarks.segmentation_accuracy
 	$(BIN)/python -m benchmarks.action_accuracy
 	$(BIN)/python -m benchmarks.action_invariance
-	$(BIN)/python -m benchmarks.action_choices
-	$(BIN)/python -m benchmarks.action_unseen
 	$(BIN)/python -m benchmarks.action_new_frames
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting

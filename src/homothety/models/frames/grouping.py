@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 20.0  # independent steps that a state counts as, at most
 MOST_DRAWS = 1000.0  # the same where recordings do not move, and no performance differs from the other
 PRIOR_SCALE = 0.2  # prior expectation of a covariance, as a multiple of the variance of the block
-MEAN_STRENGTH = 0.1  # steps that the prior mean of a vector counts as
+MEAN_STRENGTH = 1.0  # steps that the prior mean of a vector counts as
 SHARED = 0.1  # of the most steps that a recording has of a state: a recording with more of them has it
 MOST_ENUMERATED = 6  # states whose partitions are all looked at
 
