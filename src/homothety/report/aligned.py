@@ -9,6 +9,7 @@ import numpy as np
 from homothety.palette import cluster_style
 from homothety.report.looks import look
 from homothety.summaries.partitions import named_after
+from homothety.words.blocks import first_position
 
 if TYPE_CHECKING:
     from homothety.report.segmented import Segmented
@@ -23,12 +24,11 @@ def aligned_data(seen: Segmented) -> dict[str, Any] | None:
     instead of all its steps a second time.
     """
     model = seen.model
-    if seen.sequences is None or not hasattr(model, "frames_") or not model.prepared_blocks_.points:
+    dims = first_position(model, recorded=True)
+    if seen.sequences is None or dims is None:
         return None
     blocks = model.prepared_blocks_
-    first = blocks.points[0]
-    dims = list(model.blocks_.channels[first])
-    size = blocks.sized.index(first)
+    size = blocks.sized.index(blocks.points[0])
     maps = [(one.rotation.T / one.sizes[size], one.places[0]) for one in model.frames_]
     steps = [(one[:, dims] - place) @ matrix.T for one, (matrix, place) in zip(seen.sequences, maps, strict=True)]
     together = np.concatenate(steps)

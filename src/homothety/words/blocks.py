@@ -43,6 +43,12 @@ def first_position(model: Any, *, recorded: bool = False) -> list[int] | None:
     return list(range(model.blocks_.slices[place].start, model.blocks_.slices[place].stop))
 
 
+def n_recorded(model: Any) -> int:
+    """Return the number of blocks of a fitted model without the velocities it has computed, which come last."""
+    known = model.prepared_blocks_
+    return len(known.kinds) - (len(known.points) if model.preprocessing_.settings.velocities else 0)
+
+
 def left_as_recorded(model: Any) -> str:
     """Return which kinds of channels frames leave alone although they could turn them; nothing if there are none."""
     blocks = model.prepared_blocks_
@@ -53,9 +59,9 @@ def left_as_recorded(model: Any) -> str:
 
 def weight_note(model: Any) -> str:
     """Return the weights of the blocks of a fitted model, the mean of each kind, and why they are not one."""
-    n_recorded = len(model.blocks_.kinds)
+    n_first = n_recorded(model)
     weights: dict[str, list[float]] = {}
     for b, (kind, weight) in enumerate(zip(model.prepared_blocks_.kinds, model.block_weights_, strict=True)):
-        weights.setdefault(KINDS[kind] if b < n_recorded else "velocities", []).append(float(weight))
+        weights.setdefault(KINDS[kind] if b < n_first else "velocities", []).append(float(weight))
     named = [f"{sum(values) / len(values):.2g} ({kind})" for kind, values in weights.items()]
     return f"Remaining autocorrelation is corrected for by weighting each sample {enumerated(named)}."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.words import SURE, enumerated
-from homothety.words.blocks import left_as_recorded
+from homothety.words.blocks import left_as_recorded, n_recorded
 from homothety.words.markdown import bullet_list, markdown_table
 from homothety.words.transforms import Estimate
 
@@ -37,7 +37,7 @@ def rows(model: ActionHMM) -> list[dict[str, Any]]:
             "shared_with": [frames[other].name for other in one.shared_with],
             "turned_by": _number(one.angle),
             "turned_within": _number(one.angle_error),
-            "rotation": [[_number(entry) for entry in row] for row in one.rotation],
+            "rotation": [[_number(entry) for entry in row] for row in one.rotation.tolist()],
             "sizes": {name: _interval(*numbers) for name, numbers in zip(sizes, _sizes(one), strict=True)},
             "moved": {name: _interval(*numbers) for name, numbers in zip(places, _places(one), strict=True)},
             "agreement": _number(one.agreement),
@@ -77,8 +77,8 @@ def size_names(model: ActionHMM) -> list[str]:
 
     Velocities that the model has computed come last.
     """
-    blocks, n_recorded = model.prepared_blocks_, len(model.blocks_.kinds)
-    words = ["velocity" if b >= n_recorded else _kind(blocks.kinds[b]) for b in blocks.sized]
+    blocks, n_first = model.prepared_blocks_, n_recorded(model)
+    words = ["velocity" if b >= n_first else _kind(blocks.kinds[b]) for b in blocks.sized]
     return _numbered(words)
 
 

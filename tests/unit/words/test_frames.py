@@ -5,7 +5,9 @@ import pytest
 
 from fabricated import make_framed_segmentation, make_recordings
 from homothety.datasets import SequenceSet
-from homothety.words import frames
+from homothety.models.frames.blocks import Blocks
+from homothety.preprocessing import Preprocessing
+from homothety.words import blocks, frames
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +87,16 @@ def test_positions_in_the_plane():
     model = make_framed_segmentation(SequenceSet(flat.sequences, names=flat.names, channels=("x", "y")))
     assert "turned by 90 degrees" in frames.sentences(model)[0]
     assert frames.place_names(model) == ["x", "y"]
+
+
+def test_blocks_are_named_whatever_comes_before_them(recordings):
+    items = [np.column_stack([one[:, [0, 0]] ** 2, one]) for one in recordings.sequences]
+    model = make_framed_segmentation(SequenceSet(items, names=recordings.names, channels=("a", "b", "x", "y", "z")))
+    # As the model prepares them: plain channels beside each other are one block, and velocities come last.
+    model.prepared_blocks_ = Blocks(("plain", "point", "vector"), 3, n_plain=(2,))
+    model.preprocessing_ = Preprocessing(velocities="append", velocity_dims=(2, 3, 4)).fit(items)
+    model.block_weights_ = np.array([0.5, 0.1, 0.2])
+    assert frames.size_names(model) == ["position", "velocity"]
+    said = "each sample 0.5 (plain channels), 0.1 (positions) and 0.2 (velocities)."
+    assert blocks.weight_note(model).endswith(said)
+    assert (blocks.first_position(model), blocks.first_position(model, recorded=True)) == ([2, 3, 4], [2, 3, 4])
