@@ -61,7 +61,7 @@ def chain_of(model: Model, segmentation: ibphmm.ChainState, i: int) -> Chain:
     inside[model.starts[i] : model.starts[i + 1]] = False
     occupancy = np.bincount(segmentation.path[inside], minlength=segmentation.n_features)[own].astype(np.float64)
     initial, transition = model.segmentation.chain_between(
-        segmentation.weights[i][np.ix_(own, own)], segmentation.leaving
+        segmentation.weights[i][np.ix_(own, own)], model.segmentation.leaving_at(segmentation)
     )
     return Chain(segmentation.whiteners[own], initial, transition, occupancy)
 

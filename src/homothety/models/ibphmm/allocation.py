@@ -31,18 +31,17 @@ if TYPE_CHECKING:
 
 
 class Concentrations(NamedTuple):
-    """The parameters above features and transitions."""
+    """The four parameters above features and transitions."""
 
     gamma: float
     mass: float
     alpha: float
     kappa: float
-    leaving: float = 0.0
 
     @classmethod
     def of(cls, state: ChainState) -> Concentrations:
         """Return those of a state."""
-        return cls(state.gamma, state.mass, state.alpha, state.kappa, state.leaving)
+        return cls(state.gamma, state.mass, state.alpha, state.kappa)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +104,7 @@ class Allocation:
             return -np.inf
         n_owners = self.active.sum(axis=0)
         log_features = log_feature_prior(n_owners, self.model.n_series, at.gamma, at.mass)
-        log_paths = log_path_prior(self.counts, self.active, at.alpha, at.kappa, at.leaving)
+        log_paths = log_path_prior(self.counts, self.active, at.alpha, at.kappa, self.model.leaving)
         return log_features + log_paths + float(self.log_marginals.sum())
 
     def reordered(self, order: IntArray) -> Allocation:
@@ -130,7 +129,7 @@ def make_trial(
     # A draw follows nothing; a kernel wants an array all the same.
     followed = read_only(path) if target is None else target.path
     emission = model.emission
-    settings = (emission.weight, emission.structure, model.least_stay, at.leaving)
+    settings = (emission.weight, emission.structure, model.least_stay, model.leaving)
     data = Data(model.z, model.starts, whiteners, *settings)
     return Trial(data, active, path, followed, target is None, at.alpha, at.kappa)
 

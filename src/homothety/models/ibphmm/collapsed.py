@@ -30,7 +30,7 @@ def resample_unique_collapsed(rng: Generator, model: Model, state: ChainState) -
     Parameters and weights are not looked at, so the move belongs beside splits and merges.
     """
     n_born, n_died, at = 0, 0, Concentrations.of(state)
-    current = Allocation(model, state.active, state.path)
+    current = Allocation(model.held_at(state), state.active, state.path)
     for i in range(model.n_series):
         proposed, ids = try_jump(rng, current, state, i, at)
         if proposed is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -160,6 +160,14 @@ class Model:
         """Number of steps of each series."""
         return np.diff(self.starts)
 
+    def leaving_at(self, state: ChainState) -> float:
+        """Return the probability of leaving a state that may be left: that of the chain if it is sampled."""
+        return self.leaving if self.leaving_range is None else state.leaving
+
+    def held_at(self, state: ChainState) -> Model:
+        """Return the model with the probability of leaving that a chain has, held fixed."""
+        return self if self.leaving_range is None else replace(self, leaving=state.leaving, leaving_range=None)
+
     def chain_between(self, weights: FloatArray, leaving: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Return start and transition probabilities of a series with given weights between its features."""
         leaving = self.leaving if leaving is None else leaving
@@ -188,7 +196,7 @@ def log_joint(model: Model, state: ChainState) -> float:
     n_owners = state.active.sum(axis=0)
     log_features = log_feature_prior(n_owners, model.n_series, state.gamma, state.mass)
     log_features -= log_repeated_unused(state.active, statistics.sizes > 0)
-    log_paths = log_path_prior(counts, state.active, state.alpha, state.kappa, state.leaving)
+    log_paths = log_path_prior(counts, state.active, state.alpha, state.kappa, model.leaving_at(state))
     log_data = log_marginals(model.emission, statistics).sum()
     log_leaving = 0.0
     if model.leaving_range is not None:

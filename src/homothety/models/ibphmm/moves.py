@@ -205,7 +205,7 @@ def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> 
     priors, values, n_accepted = model.hyperpriors, [state.alpha, state.kappa], 0
 
     def log_density(alpha: float, kappa: float) -> float:
-        log_paths = log_path_prior(counts, state.active, alpha, kappa, state.leaving)
+        log_paths = log_path_prior(counts, state.active, alpha, kappa, model.leaving_at(state))
         return log_paths + priors.alpha.log_density(alpha) + priors.kappa.log_density(kappa)
 
     current = log_density(*values)
@@ -238,7 +238,7 @@ def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[C
 def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the transition weights given the paths (section 6)."""
     counts = transition_counts(model, state.path, state.n_features)
-    weights = draw_weights(rng, state.active, counts, state.alpha, state.kappa, state.leaving)
+    weights = draw_weights(rng, state.active, counts, state.alpha, state.kappa, model.leaving_at(state))
     return replace(state, weights=weights), ()
 
 

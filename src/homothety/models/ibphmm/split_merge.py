@@ -69,7 +69,7 @@ def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     if model.n_series < 2:
         return state, SplitMergeInfo(0, 0, 0, 0)
     n_splits, n_merges, n_trials = 0, 0, model.proposals.n_split_merge
-    current = Allocation(model, state.active, state.path)
+    current = Allocation(model.held_at(state), state.active, state.path)
     for _ in range(n_trials):
         proposed, ids = try_once(rng, current, state)
         if proposed is None:

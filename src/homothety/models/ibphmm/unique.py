@@ -50,7 +50,7 @@ def data_of(model: Model, state: ChainState) -> Data:
 
     # A copy: parameters on trial can be written to, and kernels are compiled for one kind of array.
     emission, whiteners = model.emission, state.whiteners.copy()
-    settings = (emission.weight, emission.structure, model.least_stay, state.leaving)
+    settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
     return Data(model.z, model.starts, whiteners, *settings)
 
 
