@@ -7,9 +7,11 @@ import numpy as np
 from homothety import ICSCHMM, ActionHMM, SPCMMixture
 from homothety.channels import guess_blocks
 from homothety.datasets import SequenceSet
+from homothety.estimators.action_hmm import digest_of
 from homothety.models.frames.blocks import Blocks
 from homothety.models.hmm.states import StateModel
 from homothety.preprocessing import Preprocessing
+from homothety.sequences import check_sequences
 from homothety.summaries.frames import FrameTable
 from homothety.summaries.runs import PathDraws, RunPath
 from homothety.summaries.transforms import TransformTable
@@ -68,6 +70,7 @@ def make_framed_segmentation(recordings, *, shared=False):
         agreements=np.ones(n_series),
     )
     model.frame_labels_ = model.frame_table_.labels
+    model.recordings_digest_ = digest_of(check_sequences(recordings))
     model.block_weights_, model.least_looks_ = np.full(len(model.blocks_.kinds), 0.2), 4
     model.merges_, model.merge_gains_ = np.array([[0, 1], [0, 2], [0, 3]]), np.array([9.0, -12.0, -30.0])
     return model

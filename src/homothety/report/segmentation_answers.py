@@ -87,6 +87,8 @@ def how_frames_differ(seen: Segmented) -> Answer:
     """Return how recordings are turned and resized, and which of them share a frame."""
     question = "How do the recordings differ?"
     points = frames.sentences(seen.model)
+    if not frames.may_differ(seen.model):
+        return Answer(question, "This is not known.", frames.introduction(seen.model))
     if not points:
         one = "There is one recording." if len(seen.names) == 1 else "All recordings share one frame."
         return Answer(question, one, "None is turned, resized or moved." * (len(seen.names) > 1))

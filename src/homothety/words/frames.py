@@ -134,10 +134,17 @@ def reference_of(model: ActionHMM) -> RecordingFrame:
     return next(one for one in model.frames_ if one.is_reference)
 
 
+def may_differ(model: ActionHMM) -> bool:
+    """Say whether there are channels that a frame acts on: positions, vectors or orientations."""
+    return model.prepared_blocks_.n_angles > 0 or bool(model.prepared_blocks_.sized)
+
+
 def introduction(model: ActionHMM) -> str:
     """Return what the frames are relative to, and how many there are."""
     frames = model.frames_
     n_frames = len(np.unique(model.frame_labels_))
+    if not may_differ(model):
+        return "No channel turns or moves with a recording, so there are no frames to compare."
     if n_frames == 1:
         return "All recordings share one frame: none is turned, resized or moved." * (len(frames) > 1)
     said = (
@@ -151,7 +158,7 @@ def sentences(model: ActionHMM) -> list[str]:
     """Return one sentence for each frame, about its first recording; none where all recordings share a frame."""
     frames, labels = model.frames_, model.frame_labels_
     firsts = [frames[i] for i in np.sort(np.unique(labels, return_index=True)[1])]
-    if len(firsts) == 1:
+    if len(firsts) == 1 or not may_differ(model):
         return []
     reference = reference_of(model)
     told = [reference if labels[one.recording] == labels[reference.recording] else one for one in firsts]
@@ -173,7 +180,7 @@ def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, turns: bo
     others = [frames[other] for other in one.shared_with]
     if any(each.is_reference for each in (one, *others)):
         return f"Recording {one.name} shares its frame with {_names(others)}."
-    parts = [*[_turned(one)] * turns, *[_resized(one)] * bool(len(one.sizes))]
+    parts = ([_turned(one)] if turns else []) + ([_resized(one)] if len(one.sizes) else [])
     shared = [f"shares its frame with {_names(others)}"] if others else []
     is_like = [f"is {enumerated(parts)}"] if len(parts) > 1 and not shared else [f"is {', '.join(parts)}"] * bool(parts)
     said = ", and ".join([*is_like, *shared]) or "has a frame of its own"

@@ -90,7 +90,7 @@ CASES = {
     "NaN": ("segment nan.csv", "Series 0 (nan) holds nan at step 1, column y"),
     "infinity": ("segment inf.csv", "Series 0 (inf) holds inf at step 1, column y"),
     "a single step": ("segment one.csv", "has 1 steps, needed at least 2"),
-    "column that stands still": ("segment still.csv", "Column y is 2 at every step"),
+    "column that stands still": ("segment still.csv --model icsc", "Column y is 2 at every step"),
     "files with other columns": ("segment good.csv wide.csv", "wide.csv has 3 dimensions but good.csv has 2"),
     "folder without recordings": ("segment pictures", "pictures holds no file ending in .csv"),
     "broken archive": ("segment broken.npz", "broken.npz cannot be read"),

@@ -322,8 +322,8 @@ def bad_files(tmp_path, recordings):
         ("two.npz", (), "Say which array to read with --variable."),
         ("cut.npz", (), "Correct lengths."),
         ("flat.npy", (), "needed (n_steps, n_dims)"),
-        ("constant.npy", (), "Column 1 is 2 at every step"),
-        ("constant.csv", (), "leave it out by naming the others with --columns."),
+        ("constant.npy", ("--model", "icsc"), "Column 1 is 2 at every step"),
+        ("constant.csv", ("--model", "icsc"), "leave it out by naming the others with --columns."),
         ("demos.npz", ("--model", "icsc", "--quaternions", "0,1"), "needed four dimensions each"),
         ("demos.npz", ("--columns", "left,right,left"), "--columns names column 'left' twice"),
         (
@@ -346,7 +346,7 @@ def bad_files(tmp_path, recordings):
         ("demos.npz", ("--subsample", "often"), "--subsample is 'often', needed a whole number"),
         ("demos.npz", ("--subsample", "-1"), "--subsample is -1, needed at least 1"),
         ("demos.npz", ("--subsample", "0"), "--subsample is 0"),
-        ("demos.npz", ("--subsample", "500"), "needed at least 2"),
+        ("demos.npz", ("--subsample", "500"), "has 43 steps, needed at least 501"),
         ("demos.npz", ("--model", "icsc", "--columns", "left"), "has 1 column of measurements, needed 2 or more"),
         (
             "demos.npz",

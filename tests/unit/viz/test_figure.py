@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from fabricated import make_framed_segmentation, make_recordings
 from homothety import viz
 from homothety.viz._figure import legend_beside, spaced_out
 
@@ -23,10 +24,12 @@ IDENTITY = SimpleNamespace(
     orientation="full",
     is_reference=True,
 )
+RECORDINGS = make_recordings(n_dims=2)
 
 # Every public function, with the least it needs.
 DRAW = {
     "plot_actions": lambda: viz.plot_actions(np.eye(2), [0, 1], [0, 1]),
+    "plot_aligned": lambda: viz.plot_aligned(make_framed_segmentation(RECORDINGS), RECORDINGS)[0],
     "plot_change_probability": lambda: viz.plot_change_probability([0.0, 0.5]),
     "plot_coaction": lambda: viz.plot_coaction(np.eye(2), [0, 1]),
     "plot_coclustering": lambda: viz.plot_coclustering(np.eye(2), [0, 1]),

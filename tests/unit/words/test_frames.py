@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -74,6 +76,22 @@ def test_rows_have_every_number_with_its_interval(model):
     assert header[:4] == ["recording", "shares its frame with", "turned by (degrees)", "times as large"]
     assert rows[0][2] == "90.0 (± 4.0)"
     assert rows[3][0] == "demo 3 (reference)"
+
+
+def test_plain_channels_have_no_frames(recordings):
+    model = make_framed_segmentation(recordings)
+    model.prepared_blocks_ = Blocks(("plain",), 3, n_plain=(3,))
+    model.frame_table_ = replace(
+        model.frame_table_,
+        log_sizes=np.zeros((4, 0)),
+        size_intervals=np.zeros((4, 0, 2)),
+        places=np.zeros((4, 0, 3)),
+        place_intervals=np.zeros((4, 0, 3, 2)),
+    )
+    assert frames.notes(model) == ["No channel turns or moves with a recording, so there are no frames to compare."]
+    assert list(frames.flat_rows(model)[0]) == [
+        *("recording", "reference", "shared_with", "turned_by", "turned_within", "agreement")
+    ]
 
 
 def test_names_with_commas_are_told_apart():
