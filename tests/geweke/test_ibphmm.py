@@ -38,6 +38,7 @@ N_DRAWS, N_DRAWS_LONG = 1_500, 20_000
 N_CHAINS = 100
 
 SWEEP = default_sweep(collapsed_births=True)
+MOVES = [name for name in SWEEP if name != "leaving"]  # held fixed here; see tests/unit/models/test_ibphmm_leaving.py
 
 # What a move leaves up to date: features and hyper-parameters always, and of the rest these.
 EVERYTHING = tuple(naive.STATISTICS)
@@ -85,7 +86,7 @@ def z_of_move(name, move=None, world=naive.GAUSSIAN, n_draws=N_DRAWS, *, seed=1,
     return np.abs(differences.mean(axis=0)[changed] / errors[changed]).max()
 
 
-@pytest.mark.parametrize("name", SWEEP)
+@pytest.mark.parametrize("name", MOVES)
 def test_move_keeps_the_prior(name):
     assert z_of_move(name) < MAX_Z
 
@@ -158,7 +159,7 @@ def test_weights_after_concentrations_keep_the_prior():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", naive.WORLDS)
-@pytest.mark.parametrize("name", SWEEP)
+@pytest.mark.parametrize("name", MOVES)
 def test_move_keeps_the_prior_at_length(name, world):
     assert z_of_move(name, None, naive.WORLDS[world], N_DRAWS_LONG, seed=2) < MAX_Z_LONG
 
@@ -330,8 +331,8 @@ def likelihood_without_start(active, *args, original=_birth_kernels.series_log_l
     return original(active, *args) + np.log(active.sum())
 
 
-def path_prior_without_start(original, counts, active, alpha, kappa):
-    return original(counts, active, alpha, kappa) + np.log(active.sum(axis=1)).sum()
+def path_prior_without_start(original, counts, active, *at):
+    return original(counts, active, *at) + np.log(active.sum(axis=1)).sum()
 
 
 def density_with_factorials(original, current, at):

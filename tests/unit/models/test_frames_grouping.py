@@ -75,7 +75,7 @@ def test_states_that_share_mean_and_covariance_have_one_marginal(rng, chosen):
     means = np.array([part.mean(axis=0) for part in members])
     scatters = np.array([(part - mean).T @ (part - mean) for part, mean in zip(members, means, strict=True)])
     sizes, scale = np.array([5.0, 7.0, 4.0]), 0.7 * np.eye(2)
-    block = grouping.BlockSummary(sizes, means, scatters, scale, has_place=False)
+    block = grouping.BlockSummary(sizes, means, scatters, scale, has_place=False, turns=True)
     steps = np.concatenate([members[k] for k in chosen])
     n, dof = len(steps), 4.0
     posterior_mean = steps.sum(axis=0) / (MEAN_STRENGTH + n)
@@ -113,8 +113,8 @@ def test_every_partition_is_listed_once(n, bell):
 
 def ambiguous(rng, n_states=3):
     """States that may or may not be one action: different velocities, but few steps."""
-    states = [(STILL, 2.6 * k * FORTH, turned(0.12 * k, 0, 0)) for k in range(n_states)]
-    return make_states(rng, states, [range(n_states)], weights=np.full(2, 0.12))
+    states = [(STILL, 1.2 * k * FORTH, turned(0.12 * k, 0, 0)) for k in range(n_states)]
+    return make_states(rng, states, [range(n_states)], weights=np.full(2, 0.2))
 
 
 def test_groups_are_drawn_from_their_posterior(rng):

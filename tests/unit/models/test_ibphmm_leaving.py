@@ -13,7 +13,7 @@ import naive_hmm
 import naive_ibphmm as naive
 from homothety.errors import InputError
 from homothety.models.hmm._kernels import scale_evidence
-from homothety.models.ibphmm import _feature_kernels, _path_kernels, init_state
+from homothety.models.ibphmm import _feature_kernels, _path_kernels, init_state, moves
 from homothety.models.ibphmm._series_kernels import build_scratch
 from homothety.models.ibphmm.prior import log_path_prior
 
@@ -155,3 +155,27 @@ def test_states_of_a_model_are_drawn_with_it(rng):
     model = naive.make_model(replace(naive.TINY, leaving=LEAVING), naive.tiny_sequences())
     state = init_state(rng, model, n_shared=2, n_unique=0)
     assert (state.weights > 0).all()
+
+
+def shares_below_median(rng, move, *, n_draws=2_000):
+    """Return how often the probability of leaving is drawn below the median of its posterior, by numerical integration."""
+    model, state = naive.draw_world(np.random.default_rng(3), naive.World(3, 40, leaving=LEAVING))
+    model = replace(model, leaving_range=(0.05, 0.6))
+    assert (state.active.sum(axis=1) > 1).any()
+    grid = np.geomspace(0.05, 0.6, 20_001)
+    counts = np.zeros((model.n_series, state.n_features, state.n_features))
+    _feature_kernels.count_all_transitions(np.array(state.path), model.starts, counts, 1)
+    log_density = [log_path_prior(counts, state.active, state.alpha, state.kappa, value) for value in grid[::40]]
+    probs = np.exp(np.interp(grid, grid[::40], log_density) - max(log_density))
+    median = grid[np.searchsorted(np.cumsum(probs), probs.sum() / 2)]
+    return np.mean([move(rng, model, state)[0].leaving < median for _ in range(n_draws)])
+
+
+def test_leaving_is_drawn_from_its_posterior():
+    rng = np.random.default_rng(0)
+    assert abs(shares_below_median(rng, moves.resample_leaving) - 0.5) < 0.04
+
+    def from_prior(rng, model, state):
+        return replace(state, leaving=float(np.exp(rng.uniform(*np.log(model.leaving_range))))), ()
+
+    assert abs(shares_below_median(rng, from_prior) - 0.5) > 0.04

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from homothety.models.frames.blocks import Blocks
 
 MOST_STEPS = 20.0  # independent steps that a state counts as, at most
+STEPS_PER_CHANNEL, ENOUGH_STEPS = 3.0, 15.0  # independent steps that a state needs to be merged
 MOST_DRAWS = 1000.0  # the same where recordings do not move, and no performance differs from the other
-PRIOR_SCALE = 0.2  # prior expectation of a covariance, as a multiple of the variance of the block
+PRIOR_SCALE = 0.5  # prior expectation of a covariance, as a multiple of the variance inside states
 MEAN_STRENGTH = 1.0  # steps that the prior mean of a vector counts as
 SHARED = 0.1  # of the most steps that a recording has of a state: a recording with more of them has it
 MOST_ENUMERATED = 6  # states whose partitions are all looked at
@@ -76,8 +77,8 @@ def summarise_states(
         sizes = np.minimum([weight * len(part) for part in parts], MOST_STEPS if moving else MOST_DRAWS)
         means = np.stack([part.mean(axis=0) for part in parts]) - aligned[:, block].mean(axis=0)
         covariances = [np.cov(part.T, bias=True).reshape(means.shape[1], -1) for part in parts]
-        variance = max(float(aligned[:, block].var(axis=0).mean()), np.finfo(float).tiny)
-        scale = PRIOR_SCALE * variance * np.eye(means.shape[1])
+        inside = np.trace(covariances, axis1=1, axis2=2).mean() / means.shape[1]
+        scale = max(PRIOR_SCALE * float(inside), np.finfo(float).tiny) * np.eye(means.shape[1])
         scatters = sizes[:, None, None] * np.stack(covariances)
         summaries.append(BlockSummary(sizes, means, scatters, scale, kind == "point", kind != "plain"))
     apart = never_together(path, starts, n_states) if moving else ~np.eye(n_states, dtype=bool)
@@ -132,12 +133,19 @@ def never_together(path: IntArray, starts: IntArray, n_states: int) -> BoolArray
 def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
     """Log marginal likelihood that some states are one action, by the better of both kinds of evidence."""
     chosen = list(group)
-    moved = sum(log_moved_copies(block, chosen) for block in states.blocks)
-    if len(chosen) == 1 or not all(states.apart[a, b] for a, b in combinations(chosen, 2)):
-        return float(moved)
+    together = sum(log_moved_copies(block, chosen) for block in states.blocks)
+    if len(chosen) == 1:
+        return together
     alone = sum(log_moved_copies(block, [k]) for block in states.blocks for k in chosen)
-    turned = alone + sum(log_turned_gain(block, chosen) for block in states.blocks)
-    return float(max(moved, turned))
+    if all(states.apart[a, b] for a, b in combinations(chosen, 2)):
+        together = max(together, alone + sum(log_turned_gain(block, chosen) for block in states.blocks))
+    # Few steps fit anything: that two states could be one is no evidence that they are.
+    return together if all(has_enough_steps(block, chosen) for block in states.blocks) else min(together, alone)
+
+
+def has_enough_steps(block: BlockSummary, chosen: list[int]) -> bool:
+    """Whether states have enough steps for their covariances to be compared."""
+    return bool(block.sizes[chosen].min() >= min(STEPS_PER_CHANNEL * block.means.shape[1], ENOUGH_STEPS))
 
 
 def log_turned_gain(block: BlockSummary, chosen: list[int]) -> float:
