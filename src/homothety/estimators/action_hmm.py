@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -32,7 +33,7 @@ from homothety.sequences import Sequences, check_sequences
 from homothety.summaries.frames import frame_table
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import minimise_expected_vi_paths
-from homothety.summaries.runs import PathDraws, RunPath
+from homothety.summaries.runs import PathDraws, RunPath, count_segments, occupancy_entropy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,9 +48,11 @@ if TYPE_CHECKING:
     from homothety.models.frames.blocks import Blocks, Rotations
     from homothety.models.frames.grouping import StateSummary
     from homothety.models.frames.model import Sharing
+    from homothety.sampling.diagnostics import Verdict
     from homothety.sampling.trace import Trace
     from homothety.summaries.frames import RecordingFrame
 
+ACTION_NUMBERS = ("n_actions", "n_action_segments", "action_entropy")  # traced, and free of how actions are numbered
 LEAST_LOOKS = 4  # of a stay, by default, where recordings move: half a period of a swing
 LEAVING = 0.05  # probability per look of leaving an action that may be left
 LEAVING_RANGE = (0.005, 0.12)  # if leaving were likelier, a swing would be worth two actions
@@ -59,6 +62,7 @@ MEAN_STRENGTH = 0.1
 SIZE_SPREAD = 0.5  # of log sizes of frames
 N_ROUNDS = 6  # of setting the weights of blocks
 SETTLED = 0.15  # change of the logarithm of a weight
+LEAST_OBSERVATIONS = 60.0  # that all recordings count as at first: with fewer no two states are told apart
 MOST_OBSERVATIONS = 250.0  # that all recordings count as, in each block
 LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
 LEAST_SCORE_SPREAD = 0.2  # nats per look and block
@@ -281,6 +285,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         # As if every recording were one state: too small rather than too large, or states are split for nothing.
         whole = np.repeat(np.arange(len(prepared.lengths)), prepared.lengths)
         weights = block_weights(self.prepared_blocks_, prepared.steps, whole, prepared.starts)
+        weights = np.clip(weights, LEAST_OBSERVATIONS / len(whole), 1.0)
         searched = []
         for blocks in self._ways_to_turn():
             model = self._model(prepared, weights, blocks, groups)
@@ -357,6 +362,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         actions = [self._actions_of(rng, prepared, draw) for draw in kept]
         self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
         starts = prepared.starts
+        self._trace_actions(actions, [len(trace.kept) for trace in traces], starts)
         summary = self._summarise_states(aligned.steps, point, starts)
         tree = merge_tree(summary)
         self.merges_ = np.array(tree.merged, dtype=np.int64).reshape(-1, 2)
@@ -368,6 +374,29 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         self._report_actions(agreed[where])
         self._report_scores(aligned)
         return point
+
+    def _trace_actions(self, actions: list[IntArray], n_kept: list[int], starts: IntArray) -> None:
+        """Add numbers of the actions of every kept sweep to the trace; there are none in burn-in."""
+        numbers = {
+            "n_actions": [len(np.unique(path)) for path in actions],
+            "n_action_segments": [count_segments(path, starts) for path in actions],
+            "action_entropy": [occupancy_entropy(path) for path in actions],
+        }
+        ends = np.cumsum([0, *n_kept])
+        for name, values in numbers.items():
+            traced = np.full(self.trace_["log_joint"].shape, np.nan)
+            for chain, (first, last) in enumerate(pairwise(ends)):
+                traced[chain, self.n_burn_ : self.n_burn_ + last - first] = values[first:last]
+            self.trace_[name] = traced
+
+    def diagnose(self) -> Verdict:
+        """Return whether the chains agree on actions, in numbers and in plain words (needs the extra ``diagnostics``).
+
+        Chains may differ in the states that they group into the same actions.
+        """
+        from homothety.sampling.diagnostics import judge
+
+        return judge(self._kept_traces(), names=list(ACTION_NUMBERS), max_r_hat=1.05, min_ess=25)
 
     def _report_frames(self, prepared: Sequences, draws: list[frames.Frames], best: int) -> None:
         """Set the frame of every recording, relative to the recording with most steps."""

@@ -158,7 +158,7 @@ def test_states_of_a_model_are_drawn_with_it(rng):
 
 
 def shares_below_median(rng, move, *, n_draws=2_000):
-    """Return how often the probability of leaving is drawn below the median of its posterior, by numerical integration."""
+    """Return how often the probability of leaving is drawn below the median of its posterior, which is integrated."""
     model, state = naive.draw_world(np.random.default_rng(3), naive.World(3, 40, leaving=LEAVING))
     model = replace(model, leaving_range=(0.05, 0.6))
     assert (state.active.sum(axis=1) > 1).any()
