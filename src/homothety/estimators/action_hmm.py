@@ -377,7 +377,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
 
     def _trace_actions(self, actions: list[IntArray], n_kept: list[int], starts: IntArray) -> None:
         """Add numbers of the actions of every kept sweep to the trace; there are none in burn-in."""
-        numbers = {
+        numbers: dict[str, list[Any]] = {
             "n_actions": [len(np.unique(path)) for path in actions],
             "n_action_segments": [count_segments(path, starts) for path in actions],
             "action_entropy": [occupancy_entropy(path) for path in actions],
