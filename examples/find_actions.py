@@ -3,7 +3,7 @@
 from homothety import ActionHMM
 from homothety.datasets import make_demonstrations
 from homothety.metrics import hamming
-from homothety.viz import plot_trajectories
+from homothety.viz import plot_aligned
 
 # A hand reaches out, strokes and returns, in three places, orientations and sizes. For recordings of your own:
 # homothety.datasets.read_sequences("demos/") reads one file per recording.
@@ -20,7 +20,5 @@ for frame in model.frames_:
         f"{frame.sizes[0]:.2f} times as large ({low:.2f} to {high:.2f})"
     )
 
-truth, states, actions = plot_trajectories(
-    recordings.sequences, model.paths_, model.actions_, truth=recordings.actions, channels=("x", "y", "z")
-)
-actions.figure.savefig("find_actions.png", dpi=80)
+as_recorded, aligned = plot_aligned(model, recordings)
+aligned.figure.savefig("find_actions.png", dpi=80)
