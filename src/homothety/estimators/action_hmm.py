@@ -523,12 +523,10 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         details : list of NewRecording
             Only with ``return_details=True``.
         """
-        found, prepared, lengths_ = self._find_frames(X, lengths)
+        found, parts, lengths_ = self._find_frames(X, lengths)
         actions, details = [], []
-        for i, n_steps in enumerate(lengths_):
+        for i, (steps, n_steps) in enumerate(zip(parts, lengths_, strict=True)):
             own = found.taken(np.zeros(1, dtype=np.int64), np.array([i]))
-            series = np.ascontiguousarray(prepared[i])
-            steps = aligned_steps(self.prepared_blocks_, own, series, np.array([0, len(series)]))
             actions.append(self._expand(self.state_actions_[self.states_.path(steps)], n_steps))
             if return_details:
                 probs = self.states_.probs(steps) @ np.eye(self.n_actions_)[self.state_actions_]
@@ -548,18 +546,14 @@ class ActionHMM(ReportsActions, SampledSegmenter):
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
         """Return the state of every step of new recordings, each in a frame of its own."""
-        found, prepared, n_steps = self._find_frames(X, lengths)
-        steps = aligned_steps(self.prepared_blocks_, found, np.ascontiguousarray(prepared.steps), prepared.starts)
-        parts = np.split(steps, prepared.starts[1:-1])
-        return [self._expand(self.states_.path(part), n) for part, n in zip(parts, n_steps, strict=True)]
+        return [self._expand(self.states_.path(steps), n) for steps, n in self._prepare_new(X, lengths)]
 
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
-        found, prepared, n_steps = self._find_frames(X, lengths)
-        steps = aligned_steps(self.prepared_blocks_, found, np.ascontiguousarray(prepared.steps), prepared.starts)
-        return list(zip(np.split(steps, prepared.starts[1:-1]), n_steps, strict=True))
+        _, parts, n_steps = self._find_frames(X, lengths)
+        return list(zip(parts, n_steps, strict=True))
 
-    def _find_frames(self, X: Any, lengths: ArrayLike | None) -> tuple[frames.Frames, Sequences, list[int]]:
-        """Return the likeliest frame of each new recording, the prepared recordings, and their numbers of steps."""
+    def _find_frames(self, X: Any, lengths: ArrayLike | None) -> tuple[frames.Frames, list[FloatArray], list[int]]:
+        """Return the likeliest frame of each new recording, its steps in one frame, and its number of steps."""
         check_is_fitted(self)
         recordings = check_sequences(X, lengths=lengths, allow_constant=True)
         if recordings.n_dims != len(self.blocks_.order):
@@ -569,20 +563,31 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         check_lengths(recordings, self.prepared_blocks_, self.preprocessing_.settings.stride)
         prepared = self.preprocessing_.transform(self._rearranged(recordings))
         with threadpool_limits(1):
-            found = [self._likely_frame(one) for one in prepared]
-        return stacked(np.arange(len(found)), found), prepared, recordings.lengths.tolist()
+            laid = [self._lay_on_states(np.ascontiguousarray(one)) for one in prepared]
+        found = stacked(np.arange(len(laid)), [frame for frame, _ in laid])
+        return found, [aligned for _, aligned in laid], recordings.lengths.tolist()
 
-    def _likely_frame(self, steps: FloatArray) -> frames.Frames:
-        """Return the likeliest frame of one prepared recording: that of the reference if the recording does not move.
+    def _lay_on_states(self, steps: FloatArray) -> tuple[frames.Frames, FloatArray]:
+        """Return the likeliest frame of one prepared recording, and its steps in the frame of the reference.
 
-        The prior of its place is as wide as in the fit and centred on the recording, so that it may be anywhere.
+        A recording that does not move has the frame of the reference. The prior of its place is as wide as in the fit
+        and centred on the recording, so that it may be anywhere. Blocks that stayed as recorded in the fit may turn.
         """
-        blocks, alone = self.prepared_blocks_, check_sequences([steps], allow_constant=True)
+        blocks, alone, whole = self.prepared_blocks_, check_sequences([steps], allow_constant=True), [0, len(steps)]
         if resting_recordings(blocks, alone)[0]:
-            return frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
-        model = self._model(alone, self.block_weights_, blocks)
-        model = replace(model, prior=model.prior._replace(place_spread=self.place_spread_))
-        return likely_frames(model, model.steps, self._chain(model), self.frame_table_.frames, n_kept=1)[0]
+            frame = frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
+            return frame, aligned_steps(blocks, frame, steps, np.array(whole))
+        tried = []
+        for way in [blocks, replace(blocks, still=())] if blocks.still else [blocks]:
+            model = self._model(alone, self.block_weights_, way)
+            model = replace(model, prior=model.prior._replace(place_spread=self.place_spread_))
+            known = self.frame_table_.frames if way is blocks else None
+            found, scores = likely_frames(model, model.steps, self._chain(model), known, n_kept=1)
+            tried.append((scores[0], way, found))
+        _, way, found = max(tried, key=lambda one: one[0])
+        own = [way.sized.index(b) for b in blocks.sized]
+        aligned = aligned_steps(way, found, steps, np.array(whole))
+        return replace(found, log_sizes=np.ascontiguousarray(found.log_sizes[:, own])), aligned
 
     def _chain(self, model: frames.Model) -> Chain:
         """Return the states found, as the search for frames wants them."""
