@@ -91,20 +91,21 @@ def main() -> None:
     """Run everything; write the page if nothing was left out."""
     options = parse_options(__doc__, list(SETS), N_RUNS, n_sweeps=200)
     rows = measure_rows(options, row)
-    write_page("action_new_frames.md", page(rows), complete=options.is_full and len(rows) == len(SETS))
+    write_page("action_new_frames.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(SETS))
 
 
-def page(rows: list[list[str]]) -> str:
+def page(rows: list[list[str]], n_runs: int) -> str:
     """Return the page as Markdown."""
     return "\n".join(
         [
             "# Actions in a new frame",
             "",
-            "Written by `make accuracy`. `ActionHMM` with its default settings is fitted to some recordings. Other",
+            "Written by `python -m benchmarks.action_new_frames`. `ActionHMM` with its default settings is fitted to",
+            "some recordings. Other",
             "recordings of the set, which were left out of the fit, are turned, resized and moved at random, and",
             "`predict_actions` finds their actions. Columns 3 to 5 are shares of steps whose action is wrong. An",
             "action stands for the true action that most of its steps in the fit have. The last column is the share",
-            f"of new recordings with `fits`. Means (standard deviations) of {N_RUNS} runs.",
+            f"of new recordings with `fits`. Means (standard deviations) of {n_runs} runs.",
             "",
             markdown_table(HEADER, rows),
             "",

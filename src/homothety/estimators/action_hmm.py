@@ -544,10 +544,6 @@ class ActionHMM(ReportsActions, SampledSegmenter):
                 )
         return (actions, details) if return_details else actions
 
-    def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
-        """Return the state of every step of new recordings, each in a frame of its own."""
-        return [self._expand(self.states_.path(steps), n) for steps, n in self._prepare_new(X, lengths)]
-
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
         _, parts, n_steps = self._find_frames(X, lengths)
         return list(zip(parts, n_steps, strict=True))

@@ -221,7 +221,10 @@ def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> 
 
 
 def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
-    """Redraw the probability of leaving a state given the paths, on a fine grid of its logarithm."""
+    """Redraw the probability of leaving a state given the paths.
+
+    Its logarithm is drawn on a grid of `LEAVING_GRID` points with a random offset: exact up to the spacing of the grid.
+    """
     if model.leaving_range is None:
         return state, ()
     counts = transition_counts(model, state.path, state.n_features)
