@@ -37,18 +37,16 @@ def conjugate(turn):
 def parameters_of(frames, f, blocks, b):
     """Size and place that frame `f` has for block `b`."""
     size = np.exp(frames.log_sizes[f, blocks.sized.index(b)]) if b in blocks.sized else 1.0
-    place = frames.places[f, blocks.points.index(b)] if b in blocks.points else np.zeros(blocks.sizes[b])
+    place = frames.places[f, blocks.placed.index(b)] if b in blocks.placed else np.zeros(blocks.sizes[b])
     return size, place
 
 
 def recorded_step(blocks, frames, f, canonical):
-    """A step as frame `f` shows it: exp(l) R y + b for points, exp(l) R y for vectors, q y for quaternions."""
-    recorded, turn = canonical.copy(), frames.turns[f]
+    """A step as frame `f` shows it: exp(l) R y + b, as far as a block has a size, turns, and has a place."""
+    recorded, rotation = canonical.copy(), rotation_of(frames.turns[f])
     for b, (kind, channels) in enumerate(zip(blocks.kinds, blocks.slices, strict=True)):
-        if b in blocks.still or kind == "plain":
-            continue
         value, (size, place) = canonical[channels], parameters_of(frames, f, blocks, b)
-        turned = quaternion_product(turn, value) if kind == "quaternion" else rotation_of(turn) @ value
+        turned = value if b in blocks.still or kind == "plain" else rotation @ value
         recorded[channels] = size * turned + place
     return recorded
 
@@ -150,7 +148,7 @@ def draw_labels(rng, n_series, concentration):
 
 def make_prior(blocks, size_spread=0.5, place_spread=1.0):
     """A prior of frames with places about an off-centre mean."""
-    n_places = len(blocks.points)
+    n_places = len(blocks.placed)
     mean = 0.3 + np.arange(n_places * blocks.dim, dtype=float).reshape(n_places, blocks.dim)
     return Prior(size_spread, mean, np.full(n_places, place_spread))
 
@@ -230,8 +228,8 @@ def frame_statistics(model, state):
             values += [log_size, log_size**2, log_size * spread, log_size * frames.n_frames, log_size * relative]
             pointing = rotations[first].T @ np.tanh(mean)
             values += [*pointing, pointing[0] * log_size, together * log_size]
-        if b in blocks.points:
-            away = place - model.prior.place_mean[blocks.points.index(b)]
+        if b in blocks.placed:
+            away = place - model.prior.place_mean[blocks.placed.index(b)]
             values += [*away, *away**2, *(away * np.tanh(mean)), away[0] * log_size, together * away[0]]
             values += [*(rotations[first].T @ np.tanh(mean - place))]
     return values

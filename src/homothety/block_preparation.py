@@ -30,6 +30,7 @@ MOVED = 0.02  # share of how far independent steps are apart, in mean squares: n
 INDEPENDENT = 0.1  # share of the same that noise has from step to step: with more, steps follow no path
 MIN_LOOKS = 40  # of the median recording
 WINDOW = 4  # strides that velocities are smoothed over
+LEAST_SHIFT = 0.01  # of the size of a block: zeros of vectors in different recordings are never nearer than that
 RESTING = 0.01  # of the size of a typical recording
 LONGEST_LAG = 200  # looks
 LEAST_WEIGHT = 0.005
@@ -52,7 +53,7 @@ def prepare_blocks(
     ----------
     recordings : Sequences
         Channels in the order of the blocks.
-    kinds : sequence of {"point", "vector", "quaternion", "plain"}
+    kinds : sequence of {"point", "vector", "orientation", "plain"}
     dim : {2, 3}
     rotations : {"all", "yaw", "none"}
     velocities : bool, optional
@@ -82,20 +83,20 @@ def prepare_blocks(
         smooth=window if with_velocities else None,
         velocities="append" if with_velocities else None,
         velocity_dims=dims_of(recorded, recorded.points) if with_velocities else None,
-        quaternions=[dims_of(recorded, [b]) for b, kind in enumerate(kinds) if kind == "quaternion"],
     )
     appended = ("vector",) * len(points) if with_velocities else ()
     runs = [(kind, len(list(run))) for kind, run in groupby(recorded.kinds)]
     joined = [name for kind, n in runs for name in ([kind] if kind == "plain" else [kind] * n)]
     n_plain = tuple(n for kind, n in runs if kind == "plain")
-    blocks = Blocks((*joined, *appended), dim, rotations, (), n_plain)  # type: ignore[arg-type]
+    shifted = tuple(b for b, kind in enumerate(joined) if kind == "vector")
+    blocks = Blocks((*joined, *appended), dim, rotations, (), n_plain, shifted)  # type: ignore[arg-type]
     check_lengths(recordings, blocks, subsample)
     return in_block_units(settings.fit(recordings, allow_constant=True), blocks, recordings), blocks
 
 
 def check_lengths(recordings: Sequences, blocks: Blocks, stride: int) -> None:
     """Raise naming the first recording that is too short for its frame to be inferred."""
-    needed = WINDOW * stride + 1 if blocks.sized else stride + 1
+    needed = WINDOW * stride + 1 if blocks.turned else stride + 1
     short = np.flatnonzero(recordings.lengths < needed)
     if len(short):
         used = "all steps are used" if stride == 1 else f"one of {stride} steps is used"
@@ -106,7 +107,7 @@ def check_lengths(recordings: Sequences, blocks: Blocks, stride: int) -> None:
 
 
 def resting_recordings(blocks: Blocks, prepared: Sequences) -> BoolArray:
-    """Whether recordings move less than `RESTING` of a typical one in all points and vectors, (n_series,).
+    """Whether recordings move less than `RESTING` of a typical one in all blocks that turn, (n_series,).
 
     Parameters
     ----------
@@ -114,13 +115,32 @@ def resting_recordings(blocks: Blocks, prepared: Sequences) -> BoolArray:
     prepared : Sequences
         In units of blocks.
     """
-    if not blocks.sized:
+    if not blocks.turned:
         return np.zeros(prepared.n_series, dtype=bool)
     sizes = [
-        [typical_size([one[:, blocks.slices[b]]], about_zero=blocks.kinds[b] == "vector") for b in blocks.sized]
+        [typical_size([one[:, blocks.slices[b]]], about_zero=b not in blocks.placed) for b in blocks.turned]
         for one in prepared
     ]
     return np.asarray(np.max(sizes, axis=1) < RESTING)
+
+
+def place_prior(blocks: Blocks, prepared: Sequences) -> tuple[FloatArray, FloatArray]:
+    """Return mean and spread of the prior of the place of each block that has one, (n_places, dim) and (n_places,).
+
+    A recording may be anywhere that recordings have been. The zeros of vectors differ as much as the medians of
+    recordings do: a sensor that was tared has the same in all of them.
+    """
+    means, spreads = [np.zeros((0, blocks.dim))], []
+    for b in blocks.placed:
+        parts = [one[:, blocks.slices[b]] for one in prepared]
+        together = np.concatenate(parts)
+        mean, spread = together.mean(axis=0), np.sqrt(together.var(axis=0).mean())
+        if blocks.kinds[b] == "vector":
+            medians = np.array([np.median(part, axis=0) for part in parts])
+            mean, spread = np.zeros(blocks.dim), max(np.sqrt(medians.var(axis=0).mean()), LEAST_SHIFT)
+        means.append(mean[None])
+        spreads.append(spread)
+    return np.concatenate(means), np.array(spreads)
 
 
 def dims_of(blocks: Blocks, chosen: Sequence[int]) -> list[int]:
@@ -129,20 +149,24 @@ def dims_of(blocks: Blocks, chosen: Sequence[int]) -> list[int]:
 
 
 def in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Sequences) -> FittedPreprocessing:
-    """Return the preparation with every block in units of its typical size; only points and plain channels are centred.
+    """Return the preparation with every block in units of its typical size, counted from its middle.
 
-    A vector and a quaternion turn about zero, so nothing may be subtracted from them.
+    A velocity turns about zero, so nothing may be subtracted from it. The middle of a recorded vector is the median of
+    a recording, on the average: what a sensor shows while nothing touches it.
     """
     offset, factors = fitted.offset.copy(), np.ones(fitted.n_dims)
-    for block, kind in zip(blocks.slices, blocks.kinds, strict=True):
-        if kind in ("vector", "quaternion"):
-            offset[block] = 0.0
+    unmoved = list(replace(fitted, offset=np.zeros_like(offset), factors=factors).transform(recordings))
+    for b, block in enumerate(blocks.slices):
+        if blocks.kinds[b] == "vector":
+            medians = [np.median(one[:, block], axis=0) for one in unmoved]
+            offset[block] = np.mean(medians, axis=0) if b in blocks.shifted else 0.0
     prepared = list(replace(fitted, offset=offset, factors=factors).transform(recordings))
-    for block, kind in zip(blocks.slices, blocks.kinds, strict=True):
+    for b, (block, kind) in enumerate(zip(blocks.slices, blocks.kinds, strict=True)):
         parts = [one[:, block] for one in prepared]
         # Plain channels have units of their own; the channels of all other blocks keep their proportions.
         columns = [[part[:, [c]] for part in parts] for c in range(parts[0].shape[1])] if kind == "plain" else [parts]
-        sizes = [max(typical_size(column, about_zero=kind == "vector"), TINY) for column in columns]
+        about_zero = kind == "vector" and b not in blocks.shifted
+        sizes = [max(typical_size(column, about_zero=about_zero), TINY) for column in columns]
         factors[block] = 1.0 / np.array(sizes)
     return replace(fitted, offset=offset, factors=factors)
 

@@ -25,12 +25,14 @@ N_CHAINS = 60
 NEAR = 0.4  # of proposals about candidates, wide enough for new frames to be accepted
 
 EVERYTHING_ON = {"n_series": 3, "n_steps": 5, "least_stay": 2, "leaving": 0.3}
+SPACE = Blocks(("point", "orientation", "vector"), still=(2,), shifted=(2,))
+YAW = Blocks(("vector", "orientation", "point"), rotations="yaw", shifted=(0,))
 WORLDS = {
     # Few steps leave frames wide open, so that a fault is seen.
     "small": naive.FrameWorld(n_series=2, n_steps=2, leaving=0.3, blocks=Blocks(("point",), dim=2)),
     "plane": naive.FrameWorld(**EVERYTHING_ON),
-    "space": naive.FrameWorld(**EVERYTHING_ON, blocks=Blocks(("point", "quaternion", "vector"), still=(2,))),
-    "yaw": naive.FrameWorld(**EVERYTHING_ON, blocks=Blocks(("vector", "quaternion", "point"), rotations="yaw")),
+    "space": naive.FrameWorld(**EVERYTHING_ON, blocks=SPACE),
+    "yaw": naive.FrameWorld(**EVERYTHING_ON, blocks=YAW),
     "points": naive.FrameWorld(**EVERYTHING_ON, blocks=Blocks(("point",))),
 }
 SWEEP = default_sweep(collapsed_births=True)
@@ -71,7 +73,7 @@ def test_move_keeps_the_prior(name):
     assert z_of_move(SWEEP[name], "small", n_times=1 if name == "sharing of frames" else 3) < MAX_Z
 
 
-def test_frames_with_quaternions_keep_the_prior():
+def test_frames_with_orientations_keep_the_prior():
     assert z_of_move(SWEEP["frames"], "space", 200) < MAX_Z
 
 
@@ -123,7 +125,7 @@ def test_sweep_keeps_the_joint_prior_at_length(name):
 
 def without_jacobian(*args, original=_kernels.log_target):
     """Take away what counts for the volume of places of the first block, a point."""
-    return original(*args) - args[-1].dim * args[1][0]
+    return original(*args) - args[1].layout.dim * args[0].log_sizes[0]
 
 
 @contextmanager

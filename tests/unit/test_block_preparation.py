@@ -11,6 +11,7 @@ from homothety.block_preparation import (
     block_weights,
     check_lengths,
     motion_stride,
+    place_prior,
     prepare_blocks,
     resting_recordings,
     typical_size,
@@ -61,16 +62,32 @@ def test_steps_that_follow_no_path_have_no_stride_and_no_velocities(rng):
     assert prepare_blocks(steps, ["point"], 3, velocities=True)[1].kinds == ("point", "vector")
 
 
-def test_prepared_blocks_have_size_one_and_vectors_are_not_centred(recordings):
+def test_prepared_blocks_have_size_one_and_velocities_are_not_centred(recordings):
     given = check_sequences([np.column_stack([one, 3 + 0.1 * one, one[:, :1]]) for one in recordings])
     preparation, blocks = prepare_blocks(given, ["point", "vector", "plain"], 3, subsample=5)
     assert blocks.kinds == ("point", "vector", "plain", "vector")
     prepared = list(preparation.transform(given))
     for b, block in enumerate(blocks.slices):
-        about_zero = blocks.kinds[b] == "vector"
+        about_zero = b not in blocks.placed and blocks.kinds[b] == "vector"
         assert typical_size([one[:, block] for one in prepared], about_zero=about_zero) == pytest.approx(1)
         assert len(set(preparation.factors[block])) == 1
-    np.testing.assert_array_equal(preparation.offset[3:6], 0)
+    np.testing.assert_array_equal(preparation.offset[7:], 0)
+    medians = [np.median(one[:, 3:6], axis=0) for one in prepared]
+    np.testing.assert_allclose(np.mean(medians, axis=0), 0, atol=1e-9)
+
+
+def test_zeros_of_vectors_differ_as_much_as_medians_do(rng, recordings):
+    given = [np.column_stack([one, rng.normal(size=one.shape)]) for one in recordings]
+    shift = 5.0 * np.arange(len(given))
+    for added, differ in ((0.0, False), (1.0, True)):
+        shifted = [one + added * np.array([0, 0, 0, 0, 0, by]) for one, by in zip(given, shift, strict=True)]
+        preparation, blocks = prepare_blocks(check_sequences(shifted), ["point", "vector"], 3, subsample=5)
+        prepared = preparation.transform(check_sequences(shifted))
+        mean, spread = place_prior(blocks, prepared)
+        medians = np.array([np.median(one[:, 3:6], axis=0) for one in prepared])
+        assert spread[1] == pytest.approx(np.sqrt(medians.var(axis=0).mean()))
+        assert (spread[1] > 1.0) == differ
+        np.testing.assert_array_equal(mean[1], 0)
 
 
 def test_frames_change_prepared_recordings_by_a_frame_only(rng, recordings):

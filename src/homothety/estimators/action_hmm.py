@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.arrays import check_count
-from homothety.block_preparation import block_weights, check_lengths, prepare_blocks, resting_recordings
+from homothety.block_preparation import block_weights, check_lengths, place_prior, prepare_blocks, resting_recordings
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
 from homothety.errors import InputError, RestingRecordingWarning
 from homothety.estimators._actions import ReportsActions
@@ -29,6 +29,7 @@ from homothety.models.frames.grouping import MergeTree, draw_groups, merge_tree,
 from homothety.models.frames.search import Start, refit_starts, search_starts
 from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.stays import mend_short_stays
+from homothety.orientations import middle_orientation, orientations, rotation_vectors
 from homothety.sequences import Sequences, check_sequences
 from homothety.summaries.frames import frame_table
 from homothety.summaries.partitions import relabel_by_size
@@ -97,7 +98,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         What the channels are, in order. A point (2 or 3 channels) is turned, resized and moved with its recording; a
         vector (a velocity, force or torque) is turned and resized; a quaternion (4 channels, w first) is turned; a
         plain channel is left alone. "auto" goes by the names of channels; two or three channels without names are a
-        point, and more are plain channels.
+        point, and more are plain channels. The zero of a vector, and how a tool is held, may differ between recordings.
     frames : {"auto", "one", "each"} or list of labels, default="auto"
         Which recordings share a frame: inferred, all of them, none of them, or those with the same label. "auto" is
         "one" where points do not move along a path: nothing but the order of steps could tell frames there.
@@ -130,7 +131,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
     state_actions_, action_probability_, action_change_probability_, coaction_
         As in `ICSCHMM`.
     paths_, n_states_, segments_, means_, covariances_, transition_probs_, trace_, draws_
-        As in `IBPHMM`, in the frame of the recording with most steps.
+        As in `IBPHMM`, in the frame of the recording with most steps. A quaternion has three dimensions there: how far,
+        and about which axis, it is turned from the middle of its recording.
 
     Examples
     --------
@@ -204,7 +206,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         rearranged = self._rearranged(recordings)
         self.preprocessing_, self.prepared_blocks_ = prepare_blocks(
             rearranged,
-            self.blocks_.kinds,
+            ["orientation" if kind == "quaternion" else kind for kind in self.blocks_.kinds],
             self.blocks_.dim,
             rotations=self.rotations,
             velocities=None if self.velocities == "auto" else bool(self.velocities),
@@ -214,6 +216,12 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         self._say_which_rest(prepared)
         with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other
             self._segment(prepared)
+        reference = recordings[int(np.argmax(prepared.lengths))]
+        self.middle_orientations_ = [
+            middle_orientation(reference[:, list(channels)])
+            for channels, kind in zip(self.blocks_.channels, self.blocks_.kinds, strict=True)
+            if kind == "quaternion"
+        ]
         return self
 
     def _check_parameters(self) -> None:
@@ -255,11 +263,15 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         return check_blocks(self.blocks, recordings.n_dims, recordings.channels)
 
     def _rearranged(self, recordings: Sequences) -> Sequences:
-        """Return recordings with their channels in the order of the blocks."""
-        order = list(self.blocks_.order)
-        if order == list(range(len(order))):
-            return recordings
-        return check_sequences([one[:, order] for one in recordings], names=recordings.names, allow_constant=True)
+        """Return recordings with their channels in the order of the blocks, and orientations as rotation vectors."""
+        parts = []
+        for one in recordings:
+            columns = [one[:, list(channels)] for channels in self.blocks_.channels]
+            for b, values in enumerate(columns):
+                if self.blocks_.kinds[b] == "quaternion":
+                    columns[b] = rotation_vectors(values, middle_orientation(values))
+            parts.append(np.hstack(columns))
+        return check_sequences(parts, names=recordings.names, allow_constant=True)
 
     def _segment(self, prepared: Sequences) -> None:
         # Without a seed, a run that goes on from its checkpoint must find the same starts again.
@@ -304,13 +316,12 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         return model, starts
 
     def _ways_to_turn(self) -> list[Blocks]:
-        """Return blocks that all turn with their recording, and the same with recorded vectors and quaternions still.
+        """Return blocks that all turn with their recording, and the same with recorded vectors and orientations still.
 
         Forces may be recorded in the frame of the tool, and orientations in another frame than positions.
         """
         blocks = self.prepared_blocks_
-        n_recorded = len(blocks.kinds) - (len(blocks.points) if self.preprocessing_.settings.velocities else 0)
-        others = tuple(b for b in range(n_recorded) if blocks.kinds[b] in ("vector", "quaternion"))
+        others = tuple(b for b in blocks.placed if blocks.kinds[b] != "point")
         return [blocks, replace(blocks, still=others)] if blocks.points and others else [blocks]
 
     def _model(
@@ -329,12 +340,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         priors = ibphmm.Hyperpriors(alpha=ibphmm.GammaPrior(1.0, 1.0), kappa=ibphmm.GammaPrior(10.0, 1.0))
         plain = ibphmm.Model.from_sequences(prepared, emission, priors, least_stay=self.least_looks_)
         segmentation = replace(plain, leaving=LEAVING, leaving_range=LEAVING_RANGE)
-        points = [steps[:, blocks.slices[b]] for b in blocks.points]
-        prior = frames.Prior(
-            SIZE_SPREAD,
-            np.array([point.mean(axis=0) for point in points]).reshape(-1, blocks.dim),
-            np.array([np.sqrt(point.var(axis=0).mean()) for point in points]),
-        )
+        prior = frames.Prior(SIZE_SPREAD, *place_prior(blocks, prepared))
         sharing: Sharing = "inferred" if groups is None else "fixed"
         rests = resting_recordings(blocks, prepared)
         return frames.Model(steps, segmentation, blocks, prior, sharing, groups=groups, resting=rests)
@@ -402,7 +408,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         """Set the frame of every recording, relative to the recording with most steps."""
         blocks = self.prepared_blocks_
         reference = int(np.argmax(prepared.lengths))
-        middle = np.array([prepared[reference][:, blocks.slices[b]].mean(axis=0) for b in blocks.points])
+        middle = np.array([prepared[reference][:, blocks.slices[b]].mean(axis=0) for b in blocks.placed])
         middle = middle.reshape(-1, blocks.dim)
         self.frame_table_ = frame_table(blocks, draws, self.names_, reference, best, middle)
         self.frame_labels_ = self.frame_table_.labels
@@ -492,18 +498,19 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         recordings = check_sequences(X, lengths=lengths, allow_constant=True)
         is_fitted = digest_of(recordings) == self.recordings_digest_
         found = self.frame_table_.frames if is_fitted else self._find_frames(X, lengths)[0]
-        known = self.prepared_blocks_
-        n_recorded = len(known.kinds) - (len(known.points) if self.preprocessing_.settings.velocities else 0)
-        recorded = replace(known, kinds=known.kinds[:n_recorded])
-        n = recorded.n_dims
-        offset, factors = self.preprocessing_.offset[:n], self.preprocessing_.factors[:n]
-        n_sizes = len(recorded.sized)
-        own = frames.Frames(found.labels, found.turns, found.log_sizes[:, :n_sizes], found.places)
+        n_velocities = len(self.prepared_blocks_.points) if self.preprocessing_.settings.velocities else 0
+        n_recorded = len(self.prepared_blocks_.kinds) - n_velocities
+        recorded = replace(self.prepared_blocks_, kinds=self.prepared_blocks_.kinds[:n_recorded])
+        own = replace(found, log_sizes=np.ascontiguousarray(found.log_sizes[:, : len(recorded.sized)]))
+        offset, factors = self.preprocessing_.offset[: recorded.n_dims], self.preprocessing_.factors[: recorded.n_dims]
         rearranged = self._rearranged(recordings)
-        steps = aligned_steps(
-            recorded, own, np.ascontiguousarray((rearranged.steps - offset) * factors), rearranged.starts
-        )
-        return np.split(steps / factors + offset, rearranged.starts[1:-1])
+        units = np.ascontiguousarray((rearranged.steps - offset) * factors)
+        steps = aligned_steps(recorded, own, units, rearranged.starts) / factors + offset
+        columns, middles = np.split(steps, recorded.layout.starts[1:-1], axis=1), iter(self.middle_orientations_)
+        for b, kind in enumerate(recorded.kinds):
+            if kind == "orientation":
+                columns[b] = orientations(columns[b], next(middles))
+        return np.split(np.hstack(columns), rearranged.starts[1:-1])
 
     def predict_actions(
         self, X: Any, *, lengths: ArrayLike | None = None, return_details: bool = False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety.models.frames.frames import Frames, inverse_turn, product_of_turns, rotation_matrices
+from homothety.models.frames.frames import Frames, carried, inverse_turn, product_of_turns, rotation_matrices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +38,13 @@ class RecordingFrame(NamedTuple):
     size_intervals: FloatArray
     """(n_sizes, 2)"""
     places: FloatArray
-    """(n_places, dim) where the origin of the reference is, in the units of the recordings."""
+    """(n_points, dim) where the origin of the reference is, in the units of the recordings."""
     place_intervals: FloatArray
-    """(n_places, dim, 2)"""
+    """(n_points, dim, 2)"""
+    zeros: FloatArray
+    """(n_vectors, dim) where the zero of each recorded vector of the reference is: a force sensor may not be tared."""
+    zero_intervals: FloatArray
+    """(n_vectors, dim, 2)"""
     agreement: float
     """Share of the draws that agree on the rotation up to 90 degrees."""
 
@@ -92,14 +96,16 @@ class FrameTable:
             What was subtracted from each channel, and what it was multiplied by then.
         """
         rotations = rotation_matrices(self.turns)
-        point_sizes = [blocks.sized.index(b) for b in blocks.points]
-        units = [(offset[blocks.slices[b]], factors[blocks.slices[b]][0]) for b in blocks.points]
+        origins = np.array([offset[blocks.slices[b]] for b in blocks.placed]).reshape(-1, blocks.dim)
+        scales = np.array([1 / factors[blocks.slices[b]][0] for b in blocks.placed]).reshape(-1, 1)
+        points = [place for place, b in enumerate(blocks.placed) if blocks.kinds[b] == "point"]
+        shifted = [place for place, b in enumerate(blocks.placed) if blocks.kinds[b] == "vector"]
         rows = []
         for i, rotation in enumerate(rotations):
             sizes = np.exp(self.log_sizes[i])
-            moved = [origin - sizes[s] * rotation @ origin for s, (origin, _) in zip(point_sizes, units, strict=True)]
-            scales = np.array([1 / factor for _, factor in units]).reshape(-1, 1)
-            shift = np.array(moved).reshape(-1, blocks.dim)
+            shift = origins - carried(blocks, self.turns[i], self.log_sizes[i], origins)
+            places = self.places[i] * scales + shift
+            intervals = self.place_intervals[i] * scales[:, :, None] + shift[:, :, None]
             rows.append(
                 RecordingFrame(
                     i,
@@ -111,8 +117,10 @@ class FrameTable:
                     float(np.degrees(self.angle_errors[i])),
                     sizes,
                     np.exp(self.size_intervals[i]),
-                    self.places[i] * scales + shift,
-                    self.place_intervals[i] * scales[:, :, None] + shift[:, :, None],
+                    places[points],
+                    intervals[points],
+                    places[shifted],
+                    intervals[shifted],
                     float(self.agreements[i]),
                 )
             )
@@ -140,9 +148,7 @@ def relative_to(blocks: Blocks, draw: Frames, reference: int) -> Frames:
     turn, sizes, places = each.turns[reference], each.log_sizes[reference], each.places[reference]
     turns = np.stack([product_of_turns(one, inverse_turn(turn)) for one in each.turns])
     log_sizes = each.log_sizes - sizes
-    factors = np.exp(log_sizes[:, [blocks.sized.index(b) for b in blocks.points]])
-    carried = np.einsum("iab,pb->ipa", rotation_matrices(turns), places)
-    return Frames(each.labels, turns, log_sizes, each.places - factors[:, :, None] * carried)
+    return Frames(each.labels, turns, log_sizes, each.places - carried(blocks, turns, log_sizes, places))
 
 
 def frame_table(
@@ -164,7 +170,6 @@ def frame_table(
     relative = [relative_to(blocks, draw, reference) for draw in draws]
     turns, sizes = np.stack([one.turns for one in relative]), np.stack([one.log_sizes for one in relative])
     places = np.stack([one.places for one in relative])
-    point_sizes = [blocks.sized.index(b) for b in blocks.points]
     near = angle_between_turns(turns, turns[best]) < NEAR
     n_series = turns.shape[1]
     columns: list[list[FloatArray]] = [[] for _ in range(6)]
@@ -172,11 +177,8 @@ def frame_table(
         own = near[:, i]
         turn = mean_turn(turns[own, i], turns[best, i])
         log_sizes = sizes[own, i].mean(axis=0)
-        factors = np.exp(sizes[own, i][:, point_sizes])
-        images = places[own, i] + factors[:, :, None] * np.einsum(
-            "nab,pb->npa", rotation_matrices(turns[own, i]), middle
-        )
-        image = np.exp(log_sizes[point_sizes])[:, None] * (middle @ rotation_matrices(turn).T)
+        images = places[own, i] + carried(blocks, turns[own, i], sizes[own, i], middle)
+        image = carried(blocks, turn, log_sizes, middle)
         place = images.mean(axis=0) - image
         low, high = (1 - LEVEL) / 2, (1 + LEVEL) / 2
         errors = angle_between_turns(turns[own, i], turn)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from homothety.datasets import SequenceSet
 
-KINDS = {"point": "positions", "vector": "vectors", "quaternion": "orientations", "plain": "plain channels"}
+KINDS = {"point": "positions", "vector": "vectors", "orientation": "orientations", "plain": "plain channels"}
 
 
 def are_known_by(model: Any) -> bool:
@@ -37,10 +37,10 @@ def first_position(model: Any, *, recorded: bool = False) -> list[int] | None:
     """Return the dimensions of the first position, of the model or of the recordings; None if none is known."""
     if not are_known_by(model) or "point" not in model.blocks_.kinds:
         return None
-    place = model.blocks_.kinds.index("point")
     if recorded:
-        return list(model.blocks_.channels[place])
-    return list(range(model.blocks_.slices[place].start, model.blocks_.slices[place].stop))
+        return list(model.blocks_.channels[model.blocks_.kinds.index("point")])
+    dims = model.prepared_blocks_.slices[model.prepared_blocks_.points[0]]
+    return list(range(dims.start, dims.stop))
 
 
 def n_recorded(model: Any) -> int:

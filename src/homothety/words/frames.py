@@ -28,7 +28,7 @@ ROUNDING = 1e-12  # numbers that are zero but for the arithmetic
 
 def rows(model: ActionHMM) -> list[dict[str, Any]]:
     """Return the frame of every recording as what JSON can hold; angles in degrees, intervals of 90 %."""
-    sizes, places = size_names(model), place_names(model)
+    sizes, places, zeros = size_names(model), place_names(model), zero_names(model)
     frames = model.frames_
     return [
         {
@@ -40,6 +40,7 @@ def rows(model: ActionHMM) -> list[dict[str, Any]]:
             "rotation": [[_number(entry) for entry in row] for row in one.rotation.tolist()],
             "sizes": {name: _interval(*numbers) for name, numbers in zip(sizes, _sizes(one), strict=True)},
             "moved": {name: _interval(*numbers) for name, numbers in zip(places, _places(one), strict=True)},
+            "zeros": {name: _interval(*numbers) for name, numbers in zip(zeros, _zeros(one), strict=True)},
             "agreement": _number(one.agreement),
         }
         for one in frames
@@ -57,6 +58,7 @@ def flat_rows(model: ActionHMM) -> list[dict[str, Any]]:
             "turned_within": row["turned_within"],
             **_columns("size", row["sizes"]),
             **_columns("moved", row["moved"]),
+            **_columns("zero", row["zeros"]),
             "agreement": row["agreement"],
         }
         for row in rows(model)
@@ -90,6 +92,13 @@ def place_names(model: ActionHMM) -> list[str]:
     return [f"{name} {axis}" if len(names) > 1 else axis for name in names for axis in axes]
 
 
+def zero_names(model: ActionHMM) -> list[str]:
+    """Return what the coordinates of the zeros of recorded vectors are called: vector x, vector y and so on."""
+    blocks = model.prepared_blocks_
+    names = _numbered(["vector"] * len(blocks.shifted))
+    return [f"{name} {axis}" for name in names for axis in AXES[: blocks.dim]]
+
+
 def _kind(kind: str) -> str:
     return {"point": "position"}.get(kind, kind)
 
@@ -119,6 +128,11 @@ def _places(one: RecordingFrame) -> list[tuple[float, float, float]]:
     return [(value, low, high) for value, (low, high) in zip(values, intervals, strict=True)]
 
 
+def _zeros(one: RecordingFrame) -> list[tuple[float, float, float]]:
+    values, intervals = one.zeros.ravel(), one.zero_intervals.reshape(-1, 2)
+    return [(value, low, high) for value, (low, high) in zip(values, intervals, strict=True)]
+
+
 def _interval(value: float, low: float, high: float) -> dict[str, float | None]:
     return {"value": _number(value), "low": _number(low), "high": _number(high)}
 
@@ -136,7 +150,7 @@ def reference_of(model: ActionHMM) -> RecordingFrame:
 
 def may_differ(model: ActionHMM) -> bool:
     """Say whether there are channels that a frame acts on: positions, vectors or orientations."""
-    return model.prepared_blocks_.n_angles > 0 or bool(model.prepared_blocks_.sized)
+    return bool(model.prepared_blocks_.turned or model.prepared_blocks_.placed)
 
 
 def introduction(model: ActionHMM) -> str:

@@ -23,14 +23,15 @@ from homothety.models.frames.frames import (
     turn_of_matrix,
 )
 
-EVERY_KIND = Blocks(("point", "vector", "quaternion", "plain", "point", "vector"), still=(5,))
+KINDS = ("point", "vector", "orientation", "plain", "point", "vector", "vector")
+EVERY_KIND = Blocks(KINDS, still=(5,), shifted=(5, 6))
 LAYOUTS = {
     "every kind": EVERY_KIND,
-    "yaw": Blocks(("point", "quaternion", "vector"), rotations="yaw"),
+    "yaw": Blocks(("point", "orientation", "vector"), rotations="yaw"),
     "none": Blocks(("vector", "point", "plain"), rotations="none"),
     "plane": Blocks(("point", "plain", "vector"), dim=2),
     "point": Blocks(("point",)),
-    "still": Blocks(("point", "quaternion", "plain"), still=(0, 1)),
+    "still": Blocks(("vector", "orientation", "plain"), still=(0, 1)),
 }
 N_STATES = 3
 
@@ -50,7 +51,7 @@ def _mode(request, monkeypatch):
 
 
 def frame_of(frames, f):
-    return frames.turns[f].copy(), frames.log_sizes[f].copy(), frames.places[f].copy()
+    return kernels.Frame(*(part.copy() for part in frames[f]))
 
 
 def make_states(rng, blocks, weights=None):
@@ -68,9 +69,9 @@ def make_states(rng, blocks, weights=None):
 
 
 def sums_of(blocks, steps, path):
-    """Number, sum and sum of products of the steps of each state, and the middle of each point block."""
+    """Number, sum and sum of products of the steps of each state, and the middle of each block with a place."""
     members = [steps[path == k] for k in range(N_STATES)]
-    centre = np.array([steps[:, blocks.slices[b]].mean(axis=0) for b in blocks.points]).reshape(-1, blocks.dim)
+    centre = np.array([steps[:, blocks.slices[b]].mean(axis=0) for b in blocks.placed]).reshape(-1, blocks.dim)
     n = np.array([float(len(part)) for part in members])
     return kernels.Sums(n, np.array([p.sum(axis=0) for p in members]), np.array([p.T @ p for p in members]), centre)
 
@@ -112,32 +113,17 @@ def test_aligned_steps_are_those_that_were_recorded(rng, blocks):
 
 def test_each_kind_of_block_is_aligned_as_it_should_be(rng):
     frames = naive.draw_frames(rng, EVERY_KIND, naive.make_prior(EVERY_KIND), [0])
-    turn, rotation = frames.turns[0], naive.rotation_of(frames.turns[0])
+    rotation, sizes, places = naive.rotation_of(frames.turns[0]), np.exp(frames.log_sizes[0]), frames.places[0]
     steps = rng.normal(size=(5, EVERY_KIND.n_dims))
-    steps[:, 6:10] /= np.linalg.norm(steps[:, 6:10], axis=1, keepdims=True)
     found = aligned_steps(EVERY_KIND, frames, steps, np.array([0, 5]))
-    point, vector, quaternion, plain, other, still = (found[:, channels] for channels in EVERY_KIND.slices)
-    sizes = np.exp(frames.log_sizes[0])
-    np.testing.assert_allclose(point, (steps[:, :3] - frames.places[0, 0]) @ rotation / sizes[0])
+    point, vector, orientation, plain, other, still, force = (found[:, channels] for channels in EVERY_KIND.slices)
+    np.testing.assert_allclose(point, (steps[:, :3] - places[0]) @ rotation / sizes[0])
     np.testing.assert_allclose(vector, steps[:, 3:6] @ rotation / sizes[1])  # turned without being moved
-    np.testing.assert_array_equal(plain, steps[:, 10:11])
-    np.testing.assert_allclose(other, (steps[:, 11:14] - frames.places[0, 1]) @ rotation / sizes[2])
-    np.testing.assert_array_equal(still, steps[:, 14:])
-    # A product from the left is one of rotations.
-    expected = Rotation.from_quat([*turn[1:], turn[0]]).inv() * Rotation.from_quat(steps[:, [7, 8, 9, 6]])
-    x, y, z, w = expected.as_quat().T
-    signs = np.sign((quaternion * np.column_stack([w, x, y, z])).sum(axis=1))[:, None]
-    np.testing.assert_allclose(quaternion, signs * np.column_stack([w, x, y, z]), atol=1e-12)
-    # The sign is that of the product, not of a rotation: minus the frame's quaternion gives minus the steps'.
-    opposite = aligned_steps(
-        EVERY_KIND, Frames(frames.labels, -frames.turns, *frame_rest(frames)), steps, np.array([0, 5])
-    )
-    np.testing.assert_allclose(opposite[:, 6:10], -quaternion)
-    np.testing.assert_allclose(opposite[:, :6], found[:, :6])
-
-
-def frame_rest(frames):
-    return frames.log_sizes, frames.places
+    np.testing.assert_allclose(orientation, (steps[:, 6:9] - places[1]) @ rotation)  # never resized
+    np.testing.assert_array_equal(plain, steps[:, 9:10])
+    np.testing.assert_allclose(other, (steps[:, 10:13] - places[2]) @ rotation / sizes[2])
+    np.testing.assert_allclose(still, steps[:, 13:16] - places[3])
+    np.testing.assert_allclose(force, (steps[:, 16:] - places[4]) @ rotation / sizes[3])
 
 
 def test_rotations_about_the_third_axis_leave_it_alone(rng):
@@ -156,8 +142,8 @@ def test_volume_is_the_determinant_of_what_a_frame_does(rng, blocks):
 
 
 def test_blocks_refuse_what_cannot_be():
-    with pytest.raises(InputError, match="quaternion, which needs three-dimensional"):
-        Blocks(("point", "quaternion"), dim=2)
+    with pytest.raises(InputError, match="orientation, which needs three-dimensional"):
+        Blocks(("point", "orientation"), dim=2)
     with pytest.raises(InputError, match="blocks has 'place'"):
         Blocks(("point", "place"))
     with pytest.raises(InputError, match="needed 2 or 3"):
@@ -173,7 +159,7 @@ def test_blocks_refuse_what_cannot_be():
 def test_log_target_is_the_density_of_all_steps_up_to_a_constant(blocks):
     frames, steps, path, states, looks, prior = make_problem(1, blocks)
     sums = sums_of(blocks, steps, path)
-    fast = [kernels.log_target(*frame_of(frames, f), sums, looks, prior, blocks.layout) for f in (0, 1)]
+    fast = [kernels.log_target(frame_of(frames, f), kernels.Target(sums, looks, prior, blocks.layout)) for f in (0, 1)]
     slow = [slow_log_target(frames, f, steps, path, states, looks, prior, blocks) for f in (0, 1)]
     assert fast[1] - fast[0] == pytest.approx(slow[1] - slow[0], rel=1e-9, abs=1e-9)
     priors = [kernels.log_frame_prior(*frame_rest_of(frames, f), prior) for f in (0, 1)]
@@ -201,14 +187,15 @@ def test_places_are_drawn_from_their_conditional(name):
     blocks, n_draws = LAYOUTS[name], 4_000
     frames, steps, path, _, looks, prior = make_problem(3, blocks, 8)
     sums, rng = sums_of(blocks, steps, path), np.random.default_rng(4)
-    turn, sizes, places = frame_of(frames, 0)
+    frame, target = frame_of(frames, 0), kernels.Target(sums, looks, prior, blocks.layout)
+    places = frame.places
     draws = np.empty((n_draws, places.size))
     for draw in draws:
-        kernels.draw_places(rng, turn, sizes, places, sums, looks, prior, blocks.layout)
+        kernels.draw_places(rng, frame, target)
         draw[:] = places.ravel()
 
     def log_density(flat):
-        return kernels.log_target(turn, sizes, flat.reshape(places.shape), sums, looks, prior, blocks.layout)
+        return kernels.log_target(frame._replace(places=flat.reshape(places.shape)), target)
 
     mean, covariance = moments_of_quadratic(log_density, places.size)
     z = (draws.mean(axis=0) - mean) / np.sqrt(np.diagonal(covariance) / n_draws)
@@ -235,11 +222,11 @@ def test_places_are_carried_so_that_the_middle_stays(blocks):
     sums = sums_of(blocks, steps, path)
     old, (turn, sizes, _) = frame_of(frames, 0), frame_of(frames, 1)
     places = np.empty_like(frames.places[1])
-    kernels.carry_places(*old, turn, sizes, sums.centre, blocks.layout, places)
+    kernels.carry_places(old, turn, sizes, sums.centre, blocks.layout, places)
     moved = Frames(np.array([0]), turn[None], sizes[None], places[None])
     middle = steps.mean(axis=0)
     before, after = (naive.aligned_step(blocks, one, 0, middle) for one in (frames, moved))
-    for b in blocks.points:
+    for b in blocks.placed:
         np.testing.assert_allclose(after[blocks.slices[b]], before[blocks.slices[b]], atol=1e-12)
 
 
@@ -248,12 +235,12 @@ def test_places_are_carried_so_that_the_middle_stays(blocks):
 
 def test_climbing_leads_upwards(blocks):
     frames, steps, path, _, looks, prior = make_problem(6, blocks)
-    sums = sums_of(blocks, steps, path)
+    target = kernels.Target(sums_of(blocks, steps, path), looks, prior, blocks.layout)
     frame = frame_of(frames, 1)
-    values = [kernels.log_target(*frame, sums, looks, prior, blocks.layout)]
+    values = [kernels.log_target(frame, target)]
     for _ in range(10):
-        values.append(kernels.climb(*frame, sums, looks, prior, blocks.layout, 1))
-        assert values[-1] == pytest.approx(kernels.log_target(*frame, sums, looks, prior, blocks.layout))
+        values.append(kernels.climb(frame, target, 1))
+        assert values[-1] == pytest.approx(kernels.log_target(frame, target))
         assert np.linalg.norm(frame[0]) == pytest.approx(1.0)
     assert (np.diff(values) >= 0).all()
 
@@ -263,13 +250,12 @@ def test_climbing_ends_at_the_true_frame(name):
     blocks = LAYOUTS[name]
     frames, steps, path, _, looks, _ = make_problem(7, blocks, 3_000, np.ones(len(LAYOUTS[name].kinds)))
     prior = naive.make_prior(blocks, 2.0, 10.0)
-    sums, (turn, sizes, places) = sums_of(blocks, steps, path), frame_of(frames, 0)
-    start = product_of_turns(turn, small_turn(blocks, 0.3)), sizes + 0.2, places - 0.3
-    reached = kernels.climb(*start, sums, looks, prior, blocks.layout, 50)
-    assert reached >= kernels.log_target(turn, sizes, places, sums, looks, prior, blocks.layout)
-    assert np.linalg.norm(angles_between(blocks, turn, start[0])) < 0.05
-    np.testing.assert_allclose(start[1], sizes, atol=0.06)
-    np.testing.assert_allclose(start[2], places, atol=0.1)
+    target, true = kernels.Target(sums_of(blocks, steps, path), looks, prior, blocks.layout), frame_of(frames, 0)
+    start = kernels.Frame(product_of_turns(true.turn, small_turn(blocks, 0.3)), true.log_sizes + 0.2, true.places - 0.3)
+    assert kernels.climb(start, target, 50) >= kernels.log_target(true, target)
+    assert np.linalg.norm(angles_between(blocks, true.turn, start.turn)) < 0.05
+    np.testing.assert_allclose(start.log_sizes, true.log_sizes, atol=0.06)
+    np.testing.assert_allclose(start.places, true.places, atol=0.1)
 
 
 def small_turn(blocks, angle):
@@ -310,27 +296,20 @@ def test_angles_between_rotations_are_those_of_the_turn_between(rng, name):
         np.testing.assert_allclose(naive.rotation_of(small), Rotation.from_rotvec(angles).as_matrix(), atol=1e-12)
     turn = product_of_turns(centre, small)
     np.testing.assert_allclose(angles_between(blocks, centre, turn), angles, atol=1e-10)
-    if blocks.has_sign:  # the long way round
-        length = np.linalg.norm(angles)
-        far = angles_between(blocks, centre, -turn)
-        np.testing.assert_allclose(far, angles * (length - 2 * np.pi) / length, atol=1e-10)
-    elif blocks.dim == 3:
+    if blocks.dim == 3:
         np.testing.assert_allclose(angles_between(blocks, centre, -turn), angles, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", TURNING)
-def test_opposite_quaternions_are_a_full_turn_apart(rng, name):
-    blocks = TURNING[name]
-    turn = draw_turn(rng, blocks)
-    if blocks.has_sign:
-        assert np.linalg.norm(angles_between(blocks, turn, -turn)) == pytest.approx(2 * np.pi)
-        assert log_turn_density(blocks, turn, -turn) < -100
-    assert log_turn_density(blocks, turn, turn) == pytest.approx(max_log_density(blocks))
+def test_rotations_are_likeliest_at_the_centre(rng, name):
+    turn = draw_turn(rng, TURNING[name])
+    assert log_turn_density(TURNING[name], turn, turn) == pytest.approx(max_log_density(TURNING[name]))
 
 
 def max_log_density(blocks):
-    """Of normal angles against uniform rotations: 2 pi of one angle, 8 pi^2 of all, twice as many with signs."""
-    volume = (8 * np.pi**2 if blocks.n_angles == 3 else 2 * np.pi) * (2 if blocks.has_sign else 1)
+    """Of normal angles against uniform rotations: 2 pi of one angle, 8 pi^2 of all."""
+    volume = 8 * np.pi**2 if blocks.n_angles == 3 else 2 * np.pi
+    volume /= stats.chi.cdf(np.pi / NEAR, blocks.n_angles)
     return np.log(volume) - blocks.n_angles * np.log(NEAR * np.sqrt(2 * np.pi))
 
 
@@ -349,10 +328,7 @@ def mean_density(monkeypatch, blocks, density, spread=0.8, n=20_000):
     rng = np.random.default_rng(8)
     centre = draw_turn(rng, blocks)
     values = np.exp([density(blocks, centre, draw_turn(rng, blocks)) for _ in range(n)])
-    # Angles of more than half a turn, or a full one where signs count, are drawn from nowhere else: none is lost.
-    reach = 2 * np.pi if blocks.has_sign else np.pi
-    inside = stats.chi.cdf(reach / spread, blocks.n_angles)
-    return values.mean() / inside, values.std() / np.sqrt(n)
+    return values.mean(), values.std() / np.sqrt(n)
 
 
 @pytest.mark.parametrize("name", TURNING)

@@ -34,8 +34,8 @@ from homothety.sampling import Checkpoints, run_chains
 WORLDS = {
     "plane": naive.FrameWorld(n_series=3, n_steps=5, least_stay=2, leaving=0.3),
     "weights": naive.FrameWorld(n_series=3, n_steps=5, weights=(0.3, 0.8, 0.5)),
-    "space": naive.FrameWorld(n_series=2, n_steps=4, blocks=Blocks(("point", "quaternion", "vector"))),
-    "yaw": naive.FrameWorld(n_series=2, n_steps=4, blocks=Blocks(("quaternion", "point"), rotations="yaw")),
+    "space": naive.FrameWorld(n_series=2, n_steps=4, blocks=Blocks(("point", "orientation", "vector"), shifted=(2,))),
+    "yaw": naive.FrameWorld(n_series=2, n_steps=4, blocks=Blocks(("orientation", "point"), rotations="yaw")),
     "shared for good": naive.FrameWorld(n_series=3, n_steps=3, sharing="fixed"),
 }
 
@@ -162,7 +162,7 @@ def bent_recordings(rng, blocks, n_series=3, n_each=40):
     path = np.tile(np.repeat(np.arange(3), n_each), n_series)
     noise = np.einsum("tab,tb->ta", np.linalg.cholesky(covariances)[path], rng.normal(size=(len(path), n)))
     starts = 3 * n_each * np.arange(n_series + 1)
-    prior = Prior(0.5, np.zeros((len(blocks.points), blocks.dim)), np.full(len(blocks.points), 3.0))
+    prior = Prior(0.5, np.zeros((len(blocks.placed), blocks.dim)), np.full(len(blocks.placed), 3.0))
     frames = naive.draw_frames(rng, blocks, prior, np.arange(n_series))
     steps = naive.recorded_steps(blocks, frames, means[path] + noise, starts)
     world = naive.FrameWorld(n_series=n_series, n_steps=3 * n_each, blocks=blocks)
@@ -174,7 +174,7 @@ def bent_recordings(rng, blocks, n_series=3, n_each=40):
 
 SPACES = {
     "space": Blocks(("point", "vector")),
-    "quaternions": Blocks(("point", "quaternion")),
+    "orientations": Blocks(("point", "orientation")),
     "yaw": Blocks(("point", "vector"), rotations="yaw"),
     "plane": Blocks(("point", "vector"), dim=2),
     "plain too": Blocks(("plain", "point", "vector"), still=(2,)),

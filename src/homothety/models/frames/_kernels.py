@@ -1,8 +1,8 @@
 """Compiled: steps seen through frames, and the density of a frame given sums over the steps of each state.
 
-A frame is a unit vector `turn` (a quaternion, w first, in three dimensions; cosine and sine in two), a log size per
-point and vector block, and a place per point block. It makes recorded channels from canonical ones:
-``x = exp(l) R y + b`` for points, ``exp(l) R y`` for vectors, the product of quaternions ``q y`` for quaternions.
+A frame is a unit vector `turn` (a quaternion, w first, in three dimensions; cosine and sine in two), some log sizes,
+and some places. It makes the recorded channels x of a block from canonical ones y: ``x = exp(l) R y + b``, where a
+block without a size has ``l = 0``, one without a place ``b = 0``, and one that does not turn ``R = 1``.
 
 Given the states of all steps, all that a frame is judged by are the number, the sum and the sum of outer products of
 the recorded steps of each state: a few microseconds per evaluation, whatever the number of steps.
@@ -19,9 +19,8 @@ from homothety._jit import inlined, jit
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
 
-POINT, VECTOR, QUATERNION, PLAIN = 0, 1, 2, 3
 SLICE_WIDTH = 0.3  # of the first interval when a log size is drawn
 MAX_SLICE_STEPS = 50
 STEP_SIZES = (0.01, 0.03, 0.1, 0.3)  # radians: a random walk over rotations draws one of them
@@ -33,12 +32,20 @@ LEAST_GAIN = 1e-3  # nats: climbing ends below
 class Layout(NamedTuple):
     """Blocks of channels, as arrays."""
 
-    kinds: IntArray  # (n_blocks,)
     starts: IntArray  # (n_blocks + 1,) first channel of each
+    turns: BoolArray  # (n_blocks,) whether a block turns
     sizes: IntArray  # (n_blocks,) which log size a block has, or -1
     places: IntArray  # (n_blocks,) which place it has, or -1
     dim: int
     n_angles: int
+
+
+class Frame(NamedTuple):
+    """One frame."""
+
+    turn: FloatArray  # (4,) or (2,)
+    log_sizes: FloatArray  # (n_sizes,)
+    places: FloatArray  # (n_places, dim)
 
 
 class Sums(NamedTuple):
@@ -47,7 +54,7 @@ class Sums(NamedTuple):
     n: FloatArray  # (n_states,)
     first: FloatArray  # (n_states, n_dims)
     second: FloatArray  # (n_states, n_dims, n_dims)
-    centre: FloatArray  # (n_places, dim) mean of each point block over all of the steps
+    centre: FloatArray  # (n_places, dim) mean of each block with a place over all of the steps
 
 
 class Looks(NamedTuple):
@@ -66,6 +73,15 @@ class Prior(NamedTuple):
     place_spread: FloatArray  # (n_places,)
 
 
+class Target(NamedTuple):
+    """What a frame is judged by."""
+
+    sums: Sums
+    looks: Looks
+    prior: Prior
+    layout: Layout
+
+
 @inlined
 def write_rotation(turn: FloatArray, rotation: FloatArray) -> None:
     """Write the rotation matrix of a unit quaternion, or of a cosine and sine."""
@@ -80,13 +96,24 @@ def write_rotation(turn: FloatArray, rotation: FloatArray) -> None:
 
 
 @inlined
-def write_left_product(turn: FloatArray, matrix: FloatArray) -> None:
-    """Write the matrix of the product with a quaternion from the left."""
-    w, x, y, z = turn[0], turn[1], turn[2], turn[3]
-    matrix[0, 0], matrix[0, 1], matrix[0, 2], matrix[0, 3] = w, -x, -y, -z
-    matrix[1, 0], matrix[1, 1], matrix[1, 2], matrix[1, 3] = x, w, -z, y
-    matrix[2, 0], matrix[2, 1], matrix[2, 2], matrix[2, 3] = y, z, w, -x
-    matrix[3, 0], matrix[3, 1], matrix[3, 2], matrix[3, 3] = z, -y, x, w
+def write_matrix(turn: FloatArray, turns: bool, matrix: FloatArray) -> None:
+    """Write the matrix by which a frame turns a block: a rotation, or one where the block does not turn."""
+    if turns:
+        write_rotation(turn, matrix)
+    else:
+        matrix[:] = np.eye(matrix.shape[0])
+
+
+@inlined
+def is_framed(layout: Layout, block: int) -> bool:
+    """Whether a frame does anything to a block."""
+    return bool(layout.turns[block] or layout.sizes[block] >= 0 or layout.places[block] >= 0)
+
+
+@inlined
+def log_size_of(frame: Frame, layout: Layout, block: int) -> float:
+    """Return the log size of a block, zero if it has none."""
+    return float(frame.log_sizes[layout.sizes[block]]) if layout.sizes[block] >= 0 else 0.0
 
 
 @jit
@@ -117,92 +144,68 @@ def write_small_turn(angles: FloatArray, n_angles: int, turn: FloatArray) -> Non
     turn[0], turn[1], turn[2], turn[3] = np.cos(angle / 2), factor * x, factor * y, factor * z
 
 
-@inlined
-def write_matrix(turn: FloatArray, kind: int, matrix: FloatArray) -> None:
-    """Write the orthogonal matrix by which a frame turns a block of a kind."""
-    if kind == QUATERNION:
-        write_left_product(turn, matrix)
-    else:
-        write_rotation(turn, matrix)
-
-
 @jit
-def align_steps(
-    steps: FloatArray,
-    start: int,
-    stop: int,
-    turn: FloatArray,
-    log_sizes: FloatArray,
-    places: FloatArray,
-    layout: Layout,
-    aligned: FloatArray,
-) -> None:
+def align_steps(steps: FloatArray, start: int, stop: int, frame: Frame, layout: Layout, aligned: FloatArray) -> None:
     """Write recorded steps, a stretch of them, as they are in the canonical frame."""
-    matrix = np.empty((4, 4))
-    for block in range(layout.kinds.shape[0]):
-        first, p = layout.starts[block], layout.starts[block + 1] - layout.starts[block]
-        if layout.kinds[block] == PLAIN:
-            for t in range(start, stop):
-                for a in range(p):
-                    aligned[t, first + a] = steps[t, first + a]
+    d = layout.dim
+    matrix = np.empty((d, d))
+    for block in range(layout.turns.shape[0]):
+        first, place = layout.starts[block], layout.places[block]
+        if not is_framed(layout, block):
+            aligned[start:stop, first : layout.starts[block + 1]] = steps[start:stop, first : layout.starts[block + 1]]
             continue
-        write_matrix(turn, layout.kinds[block], matrix)
-        factor = np.exp(-log_sizes[layout.sizes[block]]) if layout.sizes[block] >= 0 else 1.0
-        moved = layout.places[block] >= 0
+        write_matrix(frame.turn, layout.turns[block], matrix)
+        factor = np.exp(-log_size_of(frame, layout, block))
         for t in range(start, stop):
-            for a in range(p):
+            for a in range(d):
                 value = 0.0
-                for c in range(p):
-                    offset = places[layout.places[block], c] if moved else 0.0
+                for c in range(d):
+                    offset = frame.places[place, c] if place >= 0 else 0.0
                     value += matrix[c, a] * (steps[t, first + c] - offset)
                 aligned[t, first + a] = factor * value
 
 
 @jit
-def log_fit(
-    turn: FloatArray, log_sizes: FloatArray, places: FloatArray, sums: Sums, looks: Looks, layout: Layout
-) -> float:
+def log_fit(frame: Frame, sums: Sums, looks: Looks, layout: Layout) -> float:
     """Log density of the recorded steps given their states and the frame, up to what the frame does not change."""
-    total, n_steps = 0.0, sums.n.sum()
-    matrix, turned, mean = np.empty((4, 4)), np.empty((4, 4)), np.empty(4)
-    for block in range(layout.kinds.shape[0]):
-        kind, first = layout.kinds[block], layout.starts[block]
-        if kind == PLAIN:
+    total, n_steps, d = 0.0, sums.n.sum(), layout.dim
+    matrix, turned, mean = np.empty((d, d)), np.empty((d, d)), np.empty(d)
+    for block in range(layout.turns.shape[0]):
+        if not is_framed(layout, block):
             continue
-        p = layout.starts[block + 1] - first
-        write_matrix(turn, kind, matrix)
-        log_size = log_sizes[layout.sizes[block]] if layout.sizes[block] >= 0 else 0.0
+        first, at = layout.starts[block], layout.places[block]
+        write_matrix(frame.turn, layout.turns[block], matrix)
+        log_size = log_size_of(frame, layout, block)
         size = np.exp(log_size)
         for k in range(sums.n.shape[0]):
             n = sums.n[k]
             if n == 0.0:
                 continue
-            # In canonical directions: O' S O against the precision, O the orthogonal matrix of the block.
-            for a in range(p):
+            # In canonical directions: R' S R against the precision.
+            for a in range(d):
                 mean[a] = 0.0
-                for c in range(p):
-                    place = places[layout.places[block], c] if layout.places[block] >= 0 else 0.0
+                for c in range(d):
+                    place = frame.places[at, c] if at >= 0 else 0.0
                     mean[a] += matrix[c, a] * (sums.first[k, first + c] / n - place)
                 mean[a] = mean[a] / size - looks.means[k, first + a]
-            for a in range(p):
-                for c in range(p):
+            for a in range(d):
+                for c in range(d):
                     turned[a, c] = 0.0
-                    for e in range(p):
+                    for e in range(d):
                         turned[a, c] += matrix[e, a] * (
                             sums.second[k, first + e, first + c]
                             - sums.first[k, first + e] * sums.first[k, first + c] / n
                         )
             quadratic = 0.0
-            for a in range(p):
-                for c in range(p):
+            for a in range(d):
+                for c in range(d):
                     value = 0.0
-                    for e in range(p):
+                    for e in range(d):
                         value += turned[a, e] * matrix[e, c]
                     value = value / (size * size) + n * mean[a] * mean[c]
                     quadratic += looks.precisions[k, first + a, first + c] * value
             total -= 0.5 * quadratic
-        if layout.sizes[block] >= 0:
-            total -= looks.weights[block] * n_steps * p * log_size
+        total -= looks.weights[block] * n_steps * d * log_size
     return total
 
 
@@ -221,33 +224,24 @@ def log_frame_prior(log_sizes: FloatArray, places: FloatArray, prior: Prior) -> 
 
 
 @jit
-def log_target(
-    turn: FloatArray, log_sizes: FloatArray, places: FloatArray, sums: Sums, looks: Looks, prior: Prior, layout: Layout
-) -> float:
+def log_target(frame: Frame, target: Target) -> float:
     """Log density of a frame given the states of its steps, up to a constant."""
-    return log_fit(turn, log_sizes, places, sums, looks, layout) + log_frame_prior(log_sizes, places, prior)
+    fit = log_fit(frame, target.sums, target.looks, target.layout)
+    return fit + log_frame_prior(frame.log_sizes, frame.places, target.prior)
 
 
 @jit
-def draw_places(
-    rng: Generator,
-    turn: FloatArray,
-    log_sizes: FloatArray,
-    places: FloatArray,
-    sums: Sums,
-    looks: Looks,
-    prior: Prior,
-    layout: Layout,
-) -> None:
-    """Draw the place of every point block from its Gaussian conditional, in place."""
+def draw_places(rng: Generator, frame: Frame, target: Target) -> None:
+    """Draw the place of every block that has one from its Gaussian conditional, in place."""
+    sums, looks, prior, layout = target.sums, target.looks, target.prior, target.layout
     d = layout.dim
-    matrix, precision, linear = np.empty((4, 4)), np.empty((d, d)), np.empty(d)
-    for block in range(layout.kinds.shape[0]):
+    matrix, precision, linear = np.empty((d, d)), np.empty((d, d)), np.empty(d)
+    for block in range(layout.turns.shape[0]):
         place = layout.places[block]
         if place < 0:
             continue
-        first, size = layout.starts[block], np.exp(log_sizes[layout.sizes[block]])
-        write_rotation(turn, matrix)
+        first, size = layout.starts[block], np.exp(log_size_of(frame, layout, block))
+        write_matrix(frame.turn, layout.turns[block], matrix)
         for a in range(d):
             for c in range(d):
                 precision[a, c] = 1.0 / prior.place_spread[place] ** 2 if a == c else 0.0
@@ -279,74 +273,57 @@ def draw_places(
             for c in range(a + 1, d):
                 linear[a] -= factor[c, a] * linear[c]
             linear[a] /= factor[a, a]
-        for a in range(d):
-            places[place, a] = linear[a]
+        frame.places[place] = linear
 
 
 @jit
 def carry_places(
-    old_turn: FloatArray,
-    old_log_sizes: FloatArray,
-    old_places: FloatArray,
-    turn: FloatArray,
-    log_sizes: FloatArray,
-    centre: FloatArray,
-    layout: Layout,
-    places: FloatArray,
+    old: Frame, turn: FloatArray, log_sizes: FloatArray, centre: FloatArray, layout: Layout, places: FloatArray
 ) -> None:
     """Write the places under which the middle of the steps stays where it is, in the canonical frame."""
-    before, after = np.empty((4, 4)), np.empty((4, 4))
-    write_rotation(old_turn, before)
-    write_rotation(turn, after)
-    for block in range(layout.kinds.shape[0]):
-        place = layout.places[block]
+    d = layout.dim
+    before, after = np.empty((d, d)), np.empty((d, d))
+    for block in range(layout.turns.shape[0]):
+        place, s = layout.places[block], layout.sizes[block]
         if place < 0:
             continue
-        growth = np.exp(log_sizes[layout.sizes[block]] - old_log_sizes[layout.sizes[block]])
-        for a in range(layout.dim):
+        write_matrix(old.turn, layout.turns[block], before)
+        write_matrix(turn, layout.turns[block], after)
+        growth = np.exp(log_sizes[s] - old.log_sizes[s]) if s >= 0 else 1.0
+        for a in range(d):
             value = 0.0
-            for c in range(layout.dim):
+            for c in range(d):
                 turned = 0.0
-                for e in range(layout.dim):
+                for e in range(d):
                     turned += after[a, e] * before[c, e]
-                value += turned * (centre[place, c] - old_places[place, c])
+                value += turned * (centre[place, c] - old.places[place, c])
             places[place, a] = centre[place, a] - growth * value
 
 
 @jit
-def draw_sizes(
-    rng: Generator,
-    turn: FloatArray,
-    log_sizes: FloatArray,
-    places: FloatArray,
-    sums: Sums,
-    looks: Looks,
-    prior: Prior,
-    layout: Layout,
-) -> None:
+def draw_sizes(rng: Generator, frame: Frame, target: Target) -> None:
     """Draw every log size by slice sampling, the middle of the steps held where it is in the canonical frame.
 
-    A point block of `dim` channels is resized about its middle, so a log size l counts ``exp(dim l)``: the volume that
-    places take.
+    A block of `dim` channels with a place is resized about its middle, so a log size l counts ``exp(dim l)``: the
+    volume that places take.
     """
-    trial_sizes, trial_places = log_sizes.copy(), places.copy()
-    for block in range(layout.kinds.shape[0]):
+    layout, centre = target.layout, target.sums.centre
+    trial = Frame(frame.turn, frame.log_sizes.copy(), frame.places.copy())
+    for block in range(layout.turns.shape[0]):
         s = layout.sizes[block]
         if s < 0:
             continue
         volume = float(layout.dim) if layout.places[block] >= 0 else 0.0
-        here = log_sizes[s]
-        level = log_target(turn, log_sizes, places, sums, looks, prior, layout) + volume * here
-        level += np.log(rng.random())
+        here = frame.log_sizes[s]
+        level = log_target(frame, target) + volume * here + np.log(rng.random())
         low = here - SLICE_WIDTH * rng.random()
         high = low + SLICE_WIDTH
         for side in range(2):
             for _ in range(MAX_SLICE_STEPS):
                 end = low if side == 0 else high
-                trial_sizes[s] = end
-                carry_places(turn, log_sizes, places, turn, trial_sizes, sums.centre, layout, trial_places)
-                value = log_target(turn, trial_sizes, trial_places, sums, looks, prior, layout) + volume * end
-                if value < level:
+                trial.log_sizes[s] = end
+                carry_places(frame, frame.turn, trial.log_sizes, centre, layout, trial.places)
+                if log_target(trial, target) + volume * end < level:
                     break
                 if side == 0:
                     low -= SLICE_WIDTH
@@ -354,49 +331,39 @@ def draw_sizes(
                     high += SLICE_WIDTH
         for _ in range(200):
             proposed = low + (high - low) * rng.random()
-            trial_sizes[s] = proposed
-            carry_places(turn, log_sizes, places, turn, trial_sizes, sums.centre, layout, trial_places)
-            value = log_target(turn, trial_sizes, trial_places, sums, looks, prior, layout) + volume * proposed
-            if value >= level:
+            trial.log_sizes[s] = proposed
+            carry_places(frame, frame.turn, trial.log_sizes, centre, layout, trial.places)
+            if log_target(trial, target) + volume * proposed >= level:
                 break
             if proposed < here:
                 low = proposed
             else:
                 high = proposed
-            trial_sizes[s] = here
-            trial_places[:] = places
-        log_sizes[s] = trial_sizes[s]
-        places[:] = trial_places
+            trial.log_sizes[s] = here
+            trial.places[:] = frame.places
+        frame.log_sizes[s] = trial.log_sizes[s]
+        frame.places[:] = trial.places
 
 
 @jit
-def turn_locally(
-    rng: Generator,
-    turn: FloatArray,
-    log_sizes: FloatArray,
-    places: FloatArray,
-    sums: Sums,
-    looks: Looks,
-    prior: Prior,
-    layout: Layout,
-) -> int:
+def turn_locally(rng: Generator, frame: Frame, target: Target) -> int:
     """Take a random walk over rotations, the middle of the steps held; return how many steps were accepted."""
-    n_accepted = 0
+    n_accepted, layout = 0, target.layout
     if layout.n_angles == 0:
         return n_accepted
-    angles, small, trial = np.empty(3), np.empty(turn.shape[0]), np.empty(turn.shape[0])
-    trial_places = places.copy()
-    here = log_target(turn, log_sizes, places, sums, looks, prior, layout)
+    angles, small = np.empty(3), np.empty_like(frame.turn)
+    trial = Frame(np.empty_like(frame.turn), frame.log_sizes, frame.places.copy())
+    here = log_target(frame, target)
     for number in range(len(STEP_SIZES)):
         for a in range(layout.n_angles):
             angles[a] = STEP_SIZES[number] * rng.standard_normal()
         write_small_turn(angles, layout.n_angles, small)
-        write_product(turn, small, trial)
-        carry_places(turn, log_sizes, places, trial, log_sizes, sums.centre, layout, trial_places)
-        there = log_target(trial, log_sizes, trial_places, sums, looks, prior, layout)
+        write_product(frame.turn, small, trial.turn)
+        carry_places(frame, trial.turn, frame.log_sizes, target.sums.centre, layout, trial.places)
+        there = log_target(trial, target)
         if np.log(rng.random()) < there - here:
-            turn[:] = trial
-            places[:] = trial_places
+            frame.turn[:] = trial.turn
+            frame.places[:] = trial.places
             here = there
             n_accepted += 1
     return n_accepted
@@ -419,10 +386,11 @@ def move_frames(
     """Redraw place, sizes and rotation of every frame given the states of its steps; return accepted rotations."""
     n_accepted = 0
     for f in range(turns.shape[0]):
-        sums = Sums(n[f], first[f], second[f], centres[f])
-        draw_places(rng, turns[f], log_sizes[f], places[f], sums, looks, prior, layout)
-        draw_sizes(rng, turns[f], log_sizes[f], places[f], sums, looks, prior, layout)
-        n_accepted += turn_locally(rng, turns[f], log_sizes[f], places[f], sums, looks, prior, layout)
+        frame = Frame(turns[f], log_sizes[f], places[f])
+        target = Target(Sums(n[f], first[f], second[f], centres[f]), looks, prior, layout)
+        draw_places(rng, frame, target)
+        draw_sizes(rng, frame, target)
+        n_accepted += turn_locally(rng, frame, target)
     return n_accepted
 
 
@@ -447,35 +415,24 @@ def add_recorded(
 
 
 @jit
-def write_derivatives(
-    here: float,
-    turn: FloatArray,
-    log_sizes: FloatArray,
-    places: FloatArray,
-    sums: Sums,
-    looks: Looks,
-    prior: Prior,
-    layout: Layout,
-    gradient: FloatArray,
-    hessian: FloatArray,
-) -> None:
+def write_derivatives(here: float, frame: Frame, target: Target, gradient: FloatArray, hessian: FloatArray) -> None:
     """Write first and second derivatives of the log target along `apply_shift`, by differences."""
     n_parameters, step = gradient.shape[0], DERIVATIVE_STEP
     shift, plus = np.zeros(n_parameters), np.empty(n_parameters)
-    trial = (np.empty_like(turn), np.empty_like(log_sizes), np.empty_like(places))
+    trial = Frame(np.empty_like(frame.turn), np.empty_like(frame.log_sizes), np.empty_like(frame.places))
     for i in range(n_parameters):
         shift[i] = step
-        apply_shift(shift, turn, log_sizes, places, sums.centre, layout, *trial)
-        plus[i] = log_target(*trial, sums, looks, prior, layout)
+        apply_shift(shift, frame, target, trial)
+        plus[i] = log_target(trial, target)
         shift[i] = -step
-        apply_shift(shift, turn, log_sizes, places, sums.centre, layout, *trial)
-        minus = log_target(*trial, sums, looks, prior, layout)
+        apply_shift(shift, frame, target, trial)
+        minus = log_target(trial, target)
         gradient[i] = (plus[i] - minus) / (2 * step)
         hessian[i, i] = (plus[i] - 2 * here + minus) / (step * step)
         for j in range(i):
             shift[i], shift[j] = step, step
-            apply_shift(shift, turn, log_sizes, places, sums.centre, layout, *trial)
-            both = log_target(*trial, sums, looks, prior, layout)
+            apply_shift(shift, frame, target, trial)
+            both = log_target(trial, target)
             hessian[i, j] = (both - plus[i] - plus[j] + here) / (step * step)
             hessian[j, i] = hessian[i, j]
             shift[j] = 0.0
@@ -483,26 +440,17 @@ def write_derivatives(
 
 
 @jit
-def climb(
-    turn: FloatArray,
-    log_sizes: FloatArray,
-    places: FloatArray,
-    sums: Sums,
-    looks: Looks,
-    prior: Prior,
-    layout: Layout,
-    n_steps: int,
-) -> float:
+def climb(frame: Frame, target: Target, n_steps: int) -> float:
     """Move a frame, in place, towards the likeliest one given expected states; return the log target it reaches.
 
     Newton steps with derivatives from differences, damped until they lead upwards.
     """
-    n_parameters = layout.n_angles + log_sizes.shape[0] + places.size
+    n_parameters = target.layout.n_angles + frame.log_sizes.shape[0] + frame.places.size
     gradient, hessian = np.empty(n_parameters), np.empty((n_parameters, n_parameters))
-    trial_turn, trial_sizes, trial_places = np.empty_like(turn), np.empty_like(log_sizes), np.empty_like(places)
-    here = log_target(turn, log_sizes, places, sums, looks, prior, layout)
+    trial = Frame(np.empty_like(frame.turn), np.empty_like(frame.log_sizes), np.empty_like(frame.places))
+    here = log_target(frame, target)
     for _ in range(n_steps if n_parameters > 0 else 0):
-        write_derivatives(here, turn, log_sizes, places, sums, looks, prior, layout, gradient, hessian)
+        write_derivatives(here, frame, target, gradient, hessian)
         largest, damping, value = 1e-12, 1e-6, -np.inf
         for i in range(n_parameters):
             largest = max(largest, abs(hessian[i, i]))
@@ -514,43 +462,34 @@ def climb(
             longest = np.abs(shift).max()
             if longest > MAX_SHIFT:
                 shift *= MAX_SHIFT / longest
-            apply_shift(shift, turn, log_sizes, places, sums.centre, layout, trial_turn, trial_sizes, trial_places)
-            value = log_target(trial_turn, trial_sizes, trial_places, sums, looks, prior, layout)
+            apply_shift(shift, frame, target, trial)
+            value = log_target(trial, target)
             if value > here:
                 break
             damping *= 30.0
         if not value > here:
             return here
         gain = value - here
-        turn[:], log_sizes[:], places[:], here = trial_turn, trial_sizes, trial_places, value
+        frame.turn[:], frame.log_sizes[:], frame.places[:], here = trial.turn, trial.log_sizes, trial.places, value
         if gain < LEAST_GAIN:
             return here
     return here
 
 
 @jit
-def apply_shift(
-    shift: FloatArray,
-    turn: FloatArray,
-    log_sizes: FloatArray,
-    places: FloatArray,
-    centre: FloatArray,
-    layout: Layout,
-    new_turn: FloatArray,
-    new_sizes: FloatArray,
-    new_places: FloatArray,
-) -> None:
+def apply_shift(shift: FloatArray, frame: Frame, target: Target, shifted: Frame) -> None:
     """Write a frame that is turned and resized about the middle of the steps, and then moved."""
+    layout = target.layout
     n_angles = layout.n_angles
-    new_turn[:] = turn
+    shifted.turn[:] = frame.turn
     if n_angles > 0:
-        small = np.empty_like(turn)
+        small = np.empty_like(frame.turn)
         write_small_turn(shift[:n_angles], n_angles, small)
-        write_product(turn, small, new_turn)
-    for s in range(log_sizes.shape[0]):
-        new_sizes[s] = log_sizes[s] + shift[n_angles + s]
-    carry_places(turn, log_sizes, places, new_turn, new_sizes, centre, layout, new_places)
-    at = n_angles + log_sizes.shape[0]
-    for place in range(places.shape[0]):
+        write_product(frame.turn, small, shifted.turn)
+    for s in range(frame.log_sizes.shape[0]):
+        shifted.log_sizes[s] = frame.log_sizes[s] + shift[n_angles + s]
+    carry_places(frame, shifted.turn, shifted.log_sizes, target.sums.centre, layout, shifted.places)
+    at = n_angles + frame.log_sizes.shape[0]
+    for place in range(frame.places.shape[0]):
         for a in range(layout.dim):
-            new_places[place, a] += shift[at + place * layout.dim + a]
+            shifted.places[place, a] += shift[at + place * layout.dim + a]

@@ -5,20 +5,18 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from homothety.errors import InputError
-from homothety.models.frames._kernels import PLAIN, POINT, QUATERNION, VECTOR, Layout
+from homothety.models.frames._kernels import Layout
 
 if TYPE_CHECKING:
-    from homothety.arrays import IntArray
+    from numpy.typing import NDArray
 
-Kind = Literal["point", "vector", "quaternion", "plain"]
+Kind = Literal["point", "vector", "orientation", "plain"]
 Rotations = Literal["all", "yaw", "none"]
-
-CODES = {"point": POINT, "vector": VECTOR, "quaternion": QUATERNION, "plain": PLAIN}
 
 
 @dataclass(frozen=True)
@@ -27,18 +25,20 @@ class Blocks:
 
     Parameters
     ----------
-    kinds : tuple of {"point", "vector", "quaternion", "plain"}
+    kinds : tuple of {"point", "vector", "orientation", "plain"}
         A point has `dim` channels and is turned, resized and moved by a frame. A vector has `dim` channels and is
-        turned and resized. A quaternion has four channels, w first, and is turned by a product from the left. Plain
-        channels are left alone.
+        turned and resized. An orientation is a rotation vector, the axis times the angle from some middle orientation:
+        it is turned, and moved since the middle is another in every recording. Plain channels are left alone.
     dim : {2, 3}
         Dimensions of space.
     rotations : {"all", "yaw", "none"}
         All rotations, those about the third axis only, or none.
     still : tuple of int, optional
-        Blocks that frames leave alone whatever their kind: a force in the frame of the tool, say.
+        Blocks that frames neither turn nor resize: a force in the frame of the tool, say.
     n_plain : tuple of int, optional
         Channels of each plain block, in order; one each if not given.
+    shifted : tuple of int, optional
+        Vectors that are moved too: the zero of a force sensor is another in every recording unless it was tared.
     """
 
     kinds: tuple[Kind, ...]
@@ -46,25 +46,26 @@ class Blocks:
     rotations: Rotations = "all"
     still: tuple[int, ...] = ()
     n_plain: tuple[int, ...] = ()
+    shifted: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", tuple(self.kinds))
-        unknown = [kind for kind in self.kinds if kind not in CODES]
+        known = get_args(Kind)
+        unknown = [kind for kind in self.kinds if kind not in known]
         if unknown or not self.kinds:
-            raise InputError(f"blocks has {unknown[0] if unknown else 'no kind'!r}, needed some of {', '.join(CODES)}.")
+            raise InputError(f"blocks has {unknown[0] if unknown else 'no kind'!r}, needed some of {', '.join(known)}.")
         if self.dim not in (2, 3):
             raise InputError(f"dim is {self.dim!r}, needed 2 or 3.")
         if self.rotations not in get_args(Rotations):
             raise InputError(f"rotations is {self.rotations!r}, needed 'all', 'yaw' or 'none'.")
-        if self.dim == 2 and "quaternion" in self.kinds:
-            raise InputError("blocks has a quaternion, which needs three-dimensional points and vectors.")
+        if self.dim == 2 and "orientation" in self.kinds:
+            raise InputError("blocks has an orientation, which needs three-dimensional points and vectors.")
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of channels of each block."""
         plain = iter(self.n_plain or (1,) * self.kinds.count("plain"))
-        channels = {"point": self.dim, "vector": self.dim, "quaternion": 4}
-        return tuple(next(plain) if kind == "plain" else channels[kind] for kind in self.kinds)
+        return tuple(next(plain) if kind == "plain" else self.dim for kind in self.kinds)
 
     @property
     def n_dims(self) -> int:
@@ -78,19 +79,34 @@ class Blocks:
         return [slice(start, stop) for start, stop in itertools.pairwise(starts)]
 
     @property
+    def turned(self) -> list[int]:
+        """Blocks that turn with the recording."""
+        return [b for b, kind in enumerate(self.kinds) if kind != "plain" and b not in self.still]
+
+    @property
     def sized(self) -> list[int]:
         """Blocks with a size of their own: points and vectors."""
-        return [b for b, kind in enumerate(self.kinds) if kind in ("point", "vector") and b not in self.still]
+        return [b for b in self.turned if self.kinds[b] != "orientation"]
+
+    @property
+    def placed(self) -> list[int]:
+        """Blocks with a place: points, orientations and shifted vectors."""
+        return [b for b, kind in enumerate(self.kinds) if kind in ("point", "orientation") or b in self.shifted]
 
     @property
     def points(self) -> list[int]:
-        """Blocks with a place: points."""
-        return [b for b, kind in enumerate(self.kinds) if kind == "point" and b not in self.still]
+        """Blocks that are points."""
+        return [b for b, kind in enumerate(self.kinds) if kind == "point"]
+
+    @property
+    def leading(self) -> int | None:
+        """The block whose principal axes are looked at: the first point, or else the first block that turns."""
+        return next((b for b in [*self.points, *self.turned] if b in self.turned), None)
 
     @property
     def n_angles(self) -> int:
         """Dimensions of the rotations that a frame may have."""
-        if self.rotations == "none" or not (self.sized or self.has_sign):
+        if self.rotations == "none" or not self.turned:
             return 0
         return 3 if self.dim == 3 and self.rotations == "all" else 1
 
@@ -99,19 +115,15 @@ class Blocks:
         """Numbers that describe a rotation: a unit quaternion in three dimensions, cosine and sine in two."""
         return 4 if self.dim == 3 else 2
 
-    @property
-    def has_sign(self) -> bool:
-        """Whether the sign of the quaternion of a rotation matters, since channels are quaternions themselves."""
-        return any(kind == "quaternion" and b not in self.still for b, kind in enumerate(self.kinds))
-
     @cached_property
     def layout(self) -> Layout:
         """The same for compiled loops."""
+        every = range(len(self.kinds))
         return Layout(
-            _frozen([PLAIN if b in self.still else CODES[kind] for b, kind in enumerate(self.kinds)]),
             _frozen(np.concatenate([[0], np.cumsum(self.sizes)])),
-            _frozen([_place(b, self.sized) for b in range(len(self.kinds))]),
-            _frozen([_place(b, self.points) for b in range(len(self.kinds))]),
+            _frozen([b in self.turned for b in every], dtype=bool),
+            _frozen([_place(b, self.sized) for b in every]),
+            _frozen([_place(b, self.placed) for b in every]),
             self.dim,
             self.n_angles,
         )
@@ -121,7 +133,7 @@ def _place(block: int, listed: list[int]) -> int:
     return listed.index(block) if block in listed else -1
 
 
-def _frozen(values: object) -> IntArray:
-    array = np.array(values, dtype=np.int64)
+def _frozen(values: object, dtype: type = np.int64) -> NDArray[Any]:
+    array: NDArray[Any] = np.array(values, dtype=dtype)
     array.setflags(write=False)
     return array

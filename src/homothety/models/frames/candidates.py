@@ -7,6 +7,7 @@ move may propose from these frames in both directions.
 
 from __future__ import annotations
 
+from math import erf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from homothety.models.frames.frames import (
     Frames,
     aligned_steps,
+    carried,
     inverse_turn,
     log_volumes,
     product_of_turns,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 NEAR = 0.1  # spread of proposals about a candidate: radians, log sizes, and spreads of places
 LARGEST_GROWTH = 5.0  # log size of a candidate
 N_ROUNDS = 2  # of smoothing and climbing
+FARTHEST = 3.0  # spreads of a place that candidates are from the prior mean, at most
 N_KEPT = 2  # candidates that proposals are drawn about
 ALONE = np.zeros(1, dtype=np.int64)
 
@@ -82,7 +85,7 @@ def likely_frames(
     n_kept : int
     """
     looks = looks_of(model, chain.whiteners)
-    tried = principal_frames(model.blocks, steps, looks, chain.occupancy)
+    tried = principal_frames(model, steps, looks, chain.occupancy)
     if others is not None:
         tried = stacked(np.arange(tried.n_frames + others.n_frames), [tried, others])
     refined = [refine(model, steps, chain, looks, frame_of(tried, f)) for f in range(tried.n_frames)]
@@ -122,12 +125,11 @@ def climbed(
     model: Model, steps: FloatArray, probs: FloatArray, looks: Looks, frame: Frames, n_steps: int = 3
 ) -> Frames:
     """Return the frame after some Newton steps towards the likeliest one, given the probabilities of states."""
-    from homothety.models.frames._kernels import climb
+    from homothety.models.frames._kernels import Frame, Target, climb
 
-    turn, sizes, places = frame.turns[0].copy(), frame.log_sizes[0].copy(), frame.places[0].copy()
-    sums = expected_sums(model, steps, probs)
-    climb(turn, sizes, places, sums, looks, model.prior, model.blocks.layout, n_steps)
-    return Frames(ALONE, turn[None], sizes[None], places[None])
+    found = Frame(frame.turns[0].copy(), frame.log_sizes[0].copy(), frame.places[0].copy())
+    climb(found, Target(expected_sums(model, steps, probs), looks, model.prior, model.blocks.layout), n_steps)
+    return Frames(ALONE, *(part[None] for part in found))
 
 
 def frame_of(frames: Frames, f: int) -> Frames:
@@ -135,34 +137,33 @@ def frame_of(frames: Frames, f: int) -> Frames:
     return frames.taken(ALONE.copy(), np.array([f]))
 
 
-def principal_frames(blocks: Blocks, steps: FloatArray, looks: Looks, occupancy: FloatArray) -> Frames:
+def principal_frames(model: Model, steps: FloatArray, looks: Looks, occupancy: FloatArray) -> Frames:
     """Return frames that lay the principal axes of a recording on those of the states, in every way.
 
     Sizes and places are such that spreads and means agree.
     """
+    blocks = model.blocks
     means, covariances = moments_of_states(blocks, looks, occupancy)
     recorded = [moments_of_block(steps[:, block]) for block in blocks.slices]
     growth = [np.log(spread(recorded[b][1]) / spread(covariances[b])) for b in blocks.sized]
     sizes = np.clip(growth, -LARGEST_GROWTH, LARGEST_GROWTH)  # a block that stands still has no spread
+    turns = [np.where(np.arange(blocks.turn_size) == 0, 1.0, 0.0)]
+    lead = blocks.leading
+    if blocks.n_angles and lead is not None:
+        turns = axis_turns(blocks, recorded[lead][1], covariances[lead])
+    targets = np.array([recorded[b][0] for b in blocks.placed]).reshape(-1, blocks.dim)
+    origins = np.array([means[b] for b in blocks.placed]).reshape(-1, blocks.dim)
     frames = []
-    for turn in candidate_turns(blocks, recorded, covariances):
-        rotation = Frames(ALONE, turn[None], np.zeros((1, 0)), np.zeros((1, 0, blocks.dim))).rotations[0]
-        places = [recorded[b][0] - np.exp(sizes[blocks.sized.index(b)]) * rotation @ means[b] for b in blocks.points]
-        frames.append(Frames(ALONE, turn[None], sizes[None], np.array(places).reshape(1, -1, blocks.dim)))
+    for turn in turns:
+        places = targets - carried(blocks, turn, sizes, origins)
+        frames.append(Frames(ALONE, turn[None], sizes[None], within_prior(model, places)[None]))
     return stacked(np.arange(len(frames)), frames)
 
 
-def candidate_turns(
-    blocks: Blocks, recorded: list[tuple[FloatArray, FloatArray]], covariances: list[FloatArray]
-) -> list[FloatArray]:
-    """Return the rotations that lay principal axes of the first block that turns on each other."""
-    still = np.zeros(blocks.turn_size)
-    still[0] = 1.0
-    turns = [still]
-    if blocks.n_angles and blocks.sized:
-        lead = (blocks.points or blocks.sized)[0]
-        turns = axis_turns(blocks, recorded[lead][1], covariances[lead])
-    return [sign * turn for turn in turns for sign in ((1.0, -1.0) if blocks.has_sign else (1.0,))]
+def within_prior(model: Model, places: FloatArray) -> FloatArray:
+    """Return places no farther from the prior than it would have them: the zero of a tared sensor is known."""
+    reach = FARTHEST * model.prior.place_spread[:, None]
+    return np.clip(places, model.prior.place_mean - reach, model.prior.place_mean + reach)
 
 
 def axis_turns(blocks: Blocks, recorded: FloatArray, canonical: FloatArray) -> list[FloatArray]:
@@ -214,11 +215,13 @@ def draw_near(rng: Generator, model: Model, candidates: Frames, which: int) -> F
     blocks = model.blocks
     turn = candidates.turns[which].copy()
     if blocks.n_angles:
-        angles, small = NEAR * rng.standard_normal(blocks.n_angles), np.empty(blocks.turn_size)
+        angles, small = np.full(blocks.n_angles, np.inf), np.empty(blocks.turn_size)
+        while np.linalg.norm(angles) > np.pi:
+            angles = NEAR * rng.standard_normal(blocks.n_angles)
         write_small_turn(angles, blocks.n_angles, small)
         turn = product_of_turns(turn, small)
     sizes = candidates.log_sizes[which] + NEAR * rng.standard_normal(len(blocks.sized))
-    noise = rng.standard_normal((len(blocks.points), blocks.dim))
+    noise = rng.standard_normal((len(blocks.placed), blocks.dim))
     places = candidates.places[which] + NEAR * model.prior.place_spread[:, None] * noise
     return Frames(ALONE.copy(), turn[None], sizes[None], places[None])
 
@@ -241,11 +244,15 @@ def log_turn_density(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> fl
     volume, log_jacobian = 2 * np.pi, 0.0
     if blocks.n_angles == 3:
         volume = 8 * np.pi**2
-        # Zero at a full turn, which no draw reaches.
-        log_jacobian = np.log(max((2 - 2 * np.cos(angle)) / angle**2, 1e-30)) if angle > 1e-4 else 0.0
-    if blocks.has_sign:
-        volume *= 2
-    return float(log_normal(angles, NEAR).sum() + np.log(volume) - log_jacobian)
+        log_jacobian = np.log((2 - 2 * np.cos(angle)) / angle**2) if angle > 1e-4 else 0.0
+    return float(log_normal(angles, NEAR).sum() + np.log(volume / share_within_half_turn(blocks)) - log_jacobian)
+
+
+def share_within_half_turn(blocks: Blocks) -> float:
+    """Return the share of normal angles that are of at most half a turn: others are drawn again."""
+    most = np.pi / NEAR
+    outside = np.sqrt(2 / np.pi) * most * np.exp(-(most**2) / 2) if blocks.n_angles == 3 else 0.0
+    return float(erf(most / np.sqrt(2)) - outside)
 
 
 def angles_between(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> FloatArray:
@@ -253,11 +260,10 @@ def angles_between(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> Floa
     relative = product_of_turns(inverse_turn(centre), turn)
     if blocks.dim == 2:
         return np.array([np.arctan2(relative[1], relative[0])])
-    if relative[0] < 0 and not blocks.has_sign:
-        relative = -relative
+    relative = relative if relative[0] >= 0 else -relative
     length = np.linalg.norm(relative[1:])
-    if length < 1e-12:  # no axis: no turn or, where signs count, a full one about any
-        return np.where(np.arange(blocks.n_angles) == 0, 0.0 if relative[0] > 0 else 2 * np.pi, 0.0)
+    if length < 1e-12:
+        return np.zeros(blocks.n_angles)
     angles = 2 * np.arctan2(length, relative[0]) / length * relative[1:]
     return angles if blocks.n_angles == 3 else angles[2:]
 

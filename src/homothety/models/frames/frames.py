@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.models.frames._kernels import Frame
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ class Frames:
     turns : ndarray of shape (n_frames, 4) or (n_frames, 2)
         Rotations: unit quaternions, w first, or cosine and sine in two dimensions.
     log_sizes : ndarray of shape (n_frames, n_sizes)
-        Log size of each point and vector block.
+        Log size of each block that has one (`Blocks.sized`).
     places : ndarray of shape (n_frames, n_places, dim)
-        Where the origin of each point block is.
+        Where the origin of each block is that has a place (`Blocks.placed`).
     """
 
     labels: IntArray
@@ -47,6 +48,10 @@ class Frames:
     def n_frames(self) -> int:
         """Number of frames."""
         return len(self.turns)
+
+    def __getitem__(self, f: int) -> Frame:
+        """Return one frame, for compiled loops."""
+        return Frame(self.turns[f], self.log_sizes[f], self.places[f])
 
     @property
     def rotations(self) -> FloatArray:
@@ -67,7 +72,7 @@ def identity_frames(blocks: Blocks, labels: IntArray) -> Frames:
     n_frames = int(labels.max()) + 1
     turns = np.zeros((n_frames, blocks.turn_size))
     turns[:, 0] = 1.0
-    sizes, places = np.zeros((n_frames, len(blocks.sized))), np.zeros((n_frames, len(blocks.points), blocks.dim))
+    sizes, places = np.zeros((n_frames, len(blocks.sized))), np.zeros((n_frames, len(blocks.placed), blocks.dim))
     return Frames(np.array(labels, dtype=np.int64), turns, sizes, places)
 
 
@@ -142,9 +147,22 @@ def aligned_steps(blocks: Blocks, frames: Frames, steps: FloatArray, starts: Int
 
     aligned = np.empty_like(steps)
     for i, f in enumerate(frames.labels):
-        frame = (frames.turns[f], frames.log_sizes[f], frames.places[f])
-        align_steps(steps, starts[i], starts[i + 1], *frame, blocks.layout, aligned)
+        align_steps(steps, starts[i], starts[i + 1], frames[f], blocks.layout, aligned)
     return aligned
+
+
+def carried(blocks: Blocks, turns: FloatArray, log_sizes: FloatArray, values: FloatArray) -> FloatArray:
+    """Return canonical values of the blocks with a place, (n_places, dim), turned and resized but not moved.
+
+    Turns and log sizes of several frames give as many results, (n_frames, n_places, dim).
+    """
+    rotations, still = rotation_matrices(turns), np.eye(blocks.dim)
+    found = []
+    for b, value in zip(blocks.placed, values, strict=True):
+        turned = rotations @ value if b in blocks.turned else np.broadcast_to(still @ value, rotations.shape[:-1])
+        size = np.exp(log_sizes[..., blocks.sized.index(b)]) if b in blocks.sized else np.ones(rotations.shape[:-2])
+        found.append(size[..., None] * turned)
+    return np.stack(found, axis=-2) if found else np.zeros((*rotations.shape[:-2], 0, blocks.dim))
 
 
 def log_volumes(blocks: Blocks, weights: FloatArray, frames: Frames) -> FloatArray:

@@ -51,12 +51,8 @@ def expected_sums(model: Model, steps: FloatArray, probs: FloatArray) -> Sums:
 
 
 def centres_of(model: Model, n: FloatArray, first: FloatArray) -> FloatArray:
-    """Return the mean of every point block over the steps of each frame, (n_frames, n_places, dim)."""
+    """Return the mean of every block with a place over the steps of each frame, (n_frames, n_places, dim)."""
     blocks = model.blocks
     means = first.sum(axis=1) / n.sum(axis=1)[:, None]
-    slices = blocks.slices
-    return (
-        np.stack([means[:, slices[b]] for b in blocks.points], axis=1)
-        if blocks.points
-        else np.zeros((len(n), 0, blocks.dim))
-    )
+    centres = [means[:, blocks.slices[b]] for b in blocks.placed]
+    return np.stack(centres, axis=1) if centres else np.zeros((len(n), 0, blocks.dim))

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from homothety.arrays import frozen
 from homothety.errors import InputError
 from homothety.models import ibphmm
-from homothety.models.frames._kernels import PLAIN, log_frame_prior
+from homothety.models.frames._kernels import log_frame_prior
 from homothety.models.frames.frames import Frames, aligned_steps, log_volumes
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Model:
             outside = np.delete(coupled[channels], channels, axis=1)
             # Frames are judged block by block: what couples blocks, or weighs channels of one apart, would be missed.
             uneven = np.ptp(self.emission.dim_weights[channels]) > 0
-            if self.blocks.layout.kinds[b] != PLAIN and (outside.any() or uneven):
+            if b in self.blocks.turned + self.blocks.placed and (outside.any() or uneven):
                 raise InputError(
                     f"States couple block {b}, a {self.blocks.kinds[b]}, with other channels, or weigh its channels "
                     f"differently. Use Emission.gaussian_blocks with sizes {list(self.blocks.sizes)}."

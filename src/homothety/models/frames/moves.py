@@ -85,32 +85,31 @@ def turned(rng: Generator, model: Model, frames: Frames, f: int, series: IntArra
         turns[f] = draw_turn(rng, model.blocks)
     else:
         turns[f] = product_of_turns(half_turn(rng, model, axes), frames.turns[f])
-    old = (frames.turns[f], frames.log_sizes[f], frames.places[f])
-    carry_places(*old, turns[f], frames.log_sizes[f], centre, model.blocks.layout, places[f])
+    carry_places(frames[f], turns[f], frames.log_sizes[f], centre, model.blocks.layout, places[f])
     return replace(frames, turns=turns, places=places)
 
 
 def half_turn(rng: Generator, model: Model, axes: FloatArray) -> FloatArray:
-    """Draw a half turn about one of some axes, with either sign where quaternions tell them apart."""
+    """Draw a half turn about one of some axes."""
     turn = np.zeros(model.blocks.turn_size)
     if model.blocks.dim == 2:
         turn[0] = -1.0
     elif model.blocks.n_angles == 1:
-        turn[3] = rng.choice([-1.0, 1.0])
+        turn[3] = 1.0
     else:
-        turn[1:] = axes[:, rng.integers(3)] * rng.choice([-1.0, 1.0])
+        turn[1:] = axes[:, rng.integers(3)]
     return turn
 
 
 def middle_and_axes(model: Model, series: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of each point block over some recordings, and principal axes of the first block that turns."""
+    """Return the mean of each block with a place over some recordings, and principal axes of the leading block."""
     blocks = model.blocks
     steps = np.concatenate([model.steps[model.starts[i] : model.starts[i + 1]] for i in series])
-    slices = blocks.slices
-    centre = np.array([steps[:, slices[b]].mean(axis=0) for b in blocks.points]).reshape(-1, blocks.dim)
-    leading = steps[:, slices[(blocks.points or blocks.sized)[0]]] if blocks.sized else np.eye(blocks.dim)
-    scatter = np.cov(leading.T, bias=True) if blocks.points else leading.T @ leading  # of a single step, zero
-    return centre, np.linalg.eigh(scatter)[1]
+    slices, lead = blocks.slices, blocks.leading
+    centre = np.array([steps[:, slices[b]].mean(axis=0) for b in blocks.placed]).reshape(-1, blocks.dim)
+    values = np.eye(blocks.dim) if lead is None else steps[:, slices[lead]]
+    about = values.mean(axis=0) if lead in blocks.placed else np.zeros(blocks.dim)
+    return centre, np.linalg.eigh((values - about).T @ (values - about))[1]
 
 
 def resample_sharing(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:

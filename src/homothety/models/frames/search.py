@@ -21,6 +21,7 @@ from homothety.models.frames.candidates import (
     frame_of,
     likely_frames,
     smooth_through,
+    within_prior,
 )
 from homothety.models.frames.frames import Frames, aligned_steps, identity_frames, log_volumes, stacked
 from homothety.models.frames.looks import looks_of
@@ -147,7 +148,7 @@ def fits_of(rng: Generator, model: Model, n_states: int, n_references: int) -> l
     together = np.zeros_like(groups) if model.sharing == "inferred" else groups
     shared = fit(rng, model, every, identity_frames(model.blocks, together), n_states, N_LAST)
     n_groups = int(groups.max()) + 1
-    if not model.blocks.sized or n_groups == 1:
+    if n_groups == 1 or not (model.blocks.turned or model.blocks.placed):
         return [shared]
     moved = fit(rng, model, every, centred_frames(model), n_states, N_LAST)
     references = rng.permutation(n_groups)[:n_references].tolist()
@@ -155,13 +156,20 @@ def fits_of(rng: Generator, model: Model, n_states: int, n_references: int) -> l
 
 
 def centred_frames(model: Model) -> Frames:
-    """Return frames of all groups of recordings that move their middles to the origin, and nothing else."""
+    """Return frames of all groups of recordings that move their middles to the origin, and nothing else.
+
+    The middle of a shifted vector is its median: a force sensor measures nothing most of the time.
+    """
     groups = model.start_groups
     frames = identity_frames(model.blocks, groups)
     parts = [[steps_of(model, int(i)) for i in np.flatnonzero(groups == g)] for g in range(frames.n_frames)]
-    means = [np.concatenate(steps).mean(axis=0) for steps in parts]
-    places = [[mean[model.blocks.slices[b]] for b in model.blocks.points] for mean in means]
-    return replace(frames, places=np.array(places).reshape(frames.places.shape))
+    blocks = model.blocks
+    places = np.empty_like(frames.places)
+    for g, steps in enumerate(parts):
+        for place, b in enumerate(blocks.placed):
+            middle = np.median if blocks.kinds[b] == "vector" else np.mean
+            places[g, place] = middle(np.concatenate(steps)[:, blocks.slices[b]], axis=0)
+    return replace(frames, places=np.stack([within_prior(model, one) for one in places]))
 
 
 def fit_from(rng: Generator, model: Model, reference: int, n_states: int) -> Fitted:
