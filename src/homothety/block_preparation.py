@@ -30,7 +30,7 @@ MOVED = 0.02  # share of how far independent steps are apart, in mean squares: n
 INDEPENDENT = 0.1  # share of the same that noise has from step to step: with more, steps follow no path
 MIN_LOOKS = 40  # of the median recording
 WINDOW = 4  # strides that velocities are smoothed over
-LEAST_SHIFT = 0.01  # of the size of a block: zeros of vectors in different recordings are never nearer than that
+LEAST_SHIFT = 0.01  # of the size of a block: zeros of different recordings are never taken to be nearer
 RESTING = 0.01  # of the size of a typical recording
 LONGEST_LAG = 200  # looks
 LEAST_WEIGHT = 0.005
@@ -88,7 +88,7 @@ def prepare_blocks(
     runs = [(kind, len(list(run))) for kind, run in groupby(recorded.kinds)]
     joined = [name for kind, n in runs for name in ([kind] if kind == "plain" else [kind] * n)]
     n_plain = tuple(n for kind, n in runs if kind == "plain")
-    shifted = tuple(b for b, kind in enumerate(joined) if kind == "vector")
+    shifted = tuple(b for b, kind in enumerate(joined) if kind in ("vector", "orientation"))
     blocks = Blocks((*joined, *appended), dim, rotations, (), n_plain, shifted)  # type: ignore[arg-type]
     check_lengths(recordings, blocks, subsample)
     return in_block_units(settings.fit(recordings, allow_constant=True), blocks, recordings), blocks
@@ -127,15 +127,15 @@ def resting_recordings(blocks: Blocks, prepared: Sequences) -> BoolArray:
 def place_prior(blocks: Blocks, prepared: Sequences) -> tuple[FloatArray, FloatArray]:
     """Return mean and spread of the prior of the place of each block that has one, (n_places, dim) and (n_places,).
 
-    A recording may be anywhere that recordings have been. The zeros of vectors differ as much as the medians of
-    recordings do: a sensor that was tared has the same in all of them.
+    A recording may be anywhere that recordings have been. The zeros of vectors and orientations differ as much as the
+    medians of recordings do: a sensor that was tared has the same in all of them.
     """
     means, spreads = [np.zeros((0, blocks.dim))], []
     for b in blocks.placed:
         parts = [one[:, blocks.slices[b]] for one in prepared]
         together = np.concatenate(parts)
         mean, spread = together.mean(axis=0), np.sqrt(together.var(axis=0).mean())
-        if blocks.kinds[b] == "vector":
+        if blocks.kinds[b] != "point":
             medians = np.array([np.median(part, axis=0) for part in parts])
             mean, spread = np.zeros(blocks.dim), max(np.sqrt(medians.var(axis=0).mean()), LEAST_SHIFT)
         means.append(mean[None])
@@ -151,15 +151,15 @@ def dims_of(blocks: Blocks, chosen: Sequence[int]) -> list[int]:
 def in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Sequences) -> FittedPreprocessing:
     """Return the preparation with every block in units of its typical size, counted from its middle.
 
-    A velocity turns about zero, so nothing may be subtracted from it. The middle of a recorded vector is the median of
-    a recording, on the average: what a sensor shows while nothing touches it.
+    A velocity turns about zero, so nothing may be subtracted from it. The middle of a recorded vector or orientation is
+    the median of a recording, on the average: what a sensor shows while nothing touches it.
     """
     offset, factors = fitted.offset.copy(), np.ones(fitted.n_dims)
     unmoved = list(replace(fitted, offset=np.zeros_like(offset), factors=factors).transform(recordings))
     for b, block in enumerate(blocks.slices):
-        if blocks.kinds[b] == "vector":
+        if blocks.kinds[b] in ("vector", "orientation"):
             medians = [np.median(one[:, block], axis=0) for one in unmoved]
-            offset[block] = np.mean(medians, axis=0) if b in blocks.shifted else 0.0
+            offset[block] = np.mean(medians, axis=0) if b in blocks.placed else 0.0
     prepared = list(replace(fitted, offset=offset, factors=factors).transform(recordings))
     for b, (block, kind) in enumerate(zip(blocks.slices, blocks.kinds, strict=True)):
         parts = [one[:, block] for one in prepared]

@@ -318,11 +318,15 @@ class ActionHMM(ReportsActions, SampledSegmenter):
     def _ways_to_turn(self) -> list[Blocks]:
         """Return blocks that all turn with their recording, and the same with recorded vectors and orientations still.
 
-        Forces may be recorded in the frame of the tool, and orientations in another frame than positions.
+        Forces may be recorded in the frame of the tool, with a sensor that was tared or not, and orientations in
+        another frame than positions.
         """
         blocks = self.prepared_blocks_
-        others = tuple(b for b in blocks.placed if blocks.kinds[b] != "point")
-        return [blocks, replace(blocks, still=others)] if blocks.points and others else [blocks]
+        if not (blocks.points and blocks.shifted):
+            return [blocks]
+        still, vectors = blocks.shifted, tuple(b for b in blocks.shifted if blocks.kinds[b] == "vector")
+        ways = [blocks, *(replace(blocks, still=still, shifted=own) for own in ((), vectors))]
+        return ways if vectors else ways[:2]
 
     def _model(
         self, prepared: Sequences, weights: FloatArray, blocks: Blocks, groups: IntArray | None = None

@@ -95,7 +95,7 @@ def place_names(model: ActionHMM) -> list[str]:
 def zero_names(model: ActionHMM) -> list[str]:
     """Return what the coordinates of the zeros of recorded vectors are called: vector x, vector y and so on."""
     blocks = model.prepared_blocks_
-    names = _numbered(["vector"] * len(blocks.shifted))
+    names = _numbered(["vector" for b in blocks.shifted if blocks.kinds[b] == "vector"])
     return [f"{name} {axis}" for name in names for axis in AXES[: blocks.dim]]
 
 

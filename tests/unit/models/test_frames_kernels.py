@@ -24,10 +24,10 @@ from homothety.models.frames.frames import (
 )
 
 KINDS = ("point", "vector", "orientation", "plain", "point", "vector", "vector")
-EVERY_KIND = Blocks(KINDS, still=(5,), shifted=(5, 6))
+EVERY_KIND = Blocks(KINDS, still=(5,), shifted=(2, 5, 6))
 LAYOUTS = {
     "every kind": EVERY_KIND,
-    "yaw": Blocks(("point", "orientation", "vector"), rotations="yaw"),
+    "yaw": Blocks(("point", "orientation", "vector"), rotations="yaw", shifted=(1,)),
     "none": Blocks(("vector", "point", "plain"), rotations="none"),
     "plane": Blocks(("point", "plain", "vector"), dim=2),
     "point": Blocks(("point",)),

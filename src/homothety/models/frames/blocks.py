@@ -28,7 +28,7 @@ class Blocks:
     kinds : tuple of {"point", "vector", "orientation", "plain"}
         A point has `dim` channels and is turned, resized and moved by a frame. A vector has `dim` channels and is
         turned and resized. An orientation is a rotation vector, the axis times the angle from some middle orientation:
-        it is turned, and moved since the middle is another in every recording. Plain channels are left alone.
+        it is turned. Plain channels are left alone.
     dim : {2, 3}
         Dimensions of space.
     rotations : {"all", "yaw", "none"}
@@ -38,7 +38,8 @@ class Blocks:
     n_plain : tuple of int, optional
         Channels of each plain block, in order; one each if not given.
     shifted : tuple of int, optional
-        Vectors that are moved too: the zero of a force sensor is another in every recording unless it was tared.
+        Vectors and orientations that are moved too: the zero of a force sensor is another in every recording unless it
+        was tared, and the middle orientation depends on what was done most.
     """
 
     kinds: tuple[Kind, ...]
@@ -90,8 +91,8 @@ class Blocks:
 
     @property
     def placed(self) -> list[int]:
-        """Blocks with a place: points, orientations and shifted vectors."""
-        return [b for b, kind in enumerate(self.kinds) if kind in ("point", "orientation") or b in self.shifted]
+        """Blocks with a place: points, and shifted vectors and orientations."""
+        return [b for b, kind in enumerate(self.kinds) if kind == "point" or b in self.shifted]
 
     @property
     def points(self) -> list[int]:

@@ -158,7 +158,7 @@ def fits_of(rng: Generator, model: Model, n_states: int, n_references: int) -> l
 def centred_frames(model: Model) -> Frames:
     """Return frames of all groups of recordings that move their middles to the origin, and nothing else.
 
-    The middle of a shifted vector is its median: a force sensor measures nothing most of the time.
+    The middle of anything but a point is its median: a force sensor measures nothing most of the time.
     """
     groups = model.start_groups
     frames = identity_frames(model.blocks, groups)
@@ -167,7 +167,7 @@ def centred_frames(model: Model) -> Frames:
     places = np.empty_like(frames.places)
     for g, steps in enumerate(parts):
         for place, b in enumerate(blocks.placed):
-            middle = np.median if blocks.kinds[b] == "vector" else np.mean
+            middle = np.mean if blocks.kinds[b] == "point" else np.median
             places[g, place] = middle(np.concatenate(steps)[:, blocks.slices[b]], axis=0)
     return replace(frames, places=np.stack([within_prior(model, one) for one in places]))
 
