@@ -14,11 +14,14 @@ from homothety.models.frames.grouping import (
     MEAN_STRENGTH,
     all_partitions,
     draw_groups,
+    has_enough_steps,
     log_evidence,
     log_marginal,
     log_moved_copies,
     merge_gains,
     merge_tree,
+    never_together,
+    pieces_of_motions,
     summarise_states,
 )
 
@@ -208,7 +211,142 @@ def test_states_of_other_proportions_do_not_merge_however_they_are_turned(rng):
     assert merge_gains(states, [(0,), (1,)])[0, 1] < -10
 
 
+# --- recordings that have a state ------------------------------------------------------------------------------------
+
+
 def test_a_recording_with_hardly_any_steps_of_a_state_does_not_have_it():
     path = np.array([0] * 100 + [1] * 3 + [1] * 100)
-    assert grouping.never_together(path, np.array([0, 103, 203]), 2)[0, 1]
-    assert not grouping.never_together(path, np.array([0, 150, 203]), 2)[0, 1]
+    assert never_together(path, np.array([0, 103, 203]), 2)[0, 1]
+    assert not never_together(path, np.array([0, 150, 203]), 2)[0, 1]
+
+
+@pytest.mark.parametrize(("n_steps", "is_apart"), [(10, True), (11, False)])
+def test_a_recording_has_a_state_from_a_tenth_of_the_most_steps_on(n_steps, is_apart):
+    # State 1 has 100 steps in the second recording and some in the first, which has all of state 0.
+    path = np.array([0] * 50 + [1] * n_steps + [1] * 100)
+    apart = never_together(path, np.array([0, 50 + n_steps, 150 + n_steps]), 2)
+    np.testing.assert_array_equal(apart, [[False, is_apart], [is_apart, False]])
+
+
+def test_one_recording_with_both_states_is_enough():
+    path = np.array([0, 0, 1, 1, 0, 1, 2, 2])
+    apart = never_together(path, np.array([0, 2, 4, 6, 8]), 3)
+    np.testing.assert_array_equal(apart, [[False, False, True], [False, False, True], [True, True, False]])
+
+
+# --- states with few steps -------------------------------------------------------------------------------------------
+
+
+def block_of(sizes, n_channels):
+    """A block whose states have given numbers of steps, and look alike."""
+    sizes, n_states = np.array(sizes), len(sizes)
+    scatters = sizes[:, None, None] * np.eye(n_channels)
+    means, scale = np.zeros((n_states, n_channels)), 0.5 * np.eye(n_channels)
+    return grouping.BlockSummary(sizes, means, scatters, scale, has_place=True, turns=True)
+
+
+@pytest.mark.parametrize(("n_channels", "needed"), [(1, 3.0), (3, 9.0), (4, 12.0), (6, 15.0)])
+def test_states_need_three_steps_per_channel_and_fifteen_at_most(n_channels, needed):
+    block = block_of([needed, needed - 0.01, 20.0], n_channels)
+    assert has_enough_steps(block, [0, 2])
+    assert not has_enough_steps(block, [0, 1])
+    assert not has_enough_steps(block, [1, 2])
+
+
+@pytest.mark.parametrize(("n_steps", "gains"), [(9.0, True), (8.9, False)])
+def test_that_two_states_with_few_steps_could_be_one_is_no_evidence(n_steps, gains):
+    nothing = np.zeros((2, 2), dtype=bool)
+    states = grouping.StateSummary([block_of([n_steps, 20.0], 3)], nothing, nothing)
+    assert (merge_gains(states, [(0,), (1,)])[0, 1] > 0) == gains
+
+
+# --- pieces of one motion --------------------------------------------------------------------------------------------
+
+STAY = 40  # steps
+
+
+def motions(pairs, *, speed=1.0, degrees=0.0):
+    """Velocities, path and starts of recordings that go through two states each.
+
+    Two steps before and after the change have the given speed, all others have speed 1; the motion turns at the change.
+    """
+    speeds = np.ones(2 * STAY)
+    speeds[STAY - 2 : STAY + 2] = speed
+    angles = np.repeat([0.0, np.radians(degrees)], STAY)
+    one = speeds[:, None] * np.column_stack([np.cos(angles), np.sin(angles), np.zeros(2 * STAY)])
+    path = np.concatenate([np.repeat(pair, STAY) for pair in pairs])
+    return np.tile(one, (len(pairs), 1)), path, 2 * STAY * np.arange(len(pairs) + 1)
+
+
+def are_pieces(pairs, a=0, b=1, **how):
+    """Whether two states are pieces of one motion."""
+    pieces = pieces_of_motions(*motions(pairs, **how), n_states=4)
+    np.testing.assert_array_equal(pieces, pieces.T)
+    assert not pieces.diagonal().any()
+    others = pieces.copy()
+    others[[a, b], [b, a]] = False
+    assert not others.any()
+    return bool(pieces[a, b])
+
+
+def test_states_that_follow_each_other_without_a_rest_or_a_turn_are_pieces_of_one_motion():
+    assert are_pieces([(0, 1)] * 3)
+    assert are_pieces([(3, 1)] * 3, 3, 1)
+
+
+@pytest.mark.parametrize(("speed", "expected"), [(0.65, True), (0.55, False), (0.0, False)])
+def test_a_motion_that_slows_down_at_the_change_is_two(speed, expected):
+    assert are_pieces([(0, 1)] * 3, speed=speed) == expected
+
+
+def test_speed_is_compared_at_two_steps_on_either_side_of_the_change():
+    velocities, path, starts = motions([(0, 1)] * 3)
+    for offset, expected in ((-3, True), (-2, False), (-1, False), (0, False), (1, False), (2, True)):
+        slow = velocities.copy()
+        slow[starts[:-1] + STAY + offset] *= 0.1
+        assert pieces_of_motions(slow, path, starts, 2)[0, 1] == expected, offset
+
+
+@pytest.mark.parametrize(("degrees", "expected"), [(55, True), (-55, True), (65, False), (180, False)])
+def test_a_motion_that_turns_at_the_change_is_two(degrees, expected):
+    assert are_pieces([(0, 1)] * 3, degrees=degrees) == expected
+
+
+def test_a_change_seen_once_is_no_evidence():
+    assert not are_pieces([(0, 1)])
+    assert are_pieces([(0, 1)] * 2)
+
+
+@pytest.mark.parametrize(("n_together", "n_other", "expected"), [(4, 1, True), (3, 1, False), (7, 2, False)])
+def test_pieces_follow_each_other_four_times_out_of_five(n_together, n_other, expected):
+    # State 0 is also followed by 2, and 1 also follows 3.
+    pairs = [(0, 1)] * n_together + [(0, 2)] * n_other + [(3, 1)] * n_other
+    assert pieces_of_motions(*motions(pairs), n_states=4)[0, 1] == expected
+
+
+def test_one_side_that_always_comes_with_the_other_is_enough():
+    # State 1 follows many states, but 0 is always followed by 1.
+    assert pieces_of_motions(*motions([(0, 1)] * 2 + [(2, 1)] * 3), n_states=4)[0, 1]
+
+
+@pytest.mark.parametrize(("n_smooth", "n_sharp", "expected"), [(2, 1, True), (1, 2, False)])
+def test_the_median_change_decides(n_smooth, n_sharp, expected):
+    smooth, path, starts = motions([(0, 1)] * (n_smooth + n_sharp))
+    sharp, _, _ = motions([(0, 1)] * (n_smooth + n_sharp), degrees=180)
+    velocities = np.concatenate([smooth[: 2 * STAY * n_smooth], sharp[2 * STAY * n_smooth :]])
+    assert pieces_of_motions(velocities, path, starts, 2)[0, 1] == expected
+
+
+def test_the_end_of_a_recording_is_no_change():
+    velocities, path, starts = motions([(0, 0), (1, 1)] * 3)
+    assert not pieces_of_motions(velocities, path, starts, 2).any()
+    whole = np.array([0, len(path)])
+    assert pieces_of_motions(velocities, path, whole, 2)[0, 1]
+
+
+def test_pieces_of_one_motion_are_one_action_whatever_they_look_like(rng):
+    states = make_states(rng, [(STILL, FORTH, STRAIGHT), (STILL, -FORTH, BENT)], [[0, 1]])
+    assert probability(states, [0, 1]) > 0.99
+    joined = states._replace(pieces=~np.eye(2, dtype=bool))
+    assert probability(joined, [0, 0]) == 1
+    assert merge_tree(joined).n_merges == 1
