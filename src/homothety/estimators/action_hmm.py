@@ -412,9 +412,12 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         """Set the frame of every recording, relative to the recording with most steps."""
         blocks = self.prepared_blocks_
         reference = int(np.argmax(prepared.lengths))
-        middle = np.array([prepared[reference][:, blocks.slices[b]].mean(axis=0) for b in blocks.placed])
-        middle = middle.reshape(-1, blocks.dim)
-        self.frame_table_ = frame_table(blocks, draws, self.names_, reference, best, middle)
+        zero = -self.preprocessing_.offset * self.preprocessing_.factors
+        middle, origin = (
+            np.array([point[blocks.slices[b]] for b in blocks.placed]).reshape(-1, blocks.dim)
+            for point in (prepared[reference].mean(axis=0), zero)
+        )
+        self.frame_table_ = frame_table(blocks, draws, self.names_, reference, best, middle, origin)
         self.frame_labels_ = self.frame_table_.labels
 
     def _aligned(self, prepared: Sequences) -> Sequences:

@@ -67,6 +67,7 @@ class FrameTable:
     size_intervals : ndarray of shape (n_series, n_sizes, 2)
         Of log sizes.
     place_intervals : ndarray of shape (n_series, n_places, dim, 2)
+        Of where the origin of the recordings, not that of prepared units, is taken to; in prepared units.
     agreements : ndarray of shape (n_series,)
     """
 
@@ -105,7 +106,7 @@ class FrameTable:
             sizes = np.exp(self.log_sizes[i])
             shift = origins - carried(blocks, self.turns[i], self.log_sizes[i], origins)
             places = self.places[i] * scales + shift
-            intervals = self.place_intervals[i] * scales[:, :, None] + shift[:, :, None]
+            intervals = self.place_intervals[i] * scales[:, :, None] + origins[:, :, None]
             rows.append(
                 RecordingFrame(
                     i,
@@ -152,7 +153,13 @@ def relative_to(blocks: Blocks, draw: Frames, reference: int) -> Frames:
 
 
 def frame_table(
-    blocks: Blocks, draws: Sequence[Frames], names: tuple[str, ...], reference: int, best: int, middle: FloatArray
+    blocks: Blocks,
+    draws: Sequence[Frames],
+    names: tuple[str, ...],
+    reference: int,
+    best: int,
+    middle: FloatArray,
+    origin: FloatArray,
 ) -> FrameTable:
     """Summarise draws of frames.
 
@@ -166,6 +173,9 @@ def frame_table(
         The most probable draw: those that are turned far from it, recording by recording, are counted apart.
     middle : ndarray of shape (n_places, dim)
         Middle of the points of the reference: rotations and sizes are averaged about it.
+    origin : ndarray of shape (n_places, dim)
+        Origin of the recordings in prepared units. A place is where a frame takes it, so intervals of places include
+        what rotations and sizes are uncertain by, times the distance of the recording from the origin.
     """
     relative = [relative_to(blocks, draw, reference) for draw in draws]
     turns, sizes = np.stack([one.turns for one in relative]), np.stack([one.log_sizes for one in relative])
@@ -177,9 +187,10 @@ def frame_table(
         own = near[:, i]
         turn = mean_turn(turns[own, i], turns[best, i])
         log_sizes = sizes[own, i].mean(axis=0)
-        images = places[own, i] + carried(blocks, turns[own, i], sizes[own, i], middle)
-        image = carried(blocks, turn, log_sizes, middle)
-        place = images.mean(axis=0) - image
+        images, origins = (
+            places[own, i] + carried(blocks, turns[own, i], sizes[own, i], point) for point in (middle, origin)
+        )
+        place = images.mean(axis=0) - carried(blocks, turn, log_sizes, middle)
         low, high = (1 - LEVEL) / 2, (1 + LEVEL) / 2
         errors = angle_between_turns(turns[own, i], turn)
         row = (
@@ -188,7 +199,7 @@ def frame_table(
             place,
             np.asarray(np.quantile(errors, LEVEL)),
             np.moveaxis(np.quantile(sizes[own, i], [low, high], axis=0), 0, -1),
-            np.moveaxis(np.quantile(images - image, [low, high], axis=0), 0, -1),
+            np.moveaxis(np.quantile(origins, [low, high], axis=0), 0, -1),
         )
         for column, value in zip(columns, row, strict=True):
             column.append(value)

@@ -70,7 +70,7 @@ def test_a_table_has_means_intervals_and_agreement(rng):
     turns = flipped.turns.copy()
     turns[2] = turn_of_matrix(flipped.rotations[2] @ np.diag([1.0, -1.0, -1.0]))
     draws += [Frames(centre.labels, turns, centre.log_sizes, centre.places)] * 10
-    table = frame_table(BLOCKS, draws, ("a", "b", "c"), 0, best=0, middle=np.zeros((1, 3)))
+    table = frame_table(BLOCKS, draws, ("a", "b", "c"), 0, best=0, middle=np.zeros((1, 3)), origin=np.zeros((1, 3)))
     np.testing.assert_allclose(table.agreements, [1.0, 1.0, 0.8])
     truth = relative_to(BLOCKS, centre, 0)
     errors = np.degrees(angle_between_turns(table.turns, truth.turns))
@@ -85,7 +85,7 @@ def test_a_table_has_means_intervals_and_agreement(rng):
 def test_rows_are_in_the_units_of_the_recordings(rng):
     """A step of the reference, taken through its row, is where the frame of prepared steps takes it."""
     frames = some_frames(rng, [0, 1])
-    table = frame_table(BLOCKS, [frames], ("a", "b"), 0, best=0, middle=np.zeros((1, 3)))
+    table = frame_table(BLOCKS, [frames], ("a", "b"), 0, best=0, middle=np.zeros((1, 3)), origin=np.zeros((1, 3)))
     offset, factors = np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0]), np.repeat([4.0, 0.5], 3)
     rows = table.rows(BLOCKS, offset, factors)
     step = rng.normal(size=3)
@@ -97,6 +97,21 @@ def test_rows_are_in_the_units_of_the_recordings(rng):
     )
     assert (rows[0].is_reference, rows[1].is_reference) == (True, False)
     assert rows[1].angle == pytest.approx(np.degrees(rotation_angle(rows[1].rotation)))
+
+
+def test_intervals_of_places_are_those_of_the_origin_of_the_recordings(rng):
+    # Far from the origin, a small rotation moves it a lot.
+    centre, middle = some_frames(rng, [0, 1]), np.array([[30.0, -20.0, 10.0]])
+    offset, factors = np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0]), np.repeat([4.0, 0.5], 3)
+    draws = [near(rng, centre, 0.02) for _ in range(60)]
+    origin = -(offset * factors)[None, :3]
+    table = frame_table(BLOCKS, draws, ("a", "b"), 0, best=0, middle=middle, origin=origin)
+    alone = [frame_table(BLOCKS, [one], ("a", "b"), 0, best=0, middle=middle, origin=origin) for one in draws]
+    places = np.array([one.rows(BLOCKS, offset, factors)[1].places for one in alone])
+    row = table.rows(BLOCKS, offset, factors)[1]
+    np.testing.assert_allclose(np.moveaxis(row.place_intervals, -1, 0), np.quantile(places, [0.05, 0.95], axis=0))
+    assert (row.place_intervals[..., 0] < row.places).all()
+    assert (row.places < row.place_intervals[..., 1]).all()
 
 
 def test_sharing_is_what_most_draws_have():
