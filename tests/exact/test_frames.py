@@ -43,18 +43,18 @@ NEAR = 0.3  # of proposals about candidates: few steps leave frames wide open
 PATHS = list(product((0, 1), repeat=3))
 
 
-def tiny_model():
+def tiny_model(steps=STEPS, starts=STARTS, **settings):
     emission = Emission.gaussian_blocks([2], [np.zeros(2)], [1.0], [np.eye(2)], [5.0], [WEIGHT])
-    segmentation = ibphmm.Model(emission.augment_steps(STEPS), STARTS, emission)
-    return Model(STEPS, segmentation, BLOCKS, PRIOR, concentration=CONCENTRATION)
+    segmentation = ibphmm.Model(emission.augment_steps(steps), starts, emission)
+    return Model(steps, segmentation, BLOCKS, PRIOR, **{"concentration": CONCENTRATION} | settings)
 
 
-def tiny_start(model):
+def tiny_start(model, labels=(0, 1)):
     whiteners = model.emission.whiteners_of(MEANS[:, :, None], COVARIANCES)
-    weights, path = np.array([TRANSITION] * 2), np.array([0, 0, 1, 1, 0, 0])
-    both = np.ones((2, 2), dtype=bool)
+    weights, path = np.array([TRANSITION] * len(labels)), np.array([0, 0, 1, 1, 0, 0])
+    both = np.ones((len(labels), 2), dtype=bool)
     segmentation = ibphmm.ChainState(both, np.arange(2), weights, whiteners, path, 1.0, 1.0, 1.0, 1.0, 2)
-    frames = naive_frames.draw_frames(np.random.default_rng(0), BLOCKS, PRIOR, [0, 1])
+    frames = naive_frames.draw_frames(np.random.default_rng(0), BLOCKS, PRIOR, labels)
     return ChainState(segmentation, frames)
 
 
@@ -218,6 +218,94 @@ def test_evidence_without_volume_is_caught():
     with mock.patch.object(moves, "log_volumes", no_volumes):
         found = distances(N_SWEEPS // 2, sweep)
     assert found["size"] > 0.4, found
+
+
+# --- recordings that rest --------------------------------------------------------------------------------------------
+
+# The third recording rests, and only the others are proposed another frame. Partitions in which it is alone are none.
+RESTING_STEPS = np.array([[1.3, 0.4], [-0.8, 0.9], [0.2, -0.5], [-0.5, 1.1], [0.6, 0.3], [0.6, 0.3]])
+RESTING_STARTS = np.array([0, 2, 4, 6])
+RESTING_CONCENTRATION, N_TRIALS = 3.0, 4
+PARTITIONS = [((0, 1, 2),), ((0, 2), (1,)), ((0,), (1, 2))]
+MAX_SHARING, MAX_SHARING_LONG = 0.07, 0.02  # total variation in the short run and in the long one
+
+
+def resting_model():
+    settings = {"concentration": RESTING_CONCENTRATION, "n_global": N_TRIALS}
+    return tiny_model(RESTING_STEPS, RESTING_STARTS, resting=np.array([False, False, True]), **settings)
+
+
+@cache
+def resting_posterior():
+    """Probabilities of who shares a frame, paths and frames integrated out."""
+    short = list(product((0, 1), repeat=2))
+
+    def log_alone(recordings):
+        """Log evidence of the recordings of one frame."""
+        steps = np.concatenate([RESTING_STEPS[RESTING_STARTS[i] : RESTING_STARTS[i + 1]] for i in recordings])
+        each = [
+            sum(map(log_path, paths)) + np.logaddexp.reduce(log_frame_evidence(steps, sum(paths, ()))[0], axis=None)
+            for paths in product(short, repeat=len(recordings))
+        ]
+        return np.logaddexp.reduce(each)
+
+    scores = []
+    for partition in PARTITIONS:
+        labels = np.array([next(f for f, own in enumerate(partition) if i in own) for i in range(3)])
+        scores.append(naive_frames.log_sharing(labels, RESTING_CONCENTRATION) + sum(map(log_alone, partition)))
+    probs = np.exp(np.array(scores) - np.logaddexp.reduce(scores))
+    return dict(zip(PARTITIONS, probs.tolist(), strict=True))
+
+
+def distance_of_sharing(n_sweeps, sweep=SWEEP, seed=1):
+    """Total variation between who shares a frame along a chain and the posterior."""
+    model, rng, found = resting_model(), np.random.default_rng(seed), Counter()
+    state = tiny_start(model, [0, 1, 0])
+    for _ in range(n_sweeps):
+        with mock.patch.object(candidates, "NEAR", NEAR):
+            for move in sweep.values():
+                state, _ = move(rng, model, state)
+        labels = state.frames.labels.tolist()
+        found[tuple(sorted({tuple(i for i in range(3) if labels[i] == one) for one in labels}))] += 1
+    return total_variation(resting_posterior(), {key: n / n_sweeps for key, n in found.items()})
+
+
+def test_a_recording_that_rests_is_never_alone_and_sharing_follows_its_posterior():
+    assert min(resting_posterior().values()) > 0.1, resting_posterior()
+    assert distance_of_sharing(N_SWEEPS) < MAX_SHARING
+
+
+@pytest.mark.slow
+def test_sharing_with_a_recording_that_rests_follows_its_posterior_at_length():
+    assert distance_of_sharing(N_SWEEPS_LONG // 4, seed=2) < MAX_SHARING_LONG
+
+
+def sharing_with_frames_of_resting_recordings(rng, model, state):
+    """The fault: the recording that rests may be left alone."""
+    for _ in range(N_TRIALS):
+        i = int(rng.integers(2))
+        proposed, log_ratio = moves.another_frame(rng, model, state, i)
+        if proposed is not None:
+            _, state = moves.accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
+    return state, None
+
+
+def sharing_proposed_again(rng, model, state):
+    """The fault: instead of staying where it is, the chain proposes until no recording that rests is alone."""
+    for _ in range(N_TRIALS):
+        while True:
+            i = int(rng.integers(2))
+            proposed, log_ratio = moves.another_frame(rng, model, state, i)
+            if proposed is None or len(np.unique(proposed.labels[:2])) == proposed.n_frames:
+                break
+        if proposed is not None:
+            _, state = moves.accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
+    return state, None
+
+
+@pytest.mark.parametrize("fault", [sharing_with_frames_of_resting_recordings, sharing_proposed_again])
+def test_wrong_sharing_with_a_recording_that_rests_is_caught(fault):
+    assert distance_of_sharing(N_SWEEPS // 2, SWEEP | {"sharing of frames": fault}) > 1.5 * MAX_SHARING
 
 
 # --- sharing without data --------------------------------------------------------------------------------------------
