@@ -337,6 +337,23 @@ def test_orientations_turn_with_positions(made):
     assert degrees_between(model.frames_[other].rotation, truth) < 10
 
 
+@pytest.mark.parametrize("is_turned", [True, False])
+@pytest.mark.parametrize("kind", ["quaternion", "vector"])
+def test_blocks_that_do_not_turn_with_positions_are_left_as_recorded(kind, is_turned, made):
+    given = []
+    for points, rotation in zip(short_of(made), made.frames.rotation, strict=True):
+        canonical = (points - points.mean(axis=0)) @ rotation
+        turn = Rotation.from_matrix(rotation if is_turned else np.eye(3))
+        if kind == "quaternion":
+            values = np.roll((turn * Rotation.from_euler("xyz", 2 * canonical)).as_quat(), 1, axis=1)
+        else:
+            values = turn.apply([0.3, 0.0, 1.0] + 3 * canonical)
+        given.append(np.column_stack([points, values]))
+    model = ActionHMM(blocks=["point", kind], **QUICK).fit(given)
+    assert model.prepared_blocks_.kinds == ("point", kind, "vector")  # velocities come last, and always turn
+    assert model.prepared_blocks_.still == (() if is_turned else (1,))
+
+
 def test_recordings_in_the_plane(made):
     canonical = [(one @ rotation)[:, :2] for one, rotation in zip(made.sequences, made.frames.rotation, strict=True)]
     angles = [0.5, 2.5]
