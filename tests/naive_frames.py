@@ -238,8 +238,19 @@ def frame_statistics(model, state):
 def statistics(model, state):
     """Those of frames, and those of the segmentation of the aligned recordings."""
     aligned = model.aligned(state.frames)
-    known = naive_ibphmm.statistics(aligned, state.segmentation)
-    return np.concatenate([frame_statistics(model, state), known, fit_statistics(aligned, state.segmentation)])
+    segmentation = state.segmentation
+    known = naive_ibphmm.statistics(aligned, segmentation)
+    own = [*fit_statistics(aligned, segmentation), *leaving_statistics(aligned, segmentation)]
+    return np.concatenate([frame_statistics(model, state), known, own])
+
+
+def leaving_statistics(aligned, segmentation):
+    """The probability of leaving, alone and together with paths, features and parameters of the prior of paths."""
+    leaving, path = segmentation.leaving, segmentation.path.reshape(aligned.n_series, -1)
+    several = segmentation.active.sum(axis=1) > 1
+    switched = (path[:, 1:] != path[:, :-1]).sum(axis=1)
+    values = [1.0, leaving, segmentation.n_features, several.sum(), switched.sum(), (several & (switched == 0)).sum()]
+    return [leaving * value for value in [*values, np.log(segmentation.kappa)]]
 
 
 def fit_statistics(aligned, segmentation):

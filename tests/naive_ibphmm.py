@@ -43,6 +43,7 @@ class World:
     first: float = 0.7  # all observations before the first step, which are given
     least_stay: int = 1
     leaving: float = 0.0
+    leaving_range: tuple[float, float] | None = None  # drawn between these if given, its logarithm uniformly
 
     @cached_property
     def emission(self):
@@ -157,16 +158,19 @@ def draw_world(rng, world, proposals=None):
     shapes = at[2] + at[3] * np.eye(n_features)
     weights = rng.standard_gamma(np.tile(shapes, (world.n_series, 1, 1)))
     weights = np.maximum(weights, 1e-300) * (active[:, :, None] & active[:, None, :])
+    leaving = world.leaving
+    if world.leaving_range is not None:
+        leaving = float(np.exp(rng.uniform(*np.log(world.leaving_range))))
     path = np.concatenate(
         [
-            draw_path(rng, np.flatnonzero(active[i]), weights[i], world.n_steps, world.least_stay, world.leaving)
+            draw_path(rng, np.flatnonzero(active[i]), weights[i], world.n_steps, world.least_stay, leaving)
             for i in range(world.n_series)
         ]
     )
     emission = world.emission
     parameters = [draw_parameters(rng, emission) for _ in range(n_features)]
     whiteners = np.array([naive_emissions.whitener(*pair) for pair in parameters])
-    state = ChainState(active, np.arange(n_features), weights, whiteners, path, *at, n_features)
+    state = ChainState(active, np.arange(n_features), weights, whiteners, path, *at, n_features, leaving=leaving)
     return make_model(world, draw_steps(rng, world, path, whiteners), proposals), state
 
 
@@ -178,7 +182,7 @@ def make_model(world, sequences, proposals=None):
     ]
     hyperpriors = Hyperpriors(priors[0], None if isinstance(world.mass, float) else priors[1], *priors[2:])
     model = Model.from_sequences(sequences, world.emission, hyperpriors, proposals or PROPOSALS, world.least_stay)
-    return replace(model, leaving=world.leaving)
+    return replace(model, leaving=world.leaving, leaving_range=world.leaving_range)
 
 
 PROPOSALS = Proposals(window=(1, 3), n_split_merge=2, n_concentration=2, n_mass=2)

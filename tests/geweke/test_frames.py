@@ -1,20 +1,23 @@
 """Moves and sweeps over recordings in frames leave the joint prior of frames, features, paths and data as it is.
 
 As for the IBP-HMM: *one move* applied to draws from the prior, statistics compared before and after; and *sweeps*
-(Geweke), chains that alternate a sweep with a draw of the data. Everything is on: a least stay, a fixed probability
-of leaving, several kinds of blocks. Blocks have a weight of one, since otherwise the joint density draws no data.
+(Geweke), chains that alternate a sweep with a draw of the data. Everything is on: a least stay, a probability of
+leaving that is fixed or sampled, several kinds of blocks. Blocks have a weight of one, since otherwise the joint
+density draws no data.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from unittest import mock
 
 import numpy as np
 import pytest
 
 import naive_frames as naive
+from homothety.models import ibphmm
 from homothety.models.frames import Blocks, _kernels, candidates, default_sweep, moves
 
 MAX_Z = 4.2  # standard errors a mean may be off in the short runs; about a hundred means are compared
@@ -34,6 +37,7 @@ WORLDS = {
     "space": naive.FrameWorld(**EVERYTHING_ON, blocks=SPACE),
     "yaw": naive.FrameWorld(**EVERYTHING_ON, blocks=YAW),
     "points": naive.FrameWorld(**EVERYTHING_ON, blocks=Blocks(("point",))),
+    "leaving": naive.FrameWorld(**EVERYTHING_ON, leaving_range=(0.01, 0.9), blocks=Blocks(("point", "vector"), dim=2)),
 }
 SWEEP = default_sweep(collapsed_births=True)
 FRAME_MOVES = ("frames", "large rotations", "sharing of frames")
@@ -114,6 +118,10 @@ def test_sweep_keeps_the_joint_prior():
     assert z_of_sweep("plane", SWEEP, 8) < MAX_Z
 
 
+def test_sweep_with_a_sampled_probability_of_leaving_keeps_the_joint_prior():
+    assert z_of_sweep("leaving", SWEEP, 8) < MAX_Z
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_sweep_keeps_the_joint_prior_at_length(name):
@@ -174,3 +182,37 @@ def sizes_drawn_without_jacobian(rng, model, state):
 @pytest.mark.slow
 def test_broken_sweep_is_caught_at_length():
     assert z_of_sweep("small", SWEEP | {"frames": sizes_drawn_without_jacobian}, 10, n_chains=600) > CAUGHT
+
+
+# --- a wrong probability of leaving ----------------------------------------------------------------------------------
+
+
+def leaving_paid_by_a_state_alone(rng, model, state):
+    """The fault: a recording with one state, which cannot be left, counts as if it had stayed by choice."""
+    everywhere = np.ones((model.n_series, state.n_features), dtype=bool)
+    counted = replace(state, active=everywhere if state.n_features > 1 else state.active)
+    return replace(state, leaving=ibphmm.resample_leaving(rng, model, counted)[0].leaving), ()
+
+
+def leaving_uniform_itself(rng, model, state):
+    """The fault: the probability is uniform a priori, not its logarithm."""
+    proposed = ibphmm.resample_leaving(rng, model, state)[0].leaving
+    return (replace(state, leaving=proposed) if rng.random() < proposed / max(proposed, state.leaving) else state), ()
+
+
+WRONG_LEAVING = {"paid by a state alone": leaving_paid_by_a_state_alone, "uniform itself": leaving_uniform_itself}
+
+
+def z_of_leaving(fault, n_chains):
+    wrong = partial(moves.move_segmentation, WRONG_LEAVING[fault])
+    return z_of_sweep("leaving", SWEEP | {"leaving": wrong}, 8, n_chains=n_chains)
+
+
+def test_a_wrong_probability_of_leaving_is_caught():
+    assert z_of_leaving("uniform itself", 2 * N_CHAINS) > CAUGHT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", WRONG_LEAVING)
+def test_a_wrong_probability_of_leaving_is_caught_at_length(fault):
+    assert z_of_leaving(fault, 600) > CAUGHT
