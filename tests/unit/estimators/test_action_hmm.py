@@ -18,16 +18,19 @@ SHORT = {"n_chains": 1, "n_sweeps": 40, "random_state": 0}
 QUICK = SHORT | {"n_sweeps": 4, "subsample": 12}
 
 
-def turned(seed, sequences, sizes=(0.6, 1.6)):
-    """Return every recording turned, resized and moved on its own, and the rotations."""
+def with_own_similarities(seed, sequences, sizes=(0.6, 1.6)):
+    """Return every recording turned, resized and moved on its own, with rotations, sizes and shifts."""
     rng = np.random.default_rng(seed)
     rotations = [Rotation.from_quat(rng.normal(size=4)).as_matrix() for _ in sequences]
     sizes = np.exp(rng.uniform(*np.log(sizes), size=len(sequences)))
-    moved = [
-        size * one @ rotation.T + 3 * rng.normal(size=3)
-        for one, size, rotation in zip(sequences, sizes, rotations, strict=True)
-    ]
-    return moved, rotations
+    shifts = 3 * rng.normal(size=(len(sequences), 3))
+    parts = zip(sequences, sizes, rotations, shifts, strict=True)
+    return [size * one @ rotation.T + shift for one, size, rotation, shift in parts], rotations, sizes, shifts
+
+
+def turned(seed, sequences, sizes=(0.6, 1.6)):
+    """Return every recording turned, resized and moved on its own, and the rotations."""
+    return with_own_similarities(seed, sequences, sizes)[:2]
 
 
 def degrees_between(one, other):
@@ -191,6 +194,30 @@ def test_recordings_in_other_frames_have_the_same_actions(made):
     moved, _ = turned(2, made.sequences)
     actions, of_moved = (np.concatenate(ActionHMM(**SHORT).fit(each).actions_) for each in (made.sequences, moved))
     assert ari(actions, of_moved) >= 0.95  # a boundary that is drawn one look later costs 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_own_similarities_leave_actions_alone_and_are_found_in_the_frames(seed):
+    made = make_demonstrations(seed)
+    moved, rotations, sizes, shifts = with_own_similarities(seed + 100, made.sequences)
+    before, after = (ActionHMM(random_state=seed, n_jobs=2).fit(each) for each in (made.sequences, moved))
+    assert ari(np.concatenate(before.actions_), np.concatenate(after.actions_)) >= 0.98
+    # A step of the reference x is at s R x + b of a recording. If a recording becomes c Q x + d, that becomes
+    # (c s / c0) Q R Q0' x + ...: the similarity of the recording, the frame before, and that of the reference undone.
+    reference = next(one.recording for one in before.frames_ if one.is_reference)
+    assert after.frames_[reference].is_reference
+    middle = moved[reference].mean(axis=0)
+    there = (middle - shifts[reference]) @ rotations[reference] / sizes[reference]
+    for i, (old, new) in enumerate(zip(before.frames_, after.frames_, strict=True)):
+        expected = rotations[i] @ old.rotation @ rotations[reference].T
+        error = degrees_between(new.rotation, expected)
+        assert error < 4, (i, error)
+        assert error <= old.angle_error + new.angle_error + 1e-3, (i, error)
+        np.testing.assert_allclose(new.sizes, old.sizes * sizes[i] / sizes[reference], rtol=0.15)
+        image = sizes[i] * rotations[i] @ (old.sizes[0] * old.rotation @ there + old.places[0]) + shifts[i]
+        spread = moved[i].std(axis=0).max()
+        np.testing.assert_allclose(new.sizes[0] * new.rotation @ middle + new.places[0], image, atol=0.1 * spread)
 
 
 def test_new_recordings_in_new_frames_have_the_known_actions(model):
