@@ -54,6 +54,7 @@ accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; w
 	$(BIN)/python -m benchmarks.action_accuracy
 	$(BIN)/python -m benchmarks.action_invariance
 	$(BIN)/python -m benchmarks.action_new_frames
+	$(BIN)/python -m benchmarks.action_frames
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 	$(BIN)/ruff check .
