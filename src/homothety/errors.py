@@ -33,6 +33,10 @@ class RestingRecordingWarning(HomothetyWarning):
     """A recording does not move, so that its frame cannot be inferred."""
 
 
+class FewerActionsWarning(HomothetyWarning):
+    """Fewer actions are reported than asked for, since fewer states were found."""
+
+
 class ShortChainWarning(HomothetyWarning):
     """A chain was too short for what was asked of it."""
 

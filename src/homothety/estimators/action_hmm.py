@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from homothety.arrays import check_count
 from homothety.block_preparation import block_weights, check_lengths, place_prior, prepare_blocks, resting_recordings
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
-from homothety.errors import InputError, RestingRecordingWarning
+from homothety.errors import FewerActionsWarning, InputError, RestingRecordingWarning
 from homothety.estimators._actions import ReportsActions
 from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence
 from homothety.estimators._segmentation import SampledSegmenter
@@ -112,6 +112,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         Every so many-th step is used. "auto": a few for every turn of the motion.
     n_actions : int, optional
         Number of actions to report. If not given, it is inferred; `actions_at` gives any other number after the fit.
+        States are merged until so many actions are left and never split: with fewer states than that, a
+        `FewerActionsWarning` says how many actions there are.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         As in `IBPHMM`.
 
@@ -381,9 +383,23 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         if self.n_actions is not None:
             agreed = self._cut(self.n_actions)[point]
         agreed = relabel_by_size(mend_short_stays(agreed, starts, self.least_looks_))
+        self._say_if_fewer(int(agreed.max()) + 1)
         self._report_actions(agreed[where])
         self._report_scores(aligned)
         return point
+
+    def _say_if_fewer(self, n_found: int) -> None:
+        """Warn where fewer actions are reported than asked for."""
+        if self.n_actions is None or n_found >= self.n_actions:
+            return
+        found = "1 action is" if n_found == 1 else f"{n_found} actions are"
+        warnings.warn(
+            f"n_actions is {self.n_actions}, but {found} reported: states are merged into actions and never split, and "
+            "no more states were found. Give a smaller least_stay or subsample to find finer states, or fewer "
+            "n_actions.",
+            FewerActionsWarning,
+            stacklevel=5,
+        )
 
     def _trace_actions(self, actions: list[IntArray], n_kept: list[int], starts: IntArray) -> None:
         """Add numbers of the actions of every kept sweep to the trace; there are none in burn-in."""

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 import homothety
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations
-from homothety.errors import CheckpointError, InputError, RestingRecordingWarning
+from homothety.errors import CheckpointError, FewerActionsWarning, InputError, RestingRecordingWarning
 from homothety.metrics import ari, hamming
 
 SHORT = {"n_chains": 1, "n_sweeps": 40, "random_state": 0}
@@ -129,6 +129,14 @@ def test_any_number_of_actions_can_be_reported(model, made):
     with pytest.raises(InputError, match=rf"n_actions is 99, but only {model.n_states_} states were found"):
         model.actions_at(99)
     assert clone(model).set_params(n_actions=2).fit(made).n_actions_ == 2
+
+
+def test_more_actions_than_states_are_warned_of(made):
+    message = r"n_actions is 99, but \d+ actions are reported: .* least_stay"
+    with pytest.warns(FewerActionsWarning, match=message) as told:
+        model = ActionHMM(**QUICK, n_actions=99).fit(made)
+    assert len(told) == 1
+    assert model.n_actions_ == model.n_states_ < 99
 
 
 # --- scikit-learn's conventions, files, checkpoints ------------------------------------------------------------------
