@@ -68,6 +68,7 @@ def make_framed_segmentation(recordings, *, shared=False):
         size_intervals=log_sizes[:, :, None] + width,
         place_intervals=places[:, :, :, None] + width,
         agreements=np.ones(n_series),
+        free_axes=np.zeros((n_series, dim)),
     )
     model.frame_labels_, model.middle_orientations_ = model.frame_table_.labels, []
     model.recordings_digest_ = digest_of(check_sequences(recordings))

@@ -16,6 +16,7 @@ from homothety.decorrelation import decorrelating_stride
 from homothety.errors import InputError
 from homothety.models.frames.blocks import Blocks
 from homothety.preprocessing import FittedPreprocessing, Preprocessing
+from homothety.sequences import check_sequences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,8 @@ MIN_LOOKS = 40  # of the median recording
 WINDOW = 4  # strides that velocities are smoothed over
 LEAST_SHIFT = 0.01  # of the size of a block: zeros of different recordings are never taken to be nearer
 RESTING = 0.01  # of the size of a typical recording
+FLAT = 0.02  # of the extent along the longest direction, below which recordings do not extend in another
+FILL = 0.3  # spread across planes and lines, of the size of a recording: about what is expected of a state
 LONGEST_LAG = 200  # looks
 LEAST_WEIGHT = 0.005
 ROUNDING = 1e-20  # share of the mean square of all recordings, below which a recording does not move
@@ -91,7 +94,8 @@ def prepare_blocks(
     shifted = tuple(b for b, kind in enumerate(joined) if kind in ("vector", "orientation"))
     blocks = Blocks((*joined, *appended), dim, rotations, (), n_plain, shifted)  # type: ignore[arg-type]
     check_lengths(recordings, blocks, subsample)
-    return in_block_units(settings.fit(recordings, allow_constant=True), blocks, recordings), blocks
+    fitted = in_block_units(settings.fit(recordings, allow_constant=True), blocks, recordings)
+    return fitted, blocks
 
 
 def check_lengths(recordings: Sequences, blocks: Blocks, stride: int) -> None:
@@ -141,6 +145,83 @@ def place_prior(blocks: Blocks, prepared: Sequences) -> tuple[FloatArray, FloatA
         means.append(mean[None])
         spreads.append(spread)
     return np.concatenate(means), np.array(spreads)
+
+
+def spans_of(blocks: Blocks, prepared: Sequences) -> tuple[int, ...]:
+    """Return in how many dimensions each block extends in any recording: 2 where all lie in planes, 1 on lines.
+
+    All channels of other blocks count.
+
+    Examples
+    --------
+    >>> from homothety.sequences import check_sequences
+    >>> swing = np.sin(np.arange(100.0))
+    >>> flat = check_sequences([np.column_stack([swing, swing**2, 0 * swing])], allow_constant=True)
+    >>> spans_of(Blocks(("point",), 3), flat)
+    (2,)
+    """
+    return tuple(
+        (max(n_extents(scatter_of(blocks, [b], one)) for one in prepared) or n) if kind in ("point", "vector") else n
+        for b, (kind, n) in enumerate(zip(blocks.kinds, blocks.sizes, strict=True))
+    )
+
+
+def filled(blocks: Blocks, spans: Sequence[int], prepared: Sequences) -> Sequences:
+    """Return recordings with noise across the planes or lines in which all of them lie.
+
+    Where nothing extends there is no density: any size could be found, and one state would be better than two however
+    they differ. The noise is white, the same in every run, and of the size that the prior expects of states, so that it
+    tells nothing of frames and states. It turns and grows with its recording.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    spans : sequence of int
+        Dimensions in which each block extends in the recordings of the fit.
+    prepared : Sequences
+    """
+    flat = [b for b, n in enumerate(blocks.sizes) if spans[b] < n]
+    if not flat:
+        return prepared
+    parts = [one.copy() for one in prepared]
+    for i, one in enumerate(parts):
+        rng = np.random.default_rng(i)
+        for b in flat:
+            extents, axes = np.linalg.eigh(scatter_of(blocks, [b], one))
+            across = axes[:, : blocks.dim - spans[b]][:, extents[: blocks.dim - spans[b]] <= FLAT**2 * extents[-1]]
+            noise = rng.standard_normal((len(one), across.shape[1])) * FILL * np.sqrt(max(extents.mean(), 0.0))
+            one[:, blocks.slices[b]] += (noise - noise.mean(axis=0)) @ across.T
+    return check_sequences(parts, names=prepared.names, allow_constant=True, min_steps=1)
+
+
+def line_axes(blocks: Blocks, prepared: Sequences) -> FloatArray:
+    """Return the direction of each recording on a straight line, (n_series, dim), about which it may turn unnoticed.
+
+    Zero for all other recordings, and wherever rotations about that line would be noticed or are not allowed.
+    """
+    axes = np.zeros((prepared.n_series, blocks.dim))
+    if blocks.n_angles < 3 or len(blocks.turned) > len(blocks.sized):
+        return axes
+    for i, one in enumerate(prepared):
+        scatter = scatter_of(blocks, blocks.sized, one)
+        if n_extents(scatter) == 1:
+            axes[i] = np.linalg.eigh(scatter)[1][:, -1]
+    return axes
+
+
+def scatter_of(blocks: Blocks, chosen: Sequence[int], steps: FloatArray) -> FloatArray:
+    """Return mean products of coordinates, (dim, dim), block by block, about their means unless they are velocities."""
+    parts = [steps[:, blocks.slices[b]] for b in chosen]
+    centred = [
+        part - part.mean(axis=0) if b in blocks.placed else part for b, part in zip(chosen, parts, strict=True)
+    ]
+    return np.asarray(sum(one.T @ one / len(one) for one in centred))
+
+
+def n_extents(scatter: FloatArray) -> int:
+    """Return in how many directions a recording in units of blocks extends; 0 if it rests."""
+    extents = np.linalg.eigvalsh(scatter)
+    return int((extents > FLAT**2 * extents[-1]).sum()) if extents[-1] > RESTING**2 else 0
 
 
 def dims_of(blocks: Blocks, chosen: Sequence[int]) -> list[int]:
@@ -223,7 +304,9 @@ def displacement(series: Sequence[FloatArray], lag: int) -> float:
     return float(np.concatenate(squares).mean()) if squares else 0.0
 
 
-def block_weights(blocks: Blocks, steps: FloatArray, path: IntArray, starts: IntArray) -> FloatArray:
+def block_weights(
+    blocks: Blocks, steps: FloatArray, path: IntArray, starts: IntArray, spans: Sequence[int] | None = None
+) -> FloatArray:
     """Return how much of an independent observation a step counts as in each block, (n_blocks,), at most 1.
 
     Measured on what is left of aligned steps about the mean of their state, inside stays. A mean of steps with lag-one
@@ -237,11 +320,14 @@ def block_weights(blocks: Blocks, steps: FloatArray, path: IntArray, starts: Int
         Aligned.
     path : ndarray of int, shape (n_steps,)
     starts : ndarray of int, shape (n_series + 1,)
+    spans : sequence of int, optional
+        Dimensions of each block that are not filled with noise.
     """
     stays = stays_of(path, starts)
     weights = []
-    for block in blocks.slices:
+    for block, n, span in zip(blocks.slices, blocks.sizes, blocks.sizes if spans is None else spans, strict=True):
         correlations, shares = correlations_in_stays(whitened(steps[:, block], path), stays)
+        correlations[1:] *= n / span  # noise has none, and would make the mean over all dimensions smaller
         lag_one = correlations[1] if len(correlations) > 1 else 0.0
         by_mean = (1.0 - max(lag_one, 0.0)) / (1.0 + max(lag_one, 0.0))
         by_square = 1.0 / (1.0 + 2.0 * (shares[1:] * correlations[1:] ** 2).sum())

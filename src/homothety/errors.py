@@ -33,6 +33,10 @@ class RestingRecordingWarning(HomothetyWarning):
     """A recording does not move, so that its frame cannot be inferred."""
 
 
+class StraightRecordingsWarning(HomothetyWarning):
+    """All recordings lie on straight lines, which tell less than paths in a plane or in space."""
+
+
 class FewerActionsWarning(HomothetyWarning):
     """Fewer actions are reported than asked for, since fewer states were found."""
 

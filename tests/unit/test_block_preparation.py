@@ -10,10 +10,13 @@ from scipy.spatial.transform import Rotation
 from homothety.block_preparation import (
     block_weights,
     check_lengths,
+    filled,
+    line_axes,
     motion_stride,
     place_prior,
     prepare_blocks,
     resting_recordings,
+    spans_of,
     typical_size,
 )
 from homothety.datasets import make_demonstrations
@@ -155,3 +158,48 @@ def test_weights_do_not_depend_on_the_frame(rng):
     blocks = Blocks(("point",), 3)
     moved = block_weights(blocks, 7 * steps @ turn.T + 3, path, starts)
     np.testing.assert_allclose(moved, block_weights(blocks, steps, path, starts), rtol=1e-4)
+
+
+def test_noise_fills_only_directions_in_which_no_recording_extends(rng):
+    blocks = Blocks(("point",), 3)
+    flat, solid = rng.normal(size=(200, 3)) * [1, 2, 0], rng.normal(size=(200, 3))
+    planes = check_sequences([flat, flat[:, [2, 0, 1]]], allow_constant=True)
+    assert spans_of(blocks, planes) == (2,)
+    noisy = filled(blocks, (2,), planes)
+    for one, plane, normal in zip(noisy, planes, (2, 0), strict=True):
+        np.testing.assert_allclose(np.delete(one - plane, normal, axis=1), 0, atol=1e-12)
+        assert one[:, normal].std() == pytest.approx(0.3 * np.sqrt(5 / 3), rel=0.2)
+    mixed = check_sequences([flat, solid], allow_constant=True)
+    assert spans_of(blocks, mixed) == (3,)
+    assert filled(blocks, (3,), mixed) is mixed
+    np.testing.assert_array_equal(filled(blocks, (2,), mixed)[1], solid)
+
+
+def test_noise_grows_and_turns_with_its_recording(rng):
+    blocks = Blocks(("point",), 3)
+    flat, turn = rng.normal(size=(50, 3)) * [3, 2, 0], Rotation.from_rotvec([1.0, 2.0, 0.5]).as_matrix()
+    one, other = (
+        filled(blocks, (2,), check_sequences([steps], allow_constant=True))[0] for steps in (flat, 5 * flat @ turn.T)
+    )
+    np.testing.assert_allclose(np.linalg.svd(other - 5 * flat @ turn.T)[1], 5 * np.linalg.svd(one - flat)[1], atol=1e-9)
+
+
+def test_noise_does_not_count_in_the_weights_of_blocks(rng):
+    path, starts = np.zeros(2000, dtype=int), np.array([0, 2000])
+    slow = np.zeros((2000, 3))
+    for t in range(1, 2000):
+        slow[t] = 0.8 * slow[t - 1] + rng.normal(size=3)
+    blocks = Blocks(("point",), 3)
+    (expected,) = block_weights(blocks, slow, path, starts)
+    slow[:, 1:] = rng.normal(size=(2000, 2))
+    (found,) = block_weights(blocks, slow, path, starts, (1,))
+    assert found == pytest.approx(expected, rel=0.3)
+
+
+def test_lines_have_axes_where_nothing_else_tells_the_rotation_about_them(rng):
+    line = np.outer(rng.normal(size=50), [0.0, 0.6, 0.8])
+    recordings = check_sequences([line, rng.normal(size=(50, 3))], allow_constant=True)
+    np.testing.assert_allclose(
+        np.abs(line_axes(Blocks(("point",), 3), recordings)), [[0, 0.6, 0.8], [0, 0, 0]], atol=1e-9
+    )
+    assert not line_axes(Blocks(("point",), 3, "yaw"), recordings).any()

@@ -15,9 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.arrays import check_count
-from homothety.block_preparation import block_weights, check_lengths, place_prior, prepare_blocks, resting_recordings
+from homothety.block_preparation import (
+    block_weights,
+    check_lengths,
+    filled,
+    line_axes,
+    place_prior,
+    prepare_blocks,
+    resting_recordings,
+    spans_of,
+)
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
-from homothety.errors import FewerActionsWarning, InputError, RestingRecordingWarning
+from homothety.errors import FewerActionsWarning, InputError, RestingRecordingWarning, StraightRecordingsWarning
 from homothety.estimators._actions import ReportsActions
 from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence
 from homothety.estimators._segmentation import SampledSegmenter
@@ -216,6 +225,12 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         )
         prepared = self.preprocessing_.transform(rearranged)
         self._say_which_rest(prepared)
+        self.spans_, self.line_axes_ = (
+            spans_of(self.prepared_blocks_, prepared),
+            line_axes(self.prepared_blocks_, prepared),
+        )
+        self._say_if_straight()
+        prepared = filled(self.prepared_blocks_, self.spans_, prepared)
         with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other
             self._segment(prepared)
         reference = recordings[int(np.argmax(prepared.lengths))]
@@ -259,6 +274,19 @@ class ActionHMM(ReportsActions, SampledSegmenter):
                 stacklevel=3,
             )
 
+    def _say_if_straight(self) -> None:
+        """Warn if all points and vectors of all recordings are on straight lines."""
+        blocks = self.prepared_blocks_
+        if not blocks.sized or any(self.spans_[b] > 1 for b in blocks.sized):
+            return
+        free = ", and the rotation about its line cannot be determined" * bool(self.line_axes_.any())
+        warnings.warn(
+            f"Every recording lies on a straight line, so that few actions can be told apart{free}. To find more "
+            "actions, give the position along the line and its velocity as blocks=['plain', 'plain'].",
+            StraightRecordingsWarning,
+            stacklevel=3,
+        )
+
     def _channel_blocks(self, recordings: Sequences) -> ChannelBlocks:
         if isinstance(self.blocks, str) and self.blocks == "auto":
             return guess_blocks(recordings.channels, recordings.n_dims)
@@ -298,7 +326,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         groups = self._groups(prepared.n_series)
         # As if every recording were one state: too small rather than too large, or states are split for nothing.
         whole = np.repeat(np.arange(len(prepared.lengths)), prepared.lengths)
-        weights = block_weights(self.prepared_blocks_, prepared.steps, whole, prepared.starts)
+        weights = block_weights(self.prepared_blocks_, prepared.steps, whole, prepared.starts, self.spans_)
         weights = np.clip(weights, LEAST_OBSERVATIONS / len(whole), 1.0)
         searched = []
         for blocks in self._ways_to_turn():
@@ -307,7 +335,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         model, starts = max(searched, key=lambda one: one[1][0].log_joint)
         self.prepared_blocks_ = model.blocks
         for _ in range(N_ROUNDS):
-            measured = measured_weights(model, starts)
+            measured = measured_weights(model, starts, self.spans_)
             if self.preprocessing_.settings.velocities is not None:
                 measured = np.minimum(measured, MOST_OBSERVATIONS / len(model.steps))
             if np.abs(np.log(measured / weights)).max() < SETTLED:
@@ -433,7 +461,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             np.array([point[blocks.slices[b]] for b in blocks.placed]).reshape(-1, blocks.dim)
             for point in (prepared[reference].mean(axis=0), zero)
         )
-        self.frame_table_ = frame_table(blocks, draws, self.names_, reference, best, middle, origin)
+        self.frame_table_ = frame_table(blocks, draws, self.names_, reference, best, middle, origin, self.line_axes_)
         self.frame_labels_ = self.frame_table_.labels
 
     def _aligned(self, prepared: Sequences) -> Sequences:
@@ -588,6 +616,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         check_quaternions(recordings, self.blocks_)
         check_lengths(recordings, self.prepared_blocks_, self.preprocessing_.settings.stride)
         prepared = self.preprocessing_.transform(self._rearranged(recordings))
+        prepared = filled(self.prepared_blocks_, self.spans_, prepared)
         with threadpool_limits(1):
             laid = [self._lay_on_states(np.ascontiguousarray(one)) for one in prepared]
         found = stacked(np.arange(len(laid)), [frame for frame, _ in laid])
@@ -649,7 +678,7 @@ def start_from(starts: list[Start], rng: Generator, model: frames.Model) -> fram
     return frames.init_state(rng, model, frames=start.frames, start=first)
 
 
-def measured_weights(model: frames.Model, starts: list[Start]) -> FloatArray:
+def measured_weights(model: frames.Model, starts: list[Start], spans: Sequence[int]) -> FloatArray:
     """Return the weights of blocks under the best start, and under the best one with a state more if they are larger.
 
     Too few states leave differences between actions in what is taken for correlation inside them.
@@ -658,5 +687,5 @@ def measured_weights(model: frames.Model, starts: list[Start]) -> FloatArray:
     weights = []
     for start in chosen:
         aligned = aligned_steps(model.blocks, start.frames, model.steps, model.starts)
-        weights.append(block_weights(model.blocks, aligned, start.path, model.starts))
+        weights.append(block_weights(model.blocks, aligned, start.path, model.starts, spans))
     return np.asarray(np.max(weights, axis=0))

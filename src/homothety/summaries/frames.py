@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from homothety.models.frames.blocks import Blocks
 
 LEVEL = 0.9  # of intervals
+TINY = 1e-12
 NEAR = np.pi / 2  # radians: draws that are turned farther from the most probable one are another mode
 
 
@@ -47,6 +48,9 @@ class RecordingFrame(NamedTuple):
     """(n_vectors, dim, 2)"""
     agreement: float
     """Share of the draws that agree on the rotation up to 90 degrees."""
+    free_axis: FloatArray | None = None
+    """(dim,) direction of a recording on a straight line. How far it is turned about this axis cannot be determined:
+    the rotation is the smallest that lays line on line, and `angle_error` is that of the direction of the line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,8 @@ class FrameTable:
     place_intervals : ndarray of shape (n_series, n_places, dim, 2)
         Of where the origin of the recordings, not that of prepared units, is taken to; in prepared units.
     agreements : ndarray of shape (n_series,)
+    free_axes : ndarray of shape (n_series, dim)
+        Directions about which rotations cannot be determined; zero for recordings that have none.
     """
 
     names: tuple[str, ...]
@@ -81,6 +87,7 @@ class FrameTable:
     size_intervals: FloatArray
     place_intervals: FloatArray
     agreements: FloatArray
+    free_axes: FloatArray
 
     @property
     def frames(self) -> Frames:
@@ -123,6 +130,7 @@ class FrameTable:
                     places[shifted],
                     intervals[shifted],
                     float(self.agreements[i]),
+                    self.free_axes[i] if self.free_axes[i].any() else None,
                 )
             )
         return rows
@@ -160,6 +168,7 @@ def frame_table(
     best: int,
     middle: FloatArray,
     origin: FloatArray,
+    axes: FloatArray | None = None,
 ) -> FrameTable:
     """Summarise draws of frames.
 
@@ -176,10 +185,16 @@ def frame_table(
     origin : ndarray of shape (n_places, dim)
         Origin of the recordings in prepared units. A place is where a frame takes it, so intervals of places include
         what rotations and sizes are uncertain by, times the distance of the recording from the origin.
+    axes : ndarray of shape (n_series, dim), optional
+        Directions of recordings on a straight line, zero for all others.
     """
+    labels = sharing(draws)
+    free = np.zeros((len(names), blocks.dim)) if axes is None else free_axes(axes, labels, reference)
     relative = [relative_to(blocks, draw, reference) for draw in draws]
     turns, sizes = np.stack([one.turns for one in relative]), np.stack([one.log_sizes for one in relative])
-    places = np.stack([one.places for one in relative])
+    places, recorded = np.stack([one.places for one in relative]), turns.copy()
+    for i in np.flatnonzero(free.any(axis=1)):
+        turns[:, i] = [without_twist(turn, free[i]) for turn in turns[:, i]]
     near = angle_between_turns(turns, turns[best]) < NEAR
     n_series = turns.shape[1]
     columns: list[list[FloatArray]] = [[] for _ in range(6)]
@@ -188,7 +203,7 @@ def frame_table(
         turn = mean_turn(turns[own, i], turns[best, i])
         log_sizes = sizes[own, i].mean(axis=0)
         images, origins = (
-            places[own, i] + carried(blocks, turns[own, i], sizes[own, i], point) for point in (middle, origin)
+            places[own, i] + carried(blocks, recorded[own, i], sizes[own, i], point) for point in (middle, origin)
         )
         place = images.mean(axis=0) - carried(blocks, turn, log_sizes, middle)
         low, high = (1 - LEVEL) / 2, (1 + LEVEL) / 2
@@ -207,7 +222,7 @@ def frame_table(
     return FrameTable(
         names,
         reference,
-        sharing(draws),
+        labels,
         turn,
         log_sizes,
         place,
@@ -215,7 +230,32 @@ def frame_table(
         size_intervals,
         place_intervals,
         near.mean(axis=0),
+        free,
     )
+
+
+def free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray:
+    """Return the directions of straight recordings about which their frames may turn unnoticed, (n_series, dim).
+
+    Recordings that share a frame with one that is not straight, or with the reference, have none.
+    """
+    found = axes.copy()
+    for label in np.unique(labels):
+        own = labels == label
+        if own[reference] or not axes[own].any(axis=1).all():
+            found[own] = 0.0
+    return found
+
+
+def without_twist(turn: FloatArray, axis: FloatArray) -> FloatArray:
+    """Return the smallest rotation that carries to an axis what a rotation, a quaternion, carries to it."""
+    origin = rotation_matrices(turn).T @ axis
+    if origin @ axis < -1 + TINY:  # a half turn about any direction across the axis
+        across = np.eye(3)[np.argmin(np.abs(axis))]
+        across = across - (across @ axis) * axis
+        return np.array([0.0, *across / np.linalg.norm(across)])
+    smallest = np.array([1.0 + origin @ axis, *np.cross(origin, axis)])
+    return np.asarray(smallest / np.linalg.norm(smallest))
 
 
 def mean_turn(turns: FloatArray, side: FloatArray) -> FloatArray:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FILE = "frames.csv"
 TITLE = "Frames of the recordings"
+NOT_DETERMINED = "rotation about its line"  # of a recording on a straight line
 MAX_SENTENCES = 20
 MAX_NAMES = 3  # of recordings that share a frame, in a sentence
 AXES = "xyz"
@@ -42,6 +43,7 @@ def rows(model: ActionHMM) -> list[dict[str, Any]]:
             "moved": {name: _interval(*numbers) for name, numbers in zip(places, _places(one), strict=True)},
             "zeros": {name: _interval(*numbers) for name, numbers in zip(zeros, _zeros(one), strict=True)},
             "agreement": _number(one.agreement),
+            "not_determined": NOT_DETERMINED if one.free_axis is not None else "",
         }
         for one in frames
     ]
@@ -60,6 +62,7 @@ def flat_rows(model: ActionHMM) -> list[dict[str, Any]]:
             **_columns("moved", row["moved"]),
             **_columns("zero", row["zeros"]),
             "agreement": row["agreement"],
+            "not_determined": row["not_determined"],
         }
         for row in rows(model)
     ]
@@ -203,7 +206,8 @@ def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, turns: bo
         if turns and one.agreement < SURE
         else ""
     )
-    return f"Recording {one.name} {said}.{doubt}"
+    line = " It lies on a straight line, so its rotation about that line cannot be determined."
+    return f"Recording {one.name} {said}.{line * (turns and one.free_axis is not None)}{doubt}"
 
 
 def _names(frames: Sequence[RecordingFrame]) -> str:

@@ -11,7 +11,13 @@ from sklearn.exceptions import NotFittedError
 import homothety
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations
-from homothety.errors import CheckpointError, FewerActionsWarning, InputError, RestingRecordingWarning
+from homothety.errors import (
+    CheckpointError,
+    FewerActionsWarning,
+    InputError,
+    RestingRecordingWarning,
+    StraightRecordingsWarning,
+)
 from homothety.metrics import ari, hamming
 
 SHORT = {"n_chains": 1, "n_sweeps": 40, "random_state": 0}
@@ -441,11 +447,69 @@ def test_recordings_that_all_rest(made):
 
 @pytest.mark.parametrize("is_turned", [False, True])
 def test_recordings_that_lie_in_a_plane(is_turned, made):
-    flat = [(one @ turn)[:500] * [1, 1, 0] for one, turn in zip(made.sequences, made.frames.rotation, strict=True)]
-    recordings = turned(3, flat)[0] if is_turned else flat
-    model = ActionHMM(**QUICK).fit(recordings)
-    assert all(np.isfinite(frame.rotation).all() for frame in model.frames_)
-    assert all(np.isfinite(one).all() for one in model.aligned(recordings))
+    flat = [one @ turn * [1, 1, 0] for one, turn in zip(made.sequences, made.frames.rotation, strict=True)]
+    recordings, rotations = turned(3, flat) if is_turned else (flat, [np.eye(3)] * 2)
+    model = ActionHMM(**SHORT).fit(recordings)
+    assert model.spans_ == (2, 2)
+    assert hamming(made.actions, model.actions_) < 0.05
+    reference = next(frame.recording for frame in model.frames_ if frame.is_reference)
+    other = model.frames_[1 - reference]
+    assert other.free_axis is None
+    error = degrees_between(other.rotation, rotations[1 - reference] @ rotations[reference].T)
+    assert error < max(2 * other.angle_error, 1e-6)
+    assert 0.1 < other.angle_error < 15
+    assert all(detail.fits for detail in model.predict_actions(recordings, return_details=True)[1])
+
+
+def on_a_line(directions):
+    """Return recordings of a slide that swings at one end, slides to the other and swings more widely there."""
+    rng = np.random.default_rng(0)
+    recordings = []
+    for direction in directions:
+        parts = []
+        for _ in range(3):
+            swing, slide = np.arange(rng.integers(150, 220)), np.linspace(0, 1, rng.integers(80, 120))
+            way = 3 * slide**2 - 2 * slide**3
+            parts += [
+                0.15 * np.sin(2 * np.pi * swing / 40),
+                2 * way,
+                2 + 0.6 * np.sin(2 * np.pi * swing / 80),
+                2 - 2 * way,
+            ]
+        steps = np.concatenate(parts)
+        recordings.append(np.outer(steps + 0.01 * rng.normal(size=len(steps)), direction))
+    return recordings
+
+
+def test_the_rotation_about_straight_recordings_is_not_determined():
+    directions = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.8], [0.0, 1.0, 0.0]])
+    recordings = on_a_line(directions)
+    with pytest.warns(StraightRecordingsWarning, match="the rotation about its line cannot be determined") as told:
+        model = ActionHMM(**SHORT).fit(recordings)
+    assert len(told) == 1
+    assert model.n_actions_ > 1
+    reference = next(frame.recording for frame in model.frames_ if frame.is_reference)
+    for frame in model.frames_:
+        if frame.is_reference:
+            assert frame.free_axis is None
+            continue
+        np.testing.assert_allclose(np.abs(frame.free_axis), directions[frame.recording], atol=1e-3)
+        np.testing.assert_allclose(frame.rotation @ directions[reference], directions[frame.recording], atol=0.2)
+        assert 0.1 < frame.angle_error < 15
+        # The smallest rotation turns about an axis across both lines.
+        across = Rotation.from_matrix(frame.rotation).as_rotvec()
+        assert abs(across @ frame.free_axis) / np.linalg.norm(across) < 0.1
+    assert all(detail.fits for detail in model.predict_actions(recordings, return_details=True)[1])
+
+
+def test_a_constant_coordinate_in_the_plane():
+    with pytest.warns(
+        StraightRecordingsWarning, match="lies on a straight line, so that few actions can be told apart. To find"
+    ):
+        model = ActionHMM(**SHORT).fit(on_a_line([np.array([1.0, 0.0])] * 3))
+    assert model.spans_ == (1, 1)
+    assert model.n_actions_ > 1
+    assert model.frame_labels_.tolist() == [0, 0, 0]
 
 
 def with_short(made):

@@ -15,6 +15,7 @@ from homothety.summaries.frames import (
     relative_to,
     rotation_angle,
     sharing,
+    without_twist,
 )
 
 BLOCKS = Blocks(("point", "vector"), 3)
@@ -137,3 +138,43 @@ def test_angles(rng):
 def test_the_mean_of_turns_does_not_mind_signs(rng):
     (turn,) = some_turns(rng, 1)
     np.testing.assert_allclose(mean_turn(np.stack([turn, -turn, turn]), turn), turn)
+
+
+def test_without_its_twist_a_rotation_carries_the_same_to_the_axis(rng):
+    axis = np.array([0.6, 0.0, 0.8])
+    for turn in some_turns(rng, 5):
+        smallest = rotation_matrices(without_twist(turn, axis))
+        np.testing.assert_allclose(smallest.T @ axis, rotation_matrices(turn).T @ axis, atol=1e-9)
+        origin = smallest.T @ axis
+        assert rotation_angle(smallest) == pytest.approx(np.arccos(origin @ axis))
+    back = rotation_matrices(without_twist(np.array([0.0, 0.0, 1.0, 0.0]), axis))
+    np.testing.assert_allclose(back @ -axis, axis, atol=1e-9)
+    np.testing.assert_allclose(back.T @ back, np.eye(3), atol=1e-9)
+
+
+def test_the_rotation_about_a_line_is_left_out_of_the_rotation_and_its_error(rng):
+    centre, axis = some_frames(rng, [0, 1]), np.array([0.6, 0.0, 0.8])
+    draws = []
+    for draw in (near(rng, centre, 0.02) for _ in range(40)):
+        twist = Rotation.from_rotvec(rng.uniform(0, 2 * np.pi) * axis).as_matrix()
+        turns = np.stack([draw.turns[0], turn_of_matrix(twist @ draw.rotations[1])])
+        draws.append(Frames(draw.labels, turns, draw.log_sizes, draw.places))
+    axes = np.stack([np.zeros(3), axis])
+    table = frame_table(BLOCKS, draws, ("a", "b"), 0, 0, np.zeros((1, 3)), axes)
+    assert table.agreements[1] == 1
+    assert table.angle_errors[1] < 0.2
+    rows = table.rows(BLOCKS, np.zeros(6), np.ones(6))
+    assert rows[0].free_axis is None
+    np.testing.assert_allclose(rows[1].free_axis, axis)
+    truth = centre.rotations[1] @ centre.rotations[0].T
+    np.testing.assert_allclose(rows[1].rotation.T @ axis, truth.T @ axis, atol=0.05)
+    shared = frame_table(
+        BLOCKS,
+        [Frames(np.zeros(2, int), *(getattr(centre, name)[:1] for name in ("turns", "log_sizes", "places")))],
+        ("a", "b"),
+        0,
+        0,
+        np.zeros((1, 3)),
+        axes,
+    )
+    assert not shared.free_axes.any()

@@ -71,11 +71,19 @@ def test_rows_have_every_number_with_its_interval(model):
     assert {name: row[name] for name in expected} == expected
     assert row["size_position_low"] == pytest.approx(2 * np.exp(-0.05), rel=1e-4)
     assert row["moved_x_high"] - row["moved_x_low"] == pytest.approx(0.1, rel=1e-3)
-    assert list(row)[-4:] == ["moved_z", "moved_z_low", "moved_z_high", "agreement"]
+    assert list(row)[-5:] == ["moved_z", "moved_z_low", "moved_z_high", "agreement", "not_determined"]
+    assert row["not_determined"] == ""
     header, rows = frames.table(model)
     assert header[:4] == ["recording", "shares its frame with", "turned by (degrees)", "times as large"]
     assert rows[0][2] == "90.0 (± 4.0)"
     assert rows[3][0] == "demo 3 (reference)"
+
+
+def test_what_cannot_be_determined_is_said(model):
+    model.frame_table_.free_axes[0] = [1.0, 0.0, 0.0]
+    said = frames.sentence(model.frames_[0], model.frames_)
+    assert said.endswith("It lies on a straight line, so its rotation about that line cannot be determined.")
+    assert [row["not_determined"] for row in frames.rows(model)] == ["rotation about its line", "", "", ""]
 
 
 def test_plain_channels_have_no_frames(recordings):
@@ -90,7 +98,7 @@ def test_plain_channels_have_no_frames(recordings):
     )
     assert frames.notes(model) == ["No channel turns or moves with a recording, so there are no frames to compare."]
     assert list(frames.flat_rows(model)[0]) == [
-        *("recording", "reference", "shared_with", "turned_by", "turned_within", "agreement")
+        *("recording", "reference", "shared_with", "turned_by", "turned_within", "agreement", "not_determined")
     ]
 
 
