@@ -18,7 +18,7 @@ import pytest
 
 import naive_frames as naive
 from homothety.models import ibphmm
-from homothety.models.frames import Blocks, _kernels, candidates, default_sweep, moves
+from homothety.models.frames import Blocks, _kernels, candidates, default_sweep, moves, posterior
 
 MAX_Z = 4.2  # standard errors a mean may be off in the short runs; about a hundred means are compared
 MAX_Z_LONG = 4.0
@@ -79,6 +79,33 @@ def test_move_keeps_the_prior(name):
 
 def test_frames_with_orientations_keep_the_prior():
     assert z_of_move(SWEEP["frames"], "space", 200) < MAX_Z
+
+
+def z_of_new_frames(blocks, n_draws=N_DRAWS):
+    """Largest change of the mean of a statistic when the frame of a recording is drawn anew given the states."""
+    world = naive.FrameWorld(n_series=1, n_steps=3, least_stay=2, leaving=0.3, blocks=blocks)
+    rng, differences = np.random.default_rng(5), []
+    for _ in range(n_draws):
+        model, state = naive.draw_world(rng, world)
+        chain = candidates.chain_of(model, state.segmentation, 0)
+        (drawn,) = posterior.sample_frames(rng, model, chain, state.frames, 1, n_burn=2)
+        before, after = (
+            naive.frame_statistics(model, replace(state, frames=frames)) for frames in (state.frames, drawn)
+        )
+        differences.append(np.subtract(after, before))
+    errors = np.std(differences, axis=0, ddof=1) / np.sqrt(n_draws)
+    changed = np.abs(differences).max(axis=0) > 1e-9
+    return np.abs(np.mean(differences, axis=0)[changed] / errors[changed]).max()
+
+
+@pytest.mark.parametrize("blocks", [Blocks(("point", "vector"), dim=2), Blocks(("point", "orientation"))])
+def test_frames_of_new_recordings_keep_the_prior(blocks):
+    assert z_of_new_frames(blocks) < MAX_Z
+
+
+def test_rotations_of_new_recordings_that_are_all_accepted_are_noticed():
+    with mock.patch.object(posterior, "log_posterior", return_value=0.0):
+        assert z_of_new_frames(Blocks(("point", "vector"), dim=2)) > CAUGHT
 
 
 @pytest.mark.slow

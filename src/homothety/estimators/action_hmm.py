@@ -35,6 +35,7 @@ from homothety.models.emissions import Emission
 from homothety.models.frames.candidates import Chain, likely_frames
 from homothety.models.frames.frames import aligned_steps, stacked
 from homothety.models.frames.grouping import MergeTree, draw_groups, merge_tree, summarise_states
+from homothety.models.frames.posterior import sample_frames
 from homothety.models.frames.search import Start, refit_starts, search_starts
 from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.stays import mend_short_stays
@@ -76,6 +77,7 @@ LEAST_OBSERVATIONS = 60.0  # that all recordings count as at first: with fewer n
 MOST_OBSERVATIONS = 250.0  # that all recordings count as, in each block
 LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
 LEAST_SCORE_SPREAD = 0.2  # nats per look and block
+N_FRAME_DRAWS = 200  # of the frame of a new recording
 
 
 class NewRecording(NamedTuple):
@@ -83,16 +85,22 @@ class NewRecording(NamedTuple):
 
     action_probs: FloatArray
     """(n_steps, n_actions)"""
-    rotation: FloatArray
-    """(dim, dim), from the directions of the reference to those of the recording."""
-    sizes: FloatArray
-    """(n_sizes,) as multiples of the reference."""
-    places: FloatArray
-    """(n_places, dim) in prepared units."""
+    frame: RecordingFrame | None
+    """How it is turned, resized and moved from the reference, with intervals, given the states of the fit. None for a
+    recording that does not move: its frame cannot be inferred, and it is taken as recorded."""
     score: float
     """Log density per look, in standard deviations from the mean of the recordings of the fit."""
     fits: bool
     """Whether the recording is like those of the fit; if not, its actions mean nothing."""
+
+
+class Laid(NamedTuple):
+    """A new recording laid on the states of a fit."""
+
+    frame: frames.Frames
+    aligned: FloatArray  # (n_looks, n_dims) in the frame of the reference
+    model: frames.Model | None  # of this recording, whose blocks may turn that stayed as recorded; None if it rests
+    line_axis: FloatArray  # (dim,) of a straight recording, else zero
 
 
 class ActionHMM(ReportsActions, SampledSegmenter):
@@ -456,13 +464,20 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         """Set the frame of every recording, relative to the recording with most steps."""
         blocks = self.prepared_blocks_
         reference = int(np.argmax(prepared.lengths))
-        zero = -self.preprocessing_.offset * self.preprocessing_.factors
+        self.reference_middle_ = prepared[reference].mean(axis=0)
+        self.frame_table_ = frame_table(
+            blocks, draws, self.names_, reference, best, *self._middle_and_origin(), self.line_axes_
+        )
+        self.frame_labels_ = self.frame_table_.labels
+
+    def _middle_and_origin(self) -> tuple[FloatArray, FloatArray]:
+        """Return the middle of the reference and the origin of the recordings, in each block with a place."""
+        blocks, zero = self.prepared_blocks_, -self.preprocessing_.offset * self.preprocessing_.factors
         middle, origin = (
             np.array([point[blocks.slices[b]] for b in blocks.placed]).reshape(-1, blocks.dim)
-            for point in (prepared[reference].mean(axis=0), zero)
+            for point in (self.reference_middle_, zero)
         )
-        self.frame_table_ = frame_table(blocks, draws, self.names_, reference, best, middle, origin, self.line_axes_)
-        self.frame_labels_ = self.frame_table_.labels
+        return middle, origin
 
     def _aligned(self, prepared: Sequences) -> Sequences:
         """Return prepared recordings in the frame of the reference."""
@@ -548,7 +563,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         check_is_fitted(self)
         recordings = check_sequences(X, lengths=lengths, allow_constant=True)
         is_fitted = digest_of(recordings) == self.recordings_digest_
-        found = self.frame_table_.frames if is_fitted else self._find_frames(X, lengths)[0]
+        found = self.frame_table_.frames if is_fitted else self._new_frames(X, lengths)
         n_velocities = len(self.prepared_blocks_.points) if self.preprocessing_.settings.velocities else 0
         n_recorded = len(self.prepared_blocks_.kinds) - n_velocities
         recorded = replace(self.prepared_blocks_, kinds=self.prepared_blocks_.kinds[:n_recorded])
@@ -562,6 +577,12 @@ class ActionHMM(ReportsActions, SampledSegmenter):
             if kind == "orientation":
                 columns[b] = orientations(columns[b], next(middles))
         return np.split(np.hstack(columns), rearranged.starts[1:-1])
+
+    def _new_frames(self, X: Any, lengths: ArrayLike | None) -> frames.Frames:
+        laid = self._lay_new(X, lengths)[0]
+        blocks = [self.prepared_blocks_ if one.model is None else one.model.blocks for one in laid]
+        found = [self._own_sizes(one.frame, own) for one, own in zip(laid, blocks, strict=True)]
+        return stacked(np.arange(len(laid)), found)
 
     def predict_actions(
         self, X: Any, *, lengths: ArrayLike | None = None, return_details: bool = False
@@ -581,33 +602,26 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         details : list of NewRecording
             Only with ``return_details=True``.
         """
-        found, parts, lengths_ = self._find_frames(X, lengths)
+        laid, names, lengths_ = self._lay_new(X, lengths)
         actions, details = [], []
-        for i, (steps, n_steps) in enumerate(zip(parts, lengths_, strict=True)):
-            own = found.taken(np.zeros(1, dtype=np.int64), np.array([i]))
+        for i, (one, n_steps) in enumerate(zip(laid, lengths_, strict=True)):
+            steps = one.aligned
             actions.append(self._expand(self.state_actions_[self.states_.path(steps)], n_steps))
             if return_details:
                 probs = self.states_.probs(steps) @ np.eye(self.n_actions_)[self.state_actions_]
                 score = (self._score_of(steps) - self.fit_score_) / self.fit_score_spread_
-                rotation = own.rotations[0]
+                frame = self._report_new_frame(one, i, names[i])
                 details.append(
-                    NewRecording(
-                        self._expand(probs, n_steps),
-                        rotation,
-                        np.exp(own.log_sizes[0]),
-                        own.places[0],
-                        float(score),
-                        bool(score > LEAST_SCORE),
-                    )
+                    NewRecording(self._expand(probs, n_steps), frame, float(score), bool(score > LEAST_SCORE))
                 )
         return (actions, details) if return_details else actions
 
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
-        _, parts, n_steps = self._find_frames(X, lengths)
-        return list(zip(parts, n_steps, strict=True))
+        laid, _, n_steps = self._lay_new(X, lengths)
+        return [(one.aligned, n) for one, n in zip(laid, n_steps, strict=True)]
 
-    def _find_frames(self, X: Any, lengths: ArrayLike | None) -> tuple[frames.Frames, list[FloatArray], list[int]]:
-        """Return the likeliest frame of each new recording, its steps in one frame, and its number of steps."""
+    def _lay_new(self, X: Any, lengths: ArrayLike | None) -> tuple[list[Laid], tuple[str, ...], list[int]]:
+        """Return each new recording laid on the states, its name, and its number of steps."""
         check_is_fitted(self)
         recordings = check_sequences(X, lengths=lengths, allow_constant=True)
         if recordings.n_dims != len(self.blocks_.order):
@@ -616,14 +630,16 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         check_quaternions(recordings, self.blocks_)
         check_lengths(recordings, self.prepared_blocks_, self.preprocessing_.settings.stride)
         prepared = self.preprocessing_.transform(self._rearranged(recordings))
+        axes = line_axes(self.prepared_blocks_, prepared)
         prepared = filled(self.prepared_blocks_, self.spans_, prepared)
         with threadpool_limits(1):
-            laid = [self._lay_on_states(np.ascontiguousarray(one)) for one in prepared]
-        found = stacked(np.arange(len(laid)), [frame for frame, _ in laid])
-        return found, [aligned for _, aligned in laid], recordings.lengths.tolist()
+            laid = [
+                self._lay_on_states(np.ascontiguousarray(one), axis) for one, axis in zip(prepared, axes, strict=True)
+            ]
+        return laid, recordings.names, recordings.lengths.tolist()
 
-    def _lay_on_states(self, steps: FloatArray) -> tuple[frames.Frames, FloatArray]:
-        """Return the likeliest frame of one prepared recording, and its steps in the frame of the reference.
+    def _lay_on_states(self, steps: FloatArray, axis: FloatArray) -> Laid:
+        """Return one prepared recording in its likeliest frame.
 
         A recording that does not move has the frame of the reference. The prior of its place is as wide as in the fit
         and centred on the recording, so that it may be anywhere. Blocks that stayed as recorded in the fit may turn.
@@ -631,18 +647,39 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         blocks, alone, whole = self.prepared_blocks_, check_sequences([steps], allow_constant=True), [0, len(steps)]
         if resting_recordings(blocks, alone)[0]:
             frame = frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
-            return frame, aligned_steps(blocks, frame, steps, np.array(whole))
+            return Laid(frame, aligned_steps(blocks, frame, steps, np.array(whole)), None, axis)
         tried = []
         for way in [blocks, replace(blocks, still=())] if blocks.still else [blocks]:
             model = self._model(alone, self.block_weights_, way)
             model = replace(model, prior=model.prior._replace(place_spread=self.place_spread_))
             known = self.frame_table_.frames if way is blocks else None
             found, scores = likely_frames(model, model.steps, self._chain(model), known, n_kept=1)
-            tried.append((scores[0], way, found))
-        _, way, found = max(tried, key=lambda one: one[0])
-        own = [way.sized.index(b) for b in blocks.sized]
-        aligned = aligned_steps(way, found, steps, np.array(whole))
-        return replace(found, log_sizes=np.ascontiguousarray(found.log_sizes[:, own])), aligned
+            tried.append((scores[0], model, found))
+        _, model, found = max(tried, key=lambda one: one[0])
+        return Laid(found, aligned_steps(model.blocks, found, steps, np.array(whole)), model, axis)
+
+    def _own_sizes(self, found: frames.Frames, blocks: Blocks) -> frames.Frames:
+        """Return frames with the sizes of those blocks only that have one in the fit."""
+        own = [blocks.sized.index(b) for b in self.prepared_blocks_.sized]
+        return replace(found, log_sizes=np.ascontiguousarray(found.log_sizes[:, own]))
+
+    def _report_new_frame(self, laid: Laid, i: int, name: str) -> RecordingFrame | None:
+        """Return the frame of a new recording, with intervals; states and the frame of the reference are held fixed."""
+        blocks, model = self.prepared_blocks_, laid.model
+        if model is None:
+            return None
+        rng = np.random.default_rng(0)  # so that a recording has the same intervals whenever it is looked at
+        with threadpool_limits(1):
+            sampled = sample_frames(rng, model, self._chain(model), laid.frame, N_FRAME_DRAWS)
+        reference = frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
+        # The likeliest frame comes first: draws that are turned far from it are another mode.
+        draws = [
+            stacked(np.arange(2), [reference, self._own_sizes(one, model.blocks)]) for one in (laid.frame, *sampled)
+        ]
+        axes = np.stack([np.zeros(blocks.dim), laid.line_axis])
+        table = frame_table(blocks, draws, ("reference", name), 0, 0, *self._middle_and_origin(), axes)
+        row = table.rows(blocks, self.preprocessing_.offset, self.preprocessing_.factors)[1]
+        return row._replace(recording=i)
 
     def _chain(self, model: frames.Model) -> Chain:
         """Return the states found, as the search for frames wants them."""

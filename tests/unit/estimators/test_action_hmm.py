@@ -242,10 +242,33 @@ def test_new_recordings_in_new_frames_have_the_known_actions(model):
         assert one.fits
         assert one.action_probs.shape == (len(recording), 3)
         np.testing.assert_allclose(one.action_probs.sum(axis=1), 1)
-        assert one.sizes.shape == (2,)
-        assert one.places.shape == (1, 3)
+        assert one.frame.sizes.shape == (2,)
+        assert one.frame.places.shape == (1, 3)
     truth = new.frames.rotation[0] @ new.frames.rotation[1].T
-    assert degrees_between(details[0].rotation @ details[1].rotation.T, truth) < 10
+    assert degrees_between(details[0].frame.rotation @ details[1].frame.rotation.T, truth) < 10
+
+
+def test_frames_of_new_recordings_have_intervals_in_the_units_of_recordings(model, made):
+    reference = next(frame for frame in model.frames_ if frame.is_reference)
+    turn, size, place = Rotation.from_rotvec([0.3, -0.8, 1.0]).as_matrix(), 2.5, np.array([10.0, -20.0, 5.0])
+    moved = size * made.sequences[reference.recording] @ turn.T + place
+    again, (detail,) = model.predict_actions([moved], return_details=True)
+    frame = detail.frame
+    assert (frame.recording, frame.name, frame.is_reference, frame.shared_with) == (0, "series 0", False, ())
+    assert degrees_between(frame.rotation, turn) < max(2 * frame.angle_error, 1)
+    assert 0.2 < frame.angle_error < 10
+    assert frame.agreement > 0.9
+    low, high = frame.size_intervals[0]
+    assert low < frame.sizes[0] < high
+    assert 0.75 * size < low < 1.05 * size  # sizes have a prior about one
+    assert 0.95 * size < high < 1.25 * size
+    assert np.abs(frame.places[0] - place).max() < 0.2 * size
+    assert (frame.place_intervals[0, :, 0] < frame.places[0]).all()
+    assert (frame.places[0] < frame.place_intervals[0, :, 1]).all()
+    assert np.ptp(frame.place_intervals[0], axis=1).max() < size
+    same = model.predict_actions([moved], return_details=True)[1][0].frame
+    np.testing.assert_array_equal(same.place_intervals, frame.place_intervals)
+    np.testing.assert_array_equal(again, model.predict_actions([moved]))
 
 
 def test_new_recordings_do_not_depend_on_each_other(model):
@@ -452,7 +475,7 @@ def test_a_recording_that_rests_has_the_frame_of_another(made):
     assert hamming(made.actions, model.actions_[1:]) < 0.1
     (actions,), (details,) = model.predict_actions(recordings[:1], return_details=True)
     assert len(actions) == 200
-    np.testing.assert_array_equal(details.rotation, np.eye(3))
+    assert details.frame is None
 
 
 def test_recordings_that_all_rest(made):

@@ -96,15 +96,20 @@ def likely_frames(
 
 def refine(model: Model, steps: FloatArray, chain: Chain, looks: Looks, frame: Frames) -> tuple[Frames, float]:
     """Return a frame improved by turns of smoothing and climbing, and its log posterior with the path summed out."""
-    from homothety.models.frames._kernels import log_frame_prior
-
     whole = np.array([0, len(steps)])
     for _ in range(N_ROUNDS):
         probs, _, _ = smooth_through(model, steps, whole, chain, frame)
         frame = climbed(model, steps, probs, looks, frame)
-    _, _, score = smooth_through(model, steps, whole, chain, frame)
+    return frame, log_posterior(model, steps, chain, frame)
+
+
+def log_posterior(model: Model, steps: FloatArray, chain: Chain, frame: Frames) -> float:
+    """Log density of the frame of a recording given the states, the path summed out, up to a constant."""
+    from homothety.models.frames._kernels import log_frame_prior
+
+    _, _, score = smooth_through(model, steps, np.array([0, len(steps)]), chain, frame)
     volume = float(log_volumes(model.blocks, model.block_weights, frame)[0])
-    return frame, score - len(steps) * volume + log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior)
+    return score - len(steps) * volume + float(log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior))
 
 
 def smooth_through(
