@@ -37,6 +37,10 @@ class StraightRecordingsWarning(HomothetyWarning):
     """All recordings lie on straight lines, which tell less than paths in a plane or in space."""
 
 
+class UnevenTimesWarning(HomothetyWarning):
+    """Times of recordings are uneven or differ in their rate, so that results are in steps and not in seconds."""
+
+
 class FewerActionsWarning(HomothetyWarning):
     """Fewer actions are reported than asked for, since fewer states were found."""
 

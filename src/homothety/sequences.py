@@ -39,6 +39,8 @@ class Sequences:
     channels : tuple of str, or None
         One name for each dimension, where the input has names: column names of data frames, the channels of a
         `SequenceSet`, coordinates of an xarray. Names do not change the steps.
+    rate : float, or None
+        Steps per second, where the input tells it: the rate of a `SequenceSet`.
     """
 
     steps: FloatArray
@@ -46,6 +48,7 @@ class Sequences:
     names: tuple[str, ...]
     # Left out of fingerprints: a run can be resumed whether or not its data come with names.
     channels: tuple[str, ...] | None = field(default=None, compare=False)
+    rate: float | None = field(default=None, compare=False)
 
     @property
     def n_series(self) -> int:
@@ -147,6 +150,7 @@ def check_sequences(
     >>> check_sequences(np.eye(4), lengths=[2, 2])
     <Sequences: 2 series, 4 steps of 4 dimensions>
     """
+    rate = getattr(X, "rate", None) if isinstance(X, Sequences) or hasattr(X, "sequences") else None
     if isinstance(X, Sequences) and lengths is None:
         names, known, X = X.names if names is None else names, X.channels, list(X)
     else:
@@ -164,9 +168,8 @@ def check_sequences(
     steps = frozen(np.concatenate(series))
     if not allow_constant:
         _check_varying(steps)
-    return Sequences(
-        steps, starts, checked_names, _check_channels(channels, columns if known is None else known, steps.shape[1])
-    )
+    checked_channels = _check_channels(channels, columns if known is None else known, steps.shape[1])
+    return Sequences(steps, starts, checked_names, checked_channels, rate)
 
 
 def _numeric_series(X: Any, lengths: ArrayLike | None) -> tuple[list[FloatArray], tuple[str, ...] | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import IntArray
     from homothety.cli.segmentation import Segmentation
+    from homothety.datasets import SequenceSet
 
 KINDS = ("ruptures", "aeon", "elan", "moments")
 FORMATS = ("csv", "parquet", "json")
@@ -35,7 +37,9 @@ def add_export_options(parser: ArgumentParser) -> None:
         help="also write: ruptures and aeon (change points as these count), elan (annotations), moments (means and "
         "covariances of states and actions)",
     )
-    group.add_argument("--rate", metavar="HZ", type=float, help="steps per second of the recordings, for elan")
+    group.add_argument(
+        "--rate", metavar="HZ", type=float, help="steps per second of the recordings, if the files do not tell"
+    )
 
 
 def check_exports(args: Namespace) -> list[str]:
@@ -48,21 +52,26 @@ def check_exports(args: Namespace) -> list[str]:
     for kind in chosen:
         if kind not in KINDS:
             raise InputError(f"--export names {kind!r}, needed some of {', '.join(KINDS)}, with commas between.")
-    if args.rate is None and "elan" in chosen:
-        raise InputError("--export elan needs the steps per second of the recordings, to tell times. Add --rate HZ.")
     if args.rate is not None:
-        if "elan" not in chosen:
-            raise InputError("--rate means nothing without --export elan. Leave it out.")
         check_positive(args.rate, "--rate")
     return chosen
 
 
-def write(result: Segmentation, folder: Path, kinds: list[str], rate: float | None) -> list[str]:
-    """Write what was asked for, and return the names of the files; `rate` is needed for annotations."""
+def with_rate(items: SequenceSet, args: Namespace, kinds: list[str]) -> SequenceSet:
+    """Return recordings with the rate that was given, or raise if annotations need one and there is none."""
+    if args.rate is not None:
+        items = replace(items, rate=args.rate)
+    if items.rate is None and "elan" in kinds:
+        raise InputError("--export elan needs the steps per second of the recordings, to tell times. Add --rate HZ.")
+    return items
+
+
+def write(result: Segmentation, folder: Path, kinds: list[str]) -> list[str]:
+    """Write what was asked for, and return the names of the files."""
     writers: dict[str, Callable[[Segmentation, Path], list[str]]] = {
         "ruptures": partial(_write_changes, kind="ruptures"),
         "aeon": partial(_write_changes, kind="aeon"),
-        "elan": partial(_write_elan, rate=rate or 0.0),
+        "elan": _write_elan,
         "moments": _write_moments,
     }
     written = [name for kind in KINDS if kind in kinds for name in writers[kind](result, folder)]
@@ -123,11 +132,11 @@ def _write_changes(result: Segmentation, folder: Path, kind: str) -> list[str]:
     return [name]
 
 
-def _write_elan(result: Segmentation, folder: Path, rate: float) -> list[str]:
+def _write_elan(result: Segmentation, folder: Path) -> list[str]:
     """Write one file of annotations per series, into a folder of their own."""
     from homothety.export import write_elan
 
-    names = _elan_names(result.items.names)
+    names, rate = _elan_names(result.items.names), result.items.rate or 0.0  # with_rate has seen to it
     make_folder(folder / ELAN_FOLDER)
     for i, name in enumerate(names):
         with written_aside(folder / name) as aside:

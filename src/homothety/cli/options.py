@@ -74,6 +74,18 @@ def at_least(least: int) -> Callable[[str], int]:
     return whole_number
 
 
+def steps_or_time(text: str) -> int | str:
+    """Return a whole number of steps from 1 on, or a time with its unit as it is."""
+    from homothety.times import is_duration
+
+    if is_duration(text):
+        return text
+    try:
+        return at_least(1)(text)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"{text!r} is neither a whole number of steps nor a time such as 0.5s") from None
+
+
 def words(text: str) -> list[str]:
     """Return words with commas between them."""
     return [part.strip() for part in text.split(",")]

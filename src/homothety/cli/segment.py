@@ -13,10 +13,12 @@ from homothety.cli.options import (
     add_shared_options,
     at_least,
     number_or_auto,
+    steps_or_time,
     words,
 )
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
+from homothety.times import steps_of
 
 if TYPE_CHECKING:
     import argparse
@@ -43,13 +45,15 @@ examples:
   homothety segment demos.npz -o run --sweeps 2000        can be stopped: homothety resume run goes on
   homothety segment demos.npz --chains 20 --cluster tcp://head:8786    chains on the workers of a dask cluster
   homothety segment arm.bag --topic /joint_states --columns position
-  homothety segment lerobot/pusht --export ruptures,elan --rate 10   annotations to look at in ELAN
+  homothety segment lerobot/pusht --export ruptures,elan       annotations to look at in ELAN
+  homothety segment demos/ --rate 100 --least-stay 0.5s   no action is shorter than half a second
   homothety segment demos.npz --json | jq '.segments[0]'
 
 Models: actions, every recording has a frame of its own, and the states of the aligned recordings are grouped into
 actions; icsc, the model of the paper: no frames, states of the same shape are one action; ibp, the same states without
 actions; hdp, all recordings share all states; hmm, the same by EM, without saying how sure it is. Columns called label,
-state, time and timestamp are no measurements unless named.
+state, time and timestamp are no measurements unless named. A column of times, or --rate, tells the steps per second;
+tables then have times in seconds too.
 Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C. What was sampled until then is written, except during
 burn-in (--burn), of which nothing is kept; homothety resume goes on from there, also after a kill (not --model hmm).
 """
@@ -103,9 +107,10 @@ MODEL_OPTIONS = (
     ModelOption(
         "--least-stay",
         "least_stay",
-        at_least(1),
+        steps_or_time,
         SAMPLED,
-        "fewest steps that a state lasts (default: auto, half a period of a typical swing; others: 1)",
+        "fewest steps that a state lasts, or a time such as 0.5s (default: auto, half a period of a typical swing; "
+        "others: 1)",
     ),
     ModelOption(
         "--grouping", "grouping", str, ("icsc",), "states are one action by: shapes (default), or links, as published"
@@ -165,7 +170,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
     kinds = exports.check_exports(args)
     folder = check_folder(args.output or Path(OUTPUT))
-    items = series.read(args, console)
+    items = exports.with_rate(series.read(args, console), args, kinds)
     this = runs.of(args, folder, digest(items), console)
     with this.explaining_interrupts():
         with columns_called(prepared_columns(args, items)):
@@ -173,7 +178,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
             with this.sampling(model):
                 result = segmentation.fit(items, model, console, source=series.title(args.files))
         files = segmentation.write(result, folder, console, args.format)
-        files += exports.write(result, folder, kinds, args.rate)
+        files += exports.write(result, folder, kinds)
     this.end(interrupted=result.interrupted)
     written = f"Written to {folder}: {', '.join(files)}."
     data = segmentation.summarise(result) | segmentation.tables(result) | {"output": str(folder), "files": files}
@@ -193,7 +198,8 @@ def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
     import homothety
 
     if args.model in FRAMED:
-        return homothety.ActionHMM(random_state=args.seed, **series.own_preparation(args), **chosen_parameters(args))
+        own = series.own_preparation(args)
+        return homothety.ActionHMM(random_state=args.seed, **own, **chosen_parameters(args, items.rate))
     if args.model == "icsc" and len(series.dimension_names(items, args.velocities)) == 1:
         raise InputError(
             f"{series.title(args.files)} has 1 column of measurements, needed 2 or more: an action is a shape, and a "
@@ -201,7 +207,9 @@ def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
         )
     estimator = getattr(homothety, CLASSES[args.model])
     preprocessing = series.chosen_preprocessing(args, items)
-    model: Segmenter = estimator(random_state=args.seed, preprocessing=preprocessing, **chosen_parameters(args))
+    model: Segmenter = estimator(
+        random_state=args.seed, preprocessing=preprocessing, **chosen_parameters(args, items.rate)
+    )
     return model
 
 
@@ -218,8 +226,8 @@ def prepared_columns(args: argparse.Namespace, items: SequenceSet) -> list[str]:
     return [] if list(blocks.order) != sorted(blocks.order) else series.dimension_names(items, None)
 
 
-def chosen_parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters that were given, or raise if one means nothing for the model."""
+def chosen_parameters(args: argparse.Namespace, rate: float | None) -> dict[str, Any]:
+    """Return the parameters that were given, times in steps, or raise if one means nothing for the model."""
     given = {option: value for option in MODEL_OPTIONS if (value := getattr(args, option.parameter)) is not None}
     for option in given:
         if args.model not in option.models:
@@ -232,4 +240,7 @@ def chosen_parameters(args: argparse.Namespace) -> dict[str, Any]:
             f"--order is {args.order}, but only autoregressive states look at past steps. "
             "Add --emission autoregressive, or leave it out."
         )
-    return {option.parameter: "auto" if value == ["auto"] else value for option, value in given.items()}
+    chosen = {option.parameter: "auto" if value == ["auto"] else value for option, value in given.items()}
+    if "least_stay" in chosen:
+        chosen["least_stay"] = steps_of(chosen["least_stay"], rate, "--least-stay")
+    return chosen

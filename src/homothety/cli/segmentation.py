@@ -14,7 +14,7 @@ from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figur
 from homothety.cli.pictures import pictures
 from homothety.estimators._actions import ReportsActions
 from homothety.estimators._segmentation import SampledSegmenter
-from homothety.export.tables import KINDS, action_segments_table, rounded, segments_table, write_rows
+from homothety.export.tables import KINDS, action_segments_table, in_seconds, rounded, segments_table, write_rows
 from homothety.files import write_text, written_aside
 from homothety.report import write_report
 from homothety.report.runs import versions
@@ -158,6 +158,7 @@ def boundary_rows(result: Segmentation) -> list[dict[str, Any]]:
     if isinstance(result.model, SampledSegmenter):
         return [
             {**one._asdict(), "series": names[one.series], "share": rounded(one.share)}
+            | in_seconds(result.model, step=one.step, low=one.low, high=one.high)
             for one in result.model.boundaries_
         ]
     inner = [one for one in result.model.segments_ if one.start > 0]
@@ -221,6 +222,7 @@ def summarise(result: Segmentation) -> dict[str, Any]:
         "series": len(items),
         "steps": items.n_steps,
         "dimensions": items.n_dims,
+        "rate": items.rate,
         "states": model.n_states_,
         "actions": model.n_actions_ if isinstance(model, ReportsActions) else None,
         "segments_found": len(model.segments_),
@@ -303,8 +305,14 @@ def stride_note(model: Segmenter) -> str:
         return "All steps were used: neighbouring samples are not strongly correlated."
     return (
         f"Neighbouring samples are strongly correlated, so every {ordinal(stride)} was used (--subsample 1 uses all). "
-        f"Boundaries are accurate to about {stride} steps."
+        f"Boundaries are accurate to about {stride} steps{duration_note(model, stride)}."
     )
+
+
+def duration_note(model: Any, n_steps: int) -> str:
+    """Return how long some steps last, in brackets; nothing where the rate is not known."""
+    rate = getattr(model, "rate_", None)
+    return "" if rate is None else f" ({n_steps / rate:.2g} s)"
 
 
 def _asked_stride(model: Any) -> Any:
@@ -335,10 +343,12 @@ def weight_note(model: Segmenter) -> str:
 def series_table(result: Segmentation, most: int | None = None) -> str:
     """Return the series with their numbers of steps and segments, their states and, where known, their actions."""
     model = result.model
+    rate = getattr(model, "rate_", None)
     n_segments = np.bincount([one.series for one in model.segments_], minlength=len(result.items))
     columns = {
         "series": result.items.names,
         "steps": [len(path) for path in model.paths_],
+        **({"seconds": [f"{len(path) / rate:.1f}" for path in model.paths_]} if rate else {}),
         "segments": n_segments,
         "states": [listed(path) for path in model.paths_],
     }

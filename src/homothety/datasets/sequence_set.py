@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.errors import InputError
+from homothety.times import common_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,6 +57,8 @@ class SequenceSet:
         What the set is called in tables and figures.
     frames : Frames, or None
         True frame of every series, where it is known.
+    rate : float, or None
+        Steps per second, where it is known.
     """
 
     sequences: list[FloatArray]
@@ -65,6 +68,7 @@ class SequenceSet:
     channels: tuple[str, ...] = ()
     name: str = "sequences"
     frames: Frames | None = None
+    rate: float | None = None
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -100,7 +104,7 @@ class SequenceSet:
 
 
 def join_sets(sets: Iterable[SequenceSet], name: str) -> SequenceSet:
-    """Return the series of several sets as one set; states, actions and frames only if all sets have them."""
+    """Return the series of several sets as one set; states, actions, frames and rate only if all have them."""
     sets = list(sets)
     return SequenceSet(
         [one for each in sets for one in each.sequences],
@@ -110,6 +114,7 @@ def join_sets(sets: Iterable[SequenceSet], name: str) -> SequenceSet:
         sets[0].channels,
         name,
         _joined_frames([each.frames for each in sets]),
+        common_rate([each.rate for each in sets]),
     )
 
 

@@ -65,6 +65,7 @@ class Segmenter(Saveable, BaseEstimator):
     preprocessing: Preprocessing | None
 
     paths_: list[IntArray]
+    rate_: float | None  # steps per second
     states_: StateModel
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
@@ -87,8 +88,7 @@ class Segmenter(Saveable, BaseEstimator):
         self.preprocessing_ = self._checked_preprocessing().fit(recordings)
         prepared = self.preprocessing_.transform(recordings)
         check_spread(prepared)
-        self.names_ = recordings.names
-        self.starts_ = recordings.starts
+        self.names_, self.starts_, self.rate_ = recordings.names, recordings.starts, recordings.rate
         self._segment(prepared)
         return self
 

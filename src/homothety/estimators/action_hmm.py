@@ -45,6 +45,7 @@ from homothety.summaries.frames import frame_table
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import minimise_expected_vi_paths
 from homothety.summaries.runs import PathDraws, RunPath, count_segments, occupancy_entropy
+from homothety.times import is_duration, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,8 +124,9 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         Rotations between frames: all, those about the third axis (gravity is known), or none.
     velocities : bool or "auto", default="auto"
         Whether velocities of points are used too. "auto": where points move along a path.
-    least_stay : int or "auto", default="auto"
-        Fewest steps of the recording that an action lasts. "auto": half a period of a typical swing.
+    least_stay : int, str or "auto", default="auto"
+        Fewest steps of the recording that an action lasts; or a time, such as "0.5s" or "200ms", where recordings come
+        with their rate. "auto": half a period of a typical swing.
     subsample : int or "auto", default="auto"
         Every so many-th step is used. "auto": a few for every turn of the motion.
     n_actions : int, optional
@@ -141,6 +143,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
     n_actions_ : int
     frames_ : list of RecordingFrame
         How each recording is turned, resized and moved from the recording with most steps, with intervals.
+    rate_ : float or None
+        Steps per second, where the recordings tell it.
     frame_labels_ : ndarray of int, shape (n_series,)
         Recordings with the same label share a frame.
     blocks_ : ChannelBlocks
@@ -170,7 +174,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         frames: Literal["auto", "one", "each"] | Sequence[Any] = "auto",
         rotations: Rotations = "all",
         velocities: bool | Literal["auto"] = "auto",
-        least_stay: int | Literal["auto"] = "auto",
+        least_stay: int | str = "auto",
         subsample: int | Literal["auto"] = "auto",
         n_actions: int | None = None,
         n_chains: int = 4,
@@ -220,7 +224,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         self.blocks_ = self._channel_blocks(recordings)
         check_quaternions(recordings, self.blocks_)
         self._check_blocks_vary(recordings)
-        self.names_, self.starts_ = recordings.names, recordings.starts
+        self.names_, self.starts_, self.rate_ = recordings.names, recordings.starts, recordings.rate
+        self.least_steps_ = steps_of(self.least_stay, recordings.rate, "least_stay")
         self.recordings_digest_ = digest_of(recordings)
         rearranged = self._rearranged(recordings)
         self.preprocessing_, self.prepared_blocks_ = prepare_blocks(
@@ -251,8 +256,9 @@ class ActionHMM(ReportsActions, SampledSegmenter):
 
     def _check_parameters(self) -> None:
         for name in ("least_stay", "subsample"):
-            if getattr(self, name) != "auto":
-                check_count(getattr(self, name), name)
+            value = getattr(self, name)
+            if value != "auto" and not (name == "least_stay" and is_duration(value)):
+                check_count(value, name)
         if self.n_actions is not None:
             check_count(self.n_actions, "n_actions")
         if isinstance(self.frames, str) and self.frames not in ("auto", "one", "each"):
@@ -317,8 +323,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         rng = np.random.default_rng(SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31)))
         stride = self.preprocessing_.settings.stride
         self.least_looks_ = LEAST_LOOKS if self._moving() else 1
-        if self.least_stay != "auto":
-            self.least_looks_ = max(1, -(-int(self.least_stay) // stride))
+        if self.least_steps_ != "auto":
+            self.least_looks_ = max(1, -(-int(self.least_steps_) // stride))
         model, starts = self._model_and_starts(rng, prepared)
         self.block_weights_, self.place_spread_ = model.block_weights, model.prior.place_spread
         self._sample(

@@ -38,11 +38,13 @@ def segments_table(model: Any, names: Sequence[str] | None = None) -> list[dict[
     -------
     rows : list of dict
         Series by name, start, end (not included), state and its probability; the action that most steps have and its
-        probability, where the model knows actions.
+        probability, where the model knows actions; ``start_s`` and ``end_s``, in seconds, where the model knows the
+        rate of the recordings.
     """
     named = model.names_ if names is None else names
     return [
         {**one._asdict(), "series": named[one.series], "probability": rounded(one.probability)}
+        | in_seconds(model, start=one.start, end=one.end)
         | (columns_of_segment(model, one) if hasattr(model, "action_probability_") else {})
         for one in model.segments_
     ]
@@ -62,8 +64,20 @@ def action_segments_table(model: Any, names: Sequence[str] | None = None) -> lis
             "action": one.state,
             "probability": rounded(one.probability),
         }
+        | in_seconds(model, start=one.start, end=one.end)
         for one in model.action_segments_
     ]
+
+
+def in_seconds(model: Any, **steps: float | None) -> dict[str, float | None]:
+    """Return columns of times in seconds by the names of those in steps; none where the rate is not known.
+
+    The first step of a recording is at 0 s.
+    """
+    rate = getattr(model, "rate_", None)
+    if rate is None:
+        return {}
+    return {f"{name}_s": None if step is None else round(step / rate, 6) for name, step in steps.items()}
 
 
 def columns_of_segment(model: Any, segment: Segment) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def test_everything_that_can_be_exported(run, series_file, tmp_path, no_figures)
     [
         (("--export", "elan"), "--export elan needs the steps per second"),
         (("--export", "elan", "--rate", "-1"), "--rate is -1.0, needed a finite number above 0"),
-        (("--rate", "100"), "--rate means nothing without --export elan"),
+        (("--rate", "0"), "--rate is 0.0, needed a finite number above 0"),
         (("--export", "excel"), "--export names 'excel', needed some of ruptures, aeon, elan, moments"),
     ],
 )

@@ -234,6 +234,31 @@ def test_one_table_with_a_group_column(run, no_figures, recordings, tmp_path):
     assert json.loads((tmp_path / "results" / "states.json").read_text())["dimensions"] == ["x", "y"]
 
 
+def test_times_are_in_seconds_where_the_rate_is_known(run, no_figures, recordings, tmp_path):
+    one = recordings.sequences[0]
+    rows = [f"{step / 20},{x},{y}" for step, (x, y) in enumerate(one)]
+    (tmp_path / "log.csv").write_text("\n".join(["time,x,y", *rows]))
+    answer = run("segment", tmp_path / "log.csv", "-o", tmp_path / "told", *QUICK, "--least-stay", "0.2s")
+    assert answer.status == 0
+    assert "| seconds |" in answer.out
+    table = read_table(tmp_path / "told" / "segments.csv")
+    assert float(table[-1]["end_s"]) == pytest.approx(len(one) / 20)
+    assert homothety.load(tmp_path / "told" / "model.homothety").least_stay == 4
+    assert json.loads((tmp_path / "told" / "summary.json").read_text())["rate"] == 20
+    given = run("segment", tmp_path / "log.csv", "-o", tmp_path / "given", *QUICK, "--rate", "40")
+    assert given.status == 0
+    assert float(read_table(tmp_path / "given" / "boundaries.csv")[0]["step_s"]) >= 0
+    assert float(read_table(tmp_path / "given" / "segments.csv")[-1]["end_s"]) == pytest.approx(len(one) / 40)
+
+
+def test_a_least_stay_in_seconds_needs_a_rate(run, recordings, tmp_path):
+    np.savetxt(tmp_path / "log.csv", recordings.sequences[0], delimiter=",", header="x,y", comments="")
+    answer = run("segment", tmp_path / "log.csv", "-o", tmp_path / "results", "--least-stay", "0.2s")
+    assert answer.status == 2
+    assert "--least-stay is '0.2s', but the steps per second of the recordings are not known" in answer.error
+    assert "neither a whole number of steps nor a time" in run("segment", "log.csv", "--least-stay", "soon").err
+
+
 def test_options_of_preparation_reach_the_model(run, no_figures, rng, tmp_path):
     swing = np.cumsum(rng.normal(size=(2, 80, 5)), axis=1)
     np.savez(tmp_path / "arm.npz", X=np.concatenate(swing), lengths=[80, 80], channels=["z", "a", "b", "c", "d"])

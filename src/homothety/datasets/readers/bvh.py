@@ -13,6 +13,7 @@ from homothety.datasets.readers.checks import blame_file
 from homothety.datasets.readers.columns import take_columns
 from homothety.datasets.sequence_set import SequenceSet
 from homothety.errors import InputError
+from homothety.times import common_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ def read_bvh_series(path: Path, options: ReadingOptions) -> SequenceSet:
         names = [f"{joint.name}.{axis}" for joint in joints for axis in "xyz"]
         steps = joint_positions(joints, steps)
     kept, channels = take_columns(steps, options.columns, tuple(names), path)
-    return SequenceSet([kept], None, None, (path.stem,), channels, path.stem)
+    return SequenceSet([kept], None, None, (path.stem,), channels, path.stem, rate=_parse_rate(lines[start + 1 :]))
 
 
 def joint_positions(joints: list[Joint], frames: FloatArray) -> FloatArray:
@@ -127,6 +128,16 @@ def _check_channel(name: str) -> str:
     if axis not in AXES or kind not in KINDS:
         raise InputError(f"A channel is called {name!r}, needed Xposition, Yrotation and the like. {REMEDY}")
     return f"{axis}{kind}"
+
+
+def _parse_rate(lines: list[str]) -> float | None:
+    """Return the frames per second, if the file tells them."""
+    told = [line.split(":")[1].strip() for line in lines if line.strip().upper().startswith("FRAME TIME:")]
+    try:
+        seconds = float(told[0]) if told else 0.0
+    except ValueError:
+        return None
+    return common_rate([1 / seconds]) if seconds > 0 else None
 
 
 def _parse_frames(lines: list[str], joints: list[Joint], path: Path) -> FloatArray:

@@ -29,10 +29,11 @@ def read_c3d_series(path: Path, options: ReadingOptions) -> SequenceSet:
         reader = c3d.Reader(file)
         labels = [str(label).strip() for label in reader.point_labels][: reader.point_used]
         frames = [points for _, points, _ in reader.read_frames()]
+        rate = float(reader.point_rate)
     if not frames or not labels:
         raise InputError(f"{path} has {len(frames)} frames of {len(labels)} markers, needed at least one of each.")
     points = np.asarray(frames, dtype=np.float64)
     places = np.where(points[:, :, 3:4] == UNSEEN, np.nan, points[:, :, :3])
     names = tuple(f"{label}.{axis}" for label in labels for axis in "xyz")
     kept, channels = take_columns(places.reshape(len(frames), -1), options.columns, names, path)
-    return SequenceSet([kept], None, None, (path.stem,), channels, path.stem)
+    return SequenceSet([kept], None, None, (path.stem,), channels, path.stem, rate=rate if rate > 0 else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,21 @@ def blame_file(path: Path, remedy: str) -> Iterator[None]:
         # What is wrong is in the first sentence; others advise programmers.
         reason = " ".join(str(error).split()).split(". ")[0].rstrip(".?!") or type(error).__name__
         raise InputError(f"{path} cannot be read: {reason}. {remedy}") from error
+
+
+@contextmanager
+def once(category: type[Warning]) -> Iterator[None]:
+    """Let the first warning of a kind pass, with the number of all the others; and all warnings of other kinds."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", category)
+        yield
+    own = [one.message for one in caught if issubclass(one.category, category)]
+    for other in caught:
+        if not issubclass(other.category, category):
+            warnings.warn(other.message, stacklevel=3)
+    if own:
+        more = f" The same holds for {len(own) - 1} more." if len(own) > 1 else ""
+        warnings.warn(f"{own[0]}{more}", category, stacklevel=3)
 
 
 def check_stack(array: NDArray[Any], source: str) -> FloatArray:

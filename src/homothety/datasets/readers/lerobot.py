@@ -47,6 +47,7 @@ def read_lerobot_series(path: Path, options: ReadingOptions) -> SequenceSet:
         episodes,
         names=tuple(f"episode {name}" for name in episodes.names),
         channels=tuple(channels) if len(channels) == episodes.n_dims else episodes.channels,
+        rate=_rate(path),
     )
 
 
@@ -65,12 +66,23 @@ def _joined(files: list[Path], columns: list[str]) -> Any:
         return pyarrow.concat_tables([table.select(columns) for table in tables])
 
 
-def _features(path: Path) -> dict[str, Any]:
-    """Return what the data set says of its columns, by their names; nothing if it says nothing."""
+def _described(path: Path) -> dict[str, Any]:
+    """Return what the data set says of itself."""
     with blame_file(path / DESCRIPTION, "Download the data set again."):
         described = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
-    features = described.get("features") if isinstance(described, dict) else None
+    return described if isinstance(described, dict) else {}
+
+
+def _features(path: Path) -> dict[str, Any]:
+    """Return what the data set says of its columns, by their names; nothing if it says nothing."""
+    features = _described(path).get("features")
     return features if isinstance(features, dict) else {}
+
+
+def _rate(path: Path) -> float | None:
+    """Return the steps per second of the episodes, if the data set tells them."""
+    rate = _described(path).get("fps")
+    return rate if isinstance(rate, int | float) and rate > 0 else None
 
 
 def _channel_names(column: str, features: dict[str, Any], usual: tuple[str, ...]) -> list[str]:

@@ -33,10 +33,12 @@ def read_epochs(path: Path, kind: str | None) -> MatrixSet:
 def read_epochs_series(path: Path, options: ReadingOptions) -> SequenceSet:
     """Read one series per epoch of a .fif file."""
     stem = _stem(path)
-    data, channels = _measured(_load_epochs(path), options.variable, str(path))
+    epochs = _load_epochs(path)
+    data, channels = _measured(epochs, options.variable, str(path))
     taken = [take_columns(np.ascontiguousarray(one.T), options.columns, channels, path) for one in data]
     names = tuple(f"{stem} {i}" for i in range(len(taken)))
-    return SequenceSet([steps for steps, _ in taken], None, None, names, taken[0][1], stem)
+    rate = float(epochs.info["sfreq"])
+    return SequenceSet([steps for steps, _ in taken], None, None, names, taken[0][1], stem, rate=rate)
 
 
 def epochs_covariances(

@@ -27,6 +27,7 @@ from homothety.datasets.readers.text_tables import (
 )
 from homothety.datasets.sequence_set import SequenceSet
 from homothety.errors import InputError
+from homothety.times import CERTAIN, as_seconds, is_increasing, rate_of, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from homothety.datasets.readers.options import ReadingOptions
 
 LABEL_COLUMN, STATE_COLUMN = "label", "state"
-NOT_MEASURED = ("", "time", "timestamp", LABEL_COLUMN, STATE_COLUMN)
+NOT_MEASURED = ("", *CERTAIN, LABEL_COLUMN, STATE_COLUMN)
 
 
 class Frame(Protocol):
@@ -79,14 +80,16 @@ def cut_table(frame: Frame, path: Path, options: ReadingOptions) -> SequenceSet:
         raise InputError("group and lengths both say how to cut the series apart, needed one of them.")
     group_at = None if group is None else find_column(group, frame.names, frame.n_columns, path)
     labels_at = None if labels is None else find_column(labels, frame.names, frame.n_columns, path)
-    chosen = _choose_measured(frame, path, columns, {"group": group_at, "labels": labels_at})
-    steps, channels = frame.numbers(chosen)
     rows, names = [np.arange(frame.n_rows)], [path.stem]
     if group_at is not None:
         rows, names = _rows_by_group(frame, group_at, path)
     elif lengths is not None:
         rows = cut_by_lengths(frame.n_rows, lengths, path)
         names = [f"{path.stem} {i}" for i in range(len(rows))]
+    taken = {"group": group_at, "labels": labels_at}
+    times_at, times = _find_times(frame, rows, list(taken.values()))
+    chosen = _choose_measured(frame, path, columns, taken, times_at)
+    steps, channels = frame.numbers(chosen)
     return SequenceSet(
         [steps[one] for one in rows],
         take_rows(_values_called(STATE_COLUMN, frame, chosen), rows),
@@ -94,15 +97,36 @@ def cut_table(frame: Frame, path: Path, options: ReadingOptions) -> SequenceSet:
         tuple(names),
         tuple(channels),
         path.stem,
+        rate=None if times_at is None or times_at in chosen else rate_of(times, names),
     )
 
 
+def _find_times(
+    frame: Frame, rows: list[IntArray], taken: list[int | None]
+) -> tuple[int | None, list[FloatArray | None]]:
+    """Return the column of times, if there is one, and the times of each series in seconds.
+
+    A column that may be something else, such as "t", has to increase in every series to be one.
+    """
+    units = {at: unit for at, name in enumerate(frame.names) if (unit := unit_of(name)) is not None and at not in taken}
+    for at in sorted(units, key=lambda at: frame.names[at].lower() not in CERTAIN):
+        values = frame.values(at)
+        times = [as_seconds(values[one], units[at]) for one in rows]
+        if frame.names[at].lower() in CERTAIN or all(map(is_increasing, times)):
+            return at, times
+    return None, []
+
+
 def _choose_measured(
-    frame: Frame, path: Path, columns: Column | Sequence[Column] | None, taken: dict[str, int | None]
+    frame: Frame,
+    path: Path,
+    columns: Column | Sequence[Column] | None,
+    taken: dict[str, int | None],
+    times_at: int | None,
 ) -> list[int]:
     """Return the columns of measurements: those named, or all but those `taken` and those known to be none."""
     if columns is None:
-        chosen = [at for at in _measured(frame) if at not in taken.values()]
+        chosen = [at for at in _measured(frame) if at not in (*taken.values(), times_at)]
         if not chosen:
             raise InputError(f"{path} has no column of measurements. Name them with columns=.")
         return chosen

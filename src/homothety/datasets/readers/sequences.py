@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from homothety.datasets.readers.bvh import read_bvh_series
 from homothety.datasets.readers.c3d_files import read_c3d_series
+from homothety.datasets.readers.checks import once
 from homothety.datasets.readers.lerobot import is_lerobot_folder, read_lerobot_series
 from homothety.datasets.readers.mne_files import read_epochs_series
 from homothety.datasets.readers.options import ReadingOptions, natural_order
@@ -20,8 +22,8 @@ from homothety.datasets.readers.sequence_arrays import (
     read_npz_series,
 )
 from homothety.datasets.readers.sequence_tables import read_csv_series, read_parquet_series
-from homothety.datasets.sequence_set import SequenceSet, join_sets
-from homothety.errors import InputError
+from homothety.datasets.sequence_set import join_sets
+from homothety.errors import InputError, UnevenTimesWarning
 from homothety.files import printable
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.datasets.readers.columns import Column
+    from homothety.datasets.sequence_set import SequenceSet
 
     PathName = str | PathLike[str]
 
@@ -114,7 +117,8 @@ def read_sequences(
     columns : str, int or sequence of them, optional
         Dimensions to keep, by name or by number from 0; ``"position"`` stands for ``"position.x"``, ``"position.y"``
         and so on where there is no dimension of just that name. By default all of them; of a table all columns except
-        the group, a nameless first column, and those called ``time``, ``timestamp``, ``label`` or ``state``.
+        the group, a nameless first column, and those called ``time``, ``timestamp``, ``label`` or ``state``. A
+        column of times (also ``t``, ``t_ms``, ``seconds`` and the like, if it increases) tells the steps per second.
     lengths : array_like of int, optional
         Numbers of steps of the series a single file holds one after the other.
     variable : str, optional
@@ -132,7 +136,13 @@ def read_sequences(
     recordings : SequenceSet
         Its `actions` are what `labels` names; else the column ``label`` of a table, the array ``labels`` of an
         archive, or the only cell array of whole numbers beside the series in a ``.mat`` file; its `states` the column
-        ``state`` or the array ``states``.
+        ``state`` or the array ``states``. Its `rate` is known where times are even, within half a step, or where the
+        file tells the rate (LeRobot, ``.bvh``, ``.c3d``, ``.fif``).
+
+    Warns
+    -----
+    UnevenTimesWarning
+        When times are uneven or do not increase, or rates differ; `rate` is then None.
 
     Raises
     ------
@@ -146,7 +156,8 @@ def read_sequences(
     if lengths is not None and len(files) > 1:
         raise InputError(f"lengths cut up a single file, but there are {len(files)}. Leave lengths out.")
     options = ReadingOptions(group, columns, lengths, variable, labels, topic)
-    sets = [_read_file(path, options) for path in files]
+    with once(UnevenTimesWarning):
+        sets = [_read_file(path, options) for path in files]
     _check_same_dims(sets, files)
     return _with_distinct_names(sets, files)
 
@@ -246,4 +257,4 @@ def _with_distinct_names(sets: list[SequenceSet], files: list[Path]) -> Sequence
     ]
     if len(set(names)) < len(names):
         names = [f"{name} ({place})" for place, name in enumerate(names)]
-    return SequenceSet(joined.sequences, joined.states, joined.actions, tuple(names), joined.channels, joined.name)
+    return replace(joined, names=tuple(names), frames=None)

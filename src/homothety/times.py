@@ -1,0 +1,151 @@
+"""Times of recordings: how many steps a second a column of times tells, and durations in steps."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from homothety.errors import InputError, UnevenTimesWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from homothety.arrays import FloatArray
+
+UNITS = {"s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+UNIT = "s|sec|secs|second|seconds|ms|us|ns"
+NAME = "timestamps?|time_stamp|times?|stamp|ts|t"
+COLUMN = re.compile(rf"(?:elapsed[ _]?)?(?:{NAME})(?:[ _.]*[\[(]?({UNIT})[\])]?)?|(secs?|seconds)")
+CERTAIN = ("time", "timestamp")  # columns that are no measurements whatever they hold
+# Without a unit in its name, a column of times since 1970 has that of its size: seconds were 1e9 in 2001.
+SINCE_1970 = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
+EVEN = 0.5  # share of the usual time between steps by which a single one may differ
+SAME_RATE = 0.02  # share by which the rates of recordings may differ
+DURATION = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e-?[0-9]+)?)\s*(ms|s)\s*", re.IGNORECASE)
+
+
+def unit_of(name: str) -> float | None:
+    """Return the unit of a column of times in seconds by the name of the column, 0 if not told; None for other columns.
+
+    Examples
+    --------
+    >>> unit_of("time"), unit_of("t_ms"), unit_of("Time [s]"), unit_of("seconds"), unit_of("x")
+    (0.0, 0.001, 1.0, 1.0, None)
+    """
+    match = COLUMN.fullmatch(name.strip().lower())
+    if match is None:
+        return None
+    unit = match[1] or match[2]
+    return UNITS[unit] if unit else 0.0
+
+
+def as_seconds(values: NDArray[Any], unit: float) -> FloatArray | None:
+    """Return times since the first of them in seconds; None if they are no times.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_steps,)
+        Numbers, dates, or dates as text by ISO 8601.
+    unit : float
+        Of numbers, in seconds; 0 if not known.
+    """
+    if values.dtype.kind in "iuf":
+        if not unit:
+            unit = next((one for least, one in SINCE_1970 if len(values) and values[0] > least), 1.0)
+        return np.asarray((values - values[0]) * unit, dtype=np.float64)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of time zones, which do not change differences
+            dates = values.astype("datetime64[ns]")
+    except (TypeError, ValueError):
+        return None
+    return np.asarray((dates - dates[0]) / np.timedelta64(1, "s"), dtype=np.float64)
+
+
+def is_increasing(times: FloatArray | None) -> bool:
+    """Tell whether times are there and grow from step to step."""
+    return times is not None and bool(np.isfinite(times).all() and (np.diff(times) > 0).all())
+
+
+def rate_of(times: Sequence[FloatArray | None], names: Sequence[str]) -> float | None:
+    """Return the steps per second of recordings; None, with a warning, unless steps are even and rates equal.
+
+    Parameters
+    ----------
+    times : sequence of ndarray of shape (n_steps_i,)
+        In seconds; None for a recording whose times cannot be read.
+    names : sequence of str
+        What the recordings are called.
+    """
+    rates = []
+    for name, one in zip(names, times, strict=True):
+        if one is None or not is_increasing(one):
+            return _without_rate(f"The times of {name} do not increase from step to step, or are no times.")
+        if len(one) < 2:
+            continue
+        between = np.diff(one)
+        usual = float(np.median(between))
+        if np.abs(between - usual).max() > EVEN * usual:
+            at = int(np.abs(between - usual).argmax())
+            return _without_rate(
+                f"The times of {name} are uneven: {between[at]:.3g} s from step {at} to the next, where {usual:.3g} s "
+                "are usual. Resample it at even steps, or cut it there."
+            )
+        rates.append((len(one) - 1) / float(one[-1] - one[0]))
+    return common_rate(rates)
+
+
+def common_rate(rates: Sequence[float | None]) -> float | None:
+    """Return the rate of all recordings; None if there is none, and with a warning if rates differ."""
+    known = [rate for rate in rates if rate is not None]
+    if not known or len(known) < len(rates):
+        return None
+    if max(known) > (1 + SAME_RATE) * min(known):
+        return _without_rate(
+            f"Recordings have {min(known):.4g} to {max(known):.4g} steps per second. Resample them at one rate."
+        )
+    rate = float(np.mean(known))
+    return round(rate) if abs(rate - round(rate)) < 1e-6 * rate else rate
+
+
+def _without_rate(reason: str) -> float | None:
+    warnings.warn(f"{reason} Until then, results are in steps, not in seconds.", UnevenTimesWarning, stacklevel=4)
+    return None
+
+
+def is_duration(text: Any) -> bool:
+    """Tell whether something is a time with its unit, such as "0.5s" or "200 ms"."""
+    return isinstance(text, str) and DURATION.fullmatch(text) is not None
+
+
+def steps_of(duration: int | str, rate: float | None, called: str) -> int | str:
+    """Return a duration in steps, at least 1; whole numbers and words such as "auto" as they are.
+
+    Parameters
+    ----------
+    duration : int or str
+        Such as "0.5s" or "200 ms".
+    rate : float or None
+        Steps per second.
+    called : str
+        What errors call it.
+
+    Examples
+    --------
+    >>> steps_of("0.5s", 100.0, "least_stay"), steps_of("40 ms", 50.0, "least_stay"), steps_of(7, None, "least_stay")
+    (50, 2, 7)
+    """
+    match = DURATION.fullmatch(duration) if isinstance(duration, str) else None
+    if match is None:
+        return duration
+    if rate is None:
+        raise InputError(
+            f"{called} is {duration!r}, but the steps per second of the recordings are not known. Give it in steps, or "
+            "read recordings with a column of times."
+        )
+    return max(1, round(float(match[1]) * UNITS[match[2].lower()] * rate))

@@ -1,0 +1,177 @@
+"""Times of recordings: columns of times by their names, rates, uneven times, durations in steps."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from homothety import ActionHMM
+from homothety.datasets import SequenceSet, make_demonstrations, read_sequences, sequences_from_frame
+from homothety.datasets.sequence_set import join_sets
+from homothety.errors import InputError, UnevenTimesWarning
+from homothety.export import segments_table
+from homothety.sequences import check_sequences
+from homothety.times import as_seconds, is_duration, rate_of, steps_of, unit_of
+
+SECOND = 1_700_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("time", 0.0),
+        ("Timestamp", 0.0),
+        ("ts", 0.0),
+        ("t", 0.0),
+        ("time_s", 1.0),
+        ("Time [ms]", 1e-3),
+        ("timestamp_ns", 1e-9),
+        ("elapsed_time", 0.0),
+        ("sec", 1.0),
+        ("seconds", 1.0),
+        ("s", None),
+        ("tx", None),
+        ("torque", None),
+        ("x", None),
+        ("time_to_contact", None),
+    ],
+)
+def test_columns_of_times_are_known_by_their_names(name, unit):
+    assert unit_of(name) == unit
+
+
+@pytest.mark.parametrize(
+    ("values", "unit"),
+    [
+        (np.array([0.0, 0.1, 0.2]), 0.0),
+        (np.array([5, 105, 205]), 1e-3),
+        (np.array([0, 1, 2]) * 100_000_000 + SECOND * 10**9, 0.0),  # as ROS stamps are
+        (np.array([0, 1, 2]) * 100 + SECOND * 1000, 0.0),
+        (np.array([0.0, 0.1, 0.2]) + SECOND, 0.0),
+        (np.array(["2024-05-01 10:00:00.0", "2024-05-01 10:00:00.1", "2024-05-01 10:00:00.2"]), 0.0),
+        (np.array(["2024-05-01T10:00:00.0Z", "2024-05-01T10:00:00.1Z", "2024-05-01T10:00:00.2Z"]), 0.0),
+    ],
+)
+def test_times_are_in_seconds_from_the_first(values, unit):
+    np.testing.assert_allclose(as_seconds(values, unit), [0.0, 0.1, 0.2], atol=1e-6)
+
+
+def test_what_is_no_time_is_told():
+    assert as_seconds(np.array(["noon", "later"]), 0.0) is None
+
+
+def test_the_rate_of_even_times(rng):
+    even = [np.arange(n) / 50 for n in (100, 30, 1)]
+    assert rate_of(even, "abc") == 50
+    jittered = [one + 0.002 * rng.uniform(-1, 1, size=len(one)) for one in even]
+    assert rate_of(jittered, "abc") == pytest.approx(50, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (
+            [[0.0, 0.1, 0.2, 0.9, 1.0]],
+            "The times of a are uneven: 0.7 s from step 2 to the next, where 0.1 s are usual",
+        ),
+        ([[0.0, 0.1, 0.1, 0.2]], "The times of a do not increase"),
+        ([None], "The times of a do not increase from step to step, or are no times"),
+        ([[0.0, 0.1, 0.2], [0.0, 0.2, 0.4]], "Recordings have 5 to 10 steps per second"),
+    ],
+)
+def test_uneven_times_are_warned_of(times, message):
+    with pytest.warns(UnevenTimesWarning, match=message):
+        assert rate_of([None if one is None else np.array(one) for one in times], "ab"[: len(times)]) is None
+
+
+def test_durations_in_steps():
+    assert is_duration("0.5s")
+    assert not any(map(is_duration, ("auto", "5", 5, "s", "-1s")))
+    assert steps_of("0.001s", 50, "least_stay") == 1
+    assert steps_of("auto", None, "least_stay") == "auto"
+    with pytest.raises(
+        InputError, match="least_stay is '2s', but the steps per second of the recordings are not known"
+    ):
+        steps_of("2s", None, "least_stay")
+
+
+# --- readers ---------------------------------------------------------------------------------------------------------
+
+
+def write_csv(path, times, name="time", n_steps=40):
+    rows = [f"{time},{i % 7},{i % 5}" for i, time in enumerate(times[:n_steps])]
+    path.write_text("\n".join([f"{name},x,y", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["time", "t", "Time (s)", "seconds"])
+def test_a_column_of_times_tells_the_rate_and_is_no_channel(name, tmp_path):
+    files = [write_csv(tmp_path / f"{i}.csv", np.arange(40) / 25 + i, name) for i in range(2)]
+    found = read_sequences(files)
+    assert found.channels == ("x", "y")
+    assert found.rate == 25
+    assert check_sequences(found).rate == 25
+    assert check_sequences(check_sequences(found)).rate == 25
+    assert read_sequences(files, columns=["y"]).rate == 25
+
+
+def test_a_column_that_is_asked_for_is_a_channel(tmp_path):
+    file = write_csv(tmp_path / "a.csv", np.arange(40) / 25)
+    found = read_sequences(file, columns=["time", "x"])
+    assert found.channels == ("time", "x")
+    assert found.rate is None
+
+
+def test_a_column_that_may_be_something_else_has_to_increase(tmp_path):
+    found = read_sequences(write_csv(tmp_path / "a.csv", np.sin(np.arange(40)), "t"))
+    assert found.channels == ("t", "x", "y")
+    assert found.rate is None
+
+
+def test_uneven_files_are_warned_of_once(tmp_path):
+    times = np.arange(40) / 25
+    times[20:] += 3
+    files = [write_csv(tmp_path / f"{i}.csv", times) for i in range(3)]
+    with pytest.warns(UnevenTimesWarning, match=r"The times of 0 are uneven: .* The same holds for 2 more\.") as told:
+        found = read_sequences(files)
+    assert len(told) == 1
+    assert found.rate is None
+    assert found.channels == ("x", "y")
+
+
+def test_times_start_anew_in_every_group():
+    pandas = pytest.importorskip("pandas")
+    parts = [pandas.DataFrame({"timestamp": np.arange(20) / 10, "x": np.arange(20.0), "demo": i}) for i in range(2)]
+    found = sequences_from_frame(pandas.concat(parts), group="demo")
+    assert found.rate == 10
+    assert found.channels == ("x",)
+
+
+def test_sets_are_joined_with_their_rate():
+    one, other = SequenceSet([np.zeros((3, 2))], rate=10.0), SequenceSet([np.zeros((3, 2))])
+    assert join_sets([one, one], "both").rate == 10
+    assert join_sets([one, other], "both").rate is None
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def test_least_stays_and_segments_in_seconds():
+    made = make_demonstrations(3, n_frames=2, n_per_frame=1)
+    timed = SequenceSet([one[:300] for one in made.sequences], rate=50.0)
+    quick = {"n_chains": 1, "n_sweeps": 4, "subsample": 5, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ActionHMM(least_stay="0.4 s", **quick).fit(timed)
+    assert model.rate_ == 50
+    assert model.least_looks_ == 4  # 20 steps, of which every fifth is used
+    for row in segments_table(model):
+        assert row["start_s"] == row["start"] / 50
+        assert row["end_s"] == row["end"] / 50
+    with pytest.raises(InputError, match=r"least_stay is .0\.4 s., but the steps per second"):
+        ActionHMM(least_stay="0.4 s", **quick).fit(timed.sequences)
+    plain = ActionHMM(**quick).fit(timed.sequences)
+    assert plain.rate_ is None
+    assert "start_s" not in segments_table(plain)[0]
