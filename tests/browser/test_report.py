@@ -155,7 +155,7 @@ def test_series_can_be_hidden_and_shown(visit):
     assert page.locator("#series-1").is_hidden()
     assert page.locator("#series-0").is_visible()
     assert (picture(page.locator("#trajectories canvas.sheet")) != everything).any()
-    page.get_by_role("button", name="Show all series").click()
+    page.get_by_role("button", name="Show all recordings").click()
     assert page.locator("#series-1").is_visible()
     assert page.get_by_role("checkbox", name="demo 1").is_checked()
 

@@ -43,7 +43,7 @@ def pictures(result: Segmentation) -> dict[str, Picture]:
         found |= pictures_of_actions(result, model)
     else:
         draw = partial(draw_paths, model.paths_, names, called="state")
-        found["segments"] = Picture("Segments", "The states of all series.", draw)
+        found["segments"] = Picture("Segments", "The states of all recordings.", draw)
     found |= pictures_of_series(result)
     if isinstance(model, SampledSegmenter):
         draw = partial(_draw, "plot_traces", model.trace_, model.n_burn_)
@@ -60,12 +60,12 @@ def pictures_of_actions(result: Segmentation, model: Any) -> dict[str, Picture]:
     found |= {
         "segments": Picture(
             "Segments",
-            f"The states of all series. {SHADES}",
+            f"The states of all recordings. {SHADES}",
             partial(draw_paths, model.paths_, names, called="state", state_actions=groups),
         ),
         "actions": Picture(
             "Actions",
-            f"The actions of all series. {actions.explanation(model)}",
+            f"The actions of all recordings. {actions.explanation(model)}",
             partial(draw_paths, model.actions_, names, called="action"),
         ),
     }
@@ -84,8 +84,8 @@ def pictures_of_states(result: Segmentation, model: Any) -> dict[str, Picture]:
     later = "a step" if stride == 1 else f"{stride} steps"
     found = {
         "features": Picture(
-            "Which series has which state",
-            f"A filled cell is a state that the series has. Columns are sorted by action. {SHADES}",
+            "Which recording has which state",
+            f"A filled cell is a state that the recording has. Columns are sorted by action. {SHADES}",
             partial(_draw, "plot_features", model.active_, groups, names=result.items.names),
         ),
         "transitions": Picture(
@@ -133,8 +133,8 @@ def picture_of_trajectories(result: Segmentation, model: Any) -> Picture:
     aspect = aspect_of(np.concatenate(items.sequences)[:, dims])
     labels = "state and by action" if items.actions is None else "true action, by state and by action"
     caption = (
-        f"All series in {_dimensions(result.spoken_channels, dims)}, coloured by {labels}. {_scales_note(aspect)} "
-        f"{SHADES} A dot marks where a series begins.{truth_note(result)}"
+        f"All recordings in {_dimensions(result.spoken_channels, dims)}, coloured by {labels}. {_scales_note(aspect)} "
+        f"{SHADES} A dot marks where a recording begins.{truth_note(result)}"
     )
     draw = partial(
         _draw,
@@ -157,7 +157,7 @@ def picture_of_ellipses(result: Segmentation, model: Any) -> Picture:
     dims = (blocks.first_position(model) or [0, 1])[:2]
     steps = steps_of_states(result)
     aspect = aspect_of(np.concatenate(steps)[:, dims])
-    relative = ", relative to the middle of each series" * model.preprocessing_.means_are_relative
+    relative = ", relative to the middle of each recording" * model.preprocessing_.means_are_relative
     relative += ", in one frame" * hasattr(model, "frames_")
     caption = (
         f"The states as ellipses of one standard deviation in {_dimensions(names, dims)}{relative}, in the colours of "
@@ -196,7 +196,7 @@ def pictures_of_series(result: Segmentation) -> dict[str, Picture]:
     names = result.items.names[:MAX_SERIES]
     n_left = len(result.items) - len(names)
     captions = [series_caption(result), *[""] * (len(names) - 1)]
-    captions[-1] += f"The other {n_left} series have no picture of their own." * (n_left > 0)
+    captions[-1] += f"The other {n_left} recordings have no picture of their own." * (n_left > 0)
     return {
         f"series-{i}": Picture(name, caption, partial(draw_series, result, i))
         for i, (name, caption) in enumerate(zip(names, captions, strict=True))

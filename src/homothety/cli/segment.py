@@ -1,4 +1,4 @@
-"""`homothety segment`: series from files into segments, the states they share and the actions these are."""
+"""`homothety segment`: recordings from files into segments, the states they share and the actions these are."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def add_parser(commands: Any) -> None:
         commands,
         "segment",
         run,
-        help="segment series into states and actions they share",
+        help="segment recordings into states and actions they share",
         description=DESCRIPTION,
         epilog=EPILOG,
     )

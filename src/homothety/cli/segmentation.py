@@ -78,7 +78,7 @@ class Segmentation:
 
 def fit(items: SequenceSet, model: Segmenter, console: Console, *, source: str) -> Segmentation:
     """Fit the model, saying so; an interrupt ends it early with whatever was sampled by then."""
-    size = f"{len(items)} series, {items.n_steps} steps of {items.n_dims} dimensions"
+    size = f"{number_of(len(items), 'recording')}, {items.n_steps} steps of {items.n_dims} dimensions"
     if isinstance(model, SampledSegmenter):
         first = ""
         if blocks.are_known_by(model):
@@ -346,7 +346,7 @@ def series_table(result: Segmentation, most: int | None = None) -> str:
     rate = getattr(model, "rate_", None)
     n_segments = np.bincount([one.series for one in model.segments_], minlength=len(result.items))
     columns = {
-        "series": result.items.names,
+        "recording": result.items.names,
         "steps": [len(path) for path in model.paths_],
         **({"seconds": [f"{len(path) / rate:.1f}" for path in model.paths_]} if rate else {}),
         "segments": n_segments,
@@ -356,13 +356,15 @@ def series_table(result: Segmentation, most: int | None = None) -> str:
         columns["actions"] = [listed(path) for path in model.actions_]
     rows = list(zip(*columns.values(), strict=True))
     n_left = len(rows) - len(rows[:most])
-    return markdown_table(list(columns), rows[:most]) + f"\n... and {n_left} more series." * (n_left > 0)
+    return markdown_table(list(columns), rows[:most]) + f"\n... and {number_of(n_left, 'more recording')}." * (
+        n_left > 0
+    )
 
 
 def headline(result: Segmentation) -> str:
     """Return the outcome in one sentence."""
     model = result.model
-    found = f"{len(result.items)} series in {number_of(len(model.segments_), 'segment')}"
+    found = f"{number_of(len(result.items), 'recording')} in {number_of(len(model.segments_), 'segment')}"
     known = f", {number_of(model.n_actions_, 'action')}" if isinstance(model, ReportsActions) else ""
     return f"{found} of {number_of(model.n_states_, 'state')}{known}"
 
@@ -439,7 +441,7 @@ def where_to_look(model: Segmenter, kind: str = "csv") -> str:
         f"`segments.{kind}` has the segments, {merged}`boundaries.{kind}` the changes with their intervals, "
         f"`labels.{kind}` the state of every step{grouped}, `states.json` means and covariances, {framed}{turned}"
         "`summary.json` the settings. `homothety.load('model.homothety')` gives the model back, to find the same "
-        "states in new series."
+        "states in new recordings."
     )
 
 

@@ -33,12 +33,17 @@ def add_reading_options(parser: ArgumentParser) -> None:
     """Add what to read of the files."""
     reading = parser.add_argument_group("reading")
     reading.add_argument(
-        "--group", metavar="COLUMN", type=column, help="column of a table that tells series apart; else a file is one"
+        "--group",
+        metavar="COLUMN",
+        type=column,
+        help="column of a table that tells recordings apart; else a file is one",
     )
     reading.add_argument(
         "--columns", metavar="A,B,...", type=columns, help="columns to use, by name or by number from 0; else all"
     )
-    reading.add_argument("--variable", metavar="NAME", help="array in a .npz, .h5 or .mat file that holds the series")
+    reading.add_argument(
+        "--variable", metavar="NAME", help="array in a .npz, .h5 or .mat file that holds the recordings"
+    )
     reading.add_argument("--topic", metavar="NAME", help="messages of a ROS recording to read; else those are listed")
 
 
@@ -66,7 +71,10 @@ def add_preparation_options(parser: ArgumentParser) -> None:
         help="use every N-th step; 1 for all, auto for as often as steps are not strongly correlated (default: auto)",
     )
     group.add_argument(
-        "--centre", choices=("all", "series", "none"), default="all", help="subtract the mean of all, or of each series"
+        "--centre",
+        choices=("all", "series", "none"),
+        default="all",
+        help="subtract the mean of all, or of each recording",
     )
     group.add_argument("--scale", choices=("std", "range"), help="bring columns to one size; rarely needed")
     group.add_argument(

@@ -13,6 +13,7 @@ from homothety._version import __version__
 from homothety.datasets import MatrixSet, SequenceSet
 from homothety.errors import InputError
 from homothety.sequences import check_sequences
+from homothety.words import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,4 +108,4 @@ def _fitting(model: Any, items: SequenceSet | MatrixSet | None) -> SequenceSet |
 def _size(lengths: list[int] | int) -> str:
     if isinstance(lengths, int):
         return f"{lengths} items"
-    return f"{len(lengths)} series of {sum(lengths)} steps"
+    return f"{number_of(len(lengths), 'recording')} of {sum(lengths)} steps"

@@ -52,21 +52,22 @@ def describe_segmentation(run: Run) -> Report:
 def headline(seen: Segmented) -> str:
     """Return the outcome in one sentence."""
     known = f", {number_of(seen.n_labels, 'action')}" * (seen.called == "action")
-    n_segments = number_of(len(seen.segmenter.segments_), "segment")
-    return f"{len(seen.names)} series in {n_segments} of {number_of(seen.model.n_states_, 'state')}{known}"
+    n_segments, n_states = number_of(len(seen.segmenter.segments_), "segment"), number_of(seen.model.n_states_, "state")
+    return f"{number_of(len(seen.names), 'recording')} in {n_segments} of {n_states}{known}"
 
 
 def series_section(seen: Segmented) -> Section:
     """Return the part with the series, their curves and bars."""
     shown = "what was measured, " * (seen.sequences is not None)
     bars = "the actions, the states" if seen.actions is not None else "the states"
-    caption = f"Every series: {shown}{bars}{_doubt_words(seen)}. {_thinning(seen)}"
+    caption = f"Every recording: {shown}{bars}{_doubt_words(seen)}. {_thinning(seen)}"
     label = (
-        f"Charts of {len(seen.names)} series with bars of their {seen.called}s; the table of segments says the same."
+        f"Charts of {number_of(len(seen.names), 'recording')} with bars of their {seen.called}s; the table of segments "
+        "says the same."
     )
     notes = [NO_RECORDINGS] * (seen.sequences is None) + _left_out(seen) + _truth_words(seen)
-    table = Table("Series", *series_table(seen))
-    return Section("series", "Series", [Chart("series", "series", label, caption), *map(Text, notes), table])
+    table = Table("Recordings", *series_table(seen))
+    return Section("series", "Recordings", [Chart("series", "series", label, caption), *map(Text, notes), table])
 
 
 def _doubt_words(seen: Segmented) -> str:
@@ -90,7 +91,7 @@ def _thinning(seen: Segmented) -> str:
 
 def _left_out(seen: Segmented) -> list[str]:
     n_series, n_channels = len(seen.names), len(seen.channels)
-    return [f"Only the first {MAX_SERIES} of {n_series} series are drawn."] * (n_series > MAX_SERIES) + [
+    return [f"Only the first {MAX_SERIES} of {n_series} recordings are drawn."] * (n_series > MAX_SERIES) + [
         f"Only the first {MAX_CHANNELS} of {n_channels} dimensions are drawn."
     ] * (n_channels > MAX_CHANNELS)
 
@@ -106,7 +107,7 @@ def series_table(seen: Segmented) -> tuple[list[str], list[list[object]]]:
     """Return header and rows of a table of all series: steps, segments, how sure they are, and what is in them."""
     n_segments = np.bincount([one.series for one in seen.segments], minlength=len(seen.names))
     header = [
-        "series",
+        "recording",
         "steps",
         "segments",
         *[f"mean probability of the {seen.called}"] * (seen.probability is not None),
@@ -124,10 +125,12 @@ def trajectory_section(seen: Segmented) -> Section:
     names = [seen.channels[dim] for dim in seen.position_dims]
     turned = "Drag it, or use the arrow keys, to turn it. " * (len(names) == 3)
     caption = (
-        f"All chosen series in {enumerated(names)}, coloured by {seen.called}. {turned}A dot marks where a series "
-        f"begins; a number marks the longest stretch of each {seen.called}."
+        f"All chosen recordings in {enumerated(names)}, coloured by {seen.called}. {turned}A dot marks where a "
+        f"recording begins; a number marks the longest stretch of each {seen.called}."
     )
-    label = f"Trajectories of {len(seen.names)} series in {enumerated(names)}, coloured by {seen.called}."
+    label = (
+        f"Trajectories of {number_of(len(seen.names), 'recording')} in {enumerated(names)}, coloured by {seen.called}."
+    )
     return Section("trajectories", "Trajectories", [Chart("space", "space", label, caption)])
 
 
@@ -167,7 +170,7 @@ def labels_section(seen: Segmented) -> Section:
     what = "states in brackets" if seen.actions is not None else "empty where there are none"
     blocks: list[Block] = [Text(actions.explanation(seen.model))] * (seen.actions is not None)
     blocks.append(Table(f"All {seen.called}s", *labels_table(seen)))
-    blocks.append(Table(f"Steps of every {seen.called} in every series, {what}", ["series", *numbers], cells))
+    blocks.append(Table(f"Steps of every {seen.called} in every recording, {what}", ["recording", *numbers], cells))
     if hasattr(seen.model, "actions_at") and seen.model.n_states_ > 1:
         blocks.append(cuts_table(seen))
     return Section("labels", title, blocks)
@@ -187,7 +190,7 @@ def cuts_table(seen: Segmented) -> Table:
 def labels_table(seen: Segmented) -> tuple[list[str], list[list[object]]]:
     """Return header and rows of a table of all actions or states."""
     labels = np.concatenate(seen.labels)
-    header = [seen.called, "steps", "share of steps", "in series"]
+    header = [seen.called, "steps", "share of steps", "in recordings"]
     header += ["states"] * (seen.actions is not None) + ["mean probability"] * (seen.probability is not None)
     rows = []
     for k in range(seen.n_labels):
@@ -260,7 +263,7 @@ def coaction_section(seen: Segmented) -> Section:
 def segments_section(seen: Segmented) -> Section:
     """Return the part with the segments, the least sure first; those of series that are drawn lead there."""
     ordered = sorted(seen.segments, key=lambda one: 1.0 if one.probability is None else one.probability)[:MAX_ROWS]
-    header = ["series", "from step", "to step", seen.called, *["probability"] * (seen.probability is not None)]
+    header = ["recording", "from step", "to step", seen.called, *["probability"] * (seen.probability is not None)]
     rows = [
         [seen.names[one.series], one.start, one.end - 1, one.state]
         + ([] if one.probability is None else [f"{one.probability:.2f}"])

@@ -31,7 +31,7 @@ def how_many(seen: Segmented) -> Answer:
     """Return how many actions or states were found, and how sure that is."""
     versions = f"in {number_of(seen.model.n_states_, 'version')} (states), " * (seen.called == "action")
     they_are, where = "It is" if seen.n_labels == 1 else "They are", number_of(len(seen.segments), "segment")
-    text = f"{they_are} found {versions}in {where} of {len(seen.names)} series."
+    text = f"{they_are} found {versions}in {where} of {number_of(len(seen.names), 'recording')}."
     traced = getattr(seen.model, "trace_", {}).get(f"n_{seen.called}s")
     if traced is not None:
         text += f" Their number is {chains.counts_in_words(traced, seen.model.n_burn_)}."
@@ -117,7 +117,7 @@ def _sentences(seen: Segmented) -> tuple[list[StateTransform], list[str]]:
 def _found_in(seen: Segmented, one: StateTransform) -> str:
     names = [name for name, visits in zip(seen.names, seen.segmenter.active_[:, one.state], strict=True) if visits]
     listed = "; ".join(names[:MAX_NAMES]) + f"; and {len(names) - MAX_NAMES} more" * (len(names) > MAX_NAMES)
-    return f"State {one.state} is found in {len(names)} of {len(seen.names)} series ({listed})."
+    return f"State {one.state} is found in {len(names)} of {number_of(len(seen.names), 'recording')} ({listed})."
 
 
 def _who_shares(active: Any) -> tuple[str, str]:
@@ -126,6 +126,8 @@ def _who_shares(active: Any) -> tuple[str, str]:
     counts = active.sum(axis=0)
     n_common, n_private = int((counts == n_series).sum()), int((counts == 1).sum())
     if n_common == n_states:
-        return "All series have all states.", ONLY_STATES
-    short = f"Of {number_of(n_states, 'state')}, {n_common} are found in every series and {n_private} in a single one."
-    return short, f"The table of series and states says which. {ONLY_STATES}"
+        return "All recordings have all states.", ONLY_STATES
+    short = (
+        f"Of {number_of(n_states, 'state')}, {n_common} are found in every recording and {n_private} in a single one."
+    )
+    return short, f"The table of recordings and states says which. {ONLY_STATES}"

@@ -144,7 +144,7 @@ def plot_features(
     actions = group_items(state_actions, n_states, "state_actions")
     looks, order = _state_looks(state_actions, n_states), sorted_items(actions)
     ax = axes_or_new(ax, _cells_figsize(n_series, n_states))
-    ax.set(xlim=(-0.5, n_states - 0.5), ylim=(n_series - 0.5, -0.5), ylabel="series")
+    ax.set(xlim=(-0.5, n_states - 0.5), ylim=(n_series - 0.5, -0.5), ylabel="recording")
     _fill_cells(ax, owned[:, order], [looks[state].style for state in order])
     label_rows(ax, np.arange(n_series), titles)
     ax.spines["bottom"].set_visible(False)

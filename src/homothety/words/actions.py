@@ -64,7 +64,7 @@ def table(model: ReportsActions, names: Sequence[str]) -> str:
         ]
         for one in describe(model, names)
     ]
-    return markdown_table(["action", "states", "steps", "series", "probability"], rows)
+    return markdown_table(["action", "states", "steps", "recordings", "probability"], rows)
 
 
 def doubts(model: ReportsActions) -> str:

@@ -126,7 +126,7 @@ def _flat(row: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
 def units(model: ICSCHMM) -> str:
     """Return the units of scales and translations: of the recordings, or of the prepared series."""
     factors = model.preprocessing_.factors
-    return "recordings" if (factors == factors[0]).all() else "prepared series"
+    return "recordings" if (factors == factors[0]).all() else "prepared recordings"
 
 
 def section(model: ICSCHMM, channels: Sequence[str], file: str = FILE) -> list[str]:
@@ -230,7 +230,7 @@ def _states(numbers: list[str]) -> str:
 
 def _remarks(model: ICSCHMM, file: str) -> str:
     """Return what holds for all sentences."""
-    where = " and relative to the middle of each series" * model.preprocessing_.means_are_relative
+    where = " and relative to the middle of each recording" * model.preprocessing_.means_are_relative
     prepared = ", in which shapes were compared" * (units(model) != "recordings")
     parts = [f"Translations are in the units of the {units(model)}{prepared}{where}."]
     if model.states_.order:

@@ -90,7 +90,9 @@ def test_a_single_state_is_not_compared_with_anything(rng):
 
 def test_captions_say_which_dimensions_are_drawn_and_how(fitted, rng):
     shown = pictures(fitted)
-    assert shown["trajectories"].caption.startswith("All series in y1 and y2, coloured by true action, by state and by")
+    assert shown["trajectories"].caption.startswith(
+        "All recordings in y1 and y2, coloured by true action, by state and by"
+    )
     assert "All axes have one scale." in shown["ellipses"].caption
     uneven = SequenceSet([rng.normal(size=(40, 4)) * [1, 1, 100, 1] for _ in range(2)])
     shown = pictures(segmentation(uneven))
@@ -107,7 +109,7 @@ def test_what_is_seen_of_series_is_said_once(rng, items):
     captions = [shown[f"series-{i}"].caption for i in range(MAX_SERIES)]
     assert captions[0].startswith("What was measured")
     assert captions[1:-1] == [""] * (MAX_SERIES - 2)
-    assert captions[-1] == "The other 3 series have no picture of their own."
+    assert captions[-1] == "The other 3 recordings have no picture of their own."
     assert f"series-{MAX_SERIES}" not in shown
 
 
@@ -116,7 +118,7 @@ def test_steps_lie_where_the_states_do(items):
     steps = steps_of_states(centred)
     np.testing.assert_allclose(np.mean(steps[1], axis=0), np.zeros(4), atol=1e-9)
     np.testing.assert_allclose(np.ptp(steps[1], axis=0)[:2], np.ptp(items.sequences[1], axis=0))
-    assert "relative to the middle of each series" in pictures(centred)["ellipses"].caption
+    assert "relative to the middle of each recording" in pictures(centred)["ellipses"].caption
 
 
 def test_one_scale_for_all_unless_that_would_leave_one_flat():

@@ -72,7 +72,7 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
     assert sum(one["steps"] for one in states["states"]) == recordings.n_steps
     assert (summary["states"], summary["stride"], summary["sweeps_kept"]) == (model.n_states_, 1, 8)
     found = f"{model.n_states_} states, {model.n_actions_} action{'s' * (model.n_actions_ > 1)}"
-    assert f"4 series in {len(segments)} segments of {found}." in answer.out
+    assert f"4 recordings in {len(segments)} segments of {found}." in answer.out
     assert "All steps were used" in answer.out
     assert f"Remaining autocorrelation is corrected for by weighting each sample {model.step_weight_:.2g}" in answer.out
     assert "The chains do not agree yet" in answer.out or "Chains agree" in answer.out
@@ -505,5 +505,5 @@ def test_many_series_are_not_all_listed_on_the_terminal(run, no_figures, rng, tm
     answer = run("segment", tmp_path / "many.npz", "--model", "hmm", "--max-states", "1", "-o", tmp_path / "results")
     assert "demo 19" in answer.out
     assert "demo 20" not in answer.out
-    assert "... and 3 more series." in answer.out
+    assert "... and 3 more recordings." in answer.out
     assert "demo 22" in (tmp_path / "results" / "summary.md").read_text()

@@ -39,12 +39,12 @@ def block(report, section, kind):
 def test_the_four_answers(report):
     how_many, uncertain, differs, agree = report.answers
     assert how_many.short == "3 actions."
-    assert "in 4 versions (states), in 12 segments of 3 series" in how_many.text
+    assert "in 4 versions (states), in 12 segments of 3 recordings" in how_many.text
     assert uncertain.short == "1 of 12 segments."
     assert list(uncertain.points) == ["demo 2, steps 90 to 119: action 1, with probability 0.55"]
     assert differs.short == "Action 0 has several versions."
     assert "State 1 is state 0 turned by 90° (within 5°), 2.0 times as large" in differs.points[0]
-    assert "State 1 is found in 1 of 3 series (demo 0)" in differs.points[0]
+    assert "State 1 is found in 1 of 3 recordings (demo 0)" in differs.points[0]
     assert agree.short in ("Yes.", "Not yet.")
 
 
@@ -189,7 +189,7 @@ def test_models_without_chains_and_probabilities(model, recordings):
     report = describe_run(run_of(without_chains(model), recordings))
     assert [one.short for one in report.answers[:2]] == ["4 states.", "This is not known."]
     assert report.answers[3].short == "There are no chains."
-    assert report.answers[2].short == "Of 4 states, 2 are found in every series and 1 in a single one."
+    assert report.answers[2].short == "Of 4 states, 2 are found in every recording and 1 in a single one."
 
 
 def test_models_in_two_stages(model, recordings):
@@ -205,7 +205,11 @@ def test_models_in_two_stages(model, recordings):
     ("result", "data", "message"),
     [
         ("a text", None, "result is a str, needed a fitted model"),
-        (None, [np.zeros((5, 3))], "data has 1 series of 5 steps, but the model was fitted to 3 series of 360 steps"),
+        (
+            None,
+            [np.zeros((5, 3))],
+            "data has 1 recording of 5 steps, but the model was fitted to 3 recordings of 360 steps",
+        ),
     ],
 )
 def test_bad_input_is_named(result, data, message, model, tmp_path):

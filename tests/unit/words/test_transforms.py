@@ -162,8 +162,11 @@ REFERENCE = state_transform(state=0)
     ("given", "said"),
     [
         ({}, "Translations are in the units of the recordings. An axis has no front and back"),
-        ({"preparation": {"scale": "std"}}, "units of the prepared series, in which shapes were compared."),
-        ({"preparation": {"centre": "series"}}, "units of the recordings and relative to the middle of each series."),
+        ({"preparation": {"scale": "std"}}, "units of the prepared recordings, in which shapes were compared."),
+        (
+            {"preparation": {"centre": "series"}},
+            "units of the recordings and relative to the middle of each recording.",
+        ),
         ({"states_": SimpleNamespace(order=1)}, "Autoregressive states have no place, and no translation."),
         ({"emission": "diagonal"}, "No rotation is told, because independent dimensions were assumed"),
     ],

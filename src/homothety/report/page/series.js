@@ -346,7 +346,7 @@ function drawSeries(figure, place, data, shared) {
 
 function makeScalePicker(stretch) {
   const picker = make("select", { "aria-label": "Scale of the curves" },
-    make("option", { value: "own" }, "each series to its own scale"), make("option", { value: "common" }, "one scale for all series"));
+    make("option", { value: "own" }, "each recording to its own scale"), make("option", { value: "common" }, "one scale for all recordings"));
   picker.addEventListener("change", () => {
     stretch.isCommon = picker.value === "common";
     stretch.tell();
@@ -364,8 +364,8 @@ function makeToggles(series, choice) {
     set.append(make("label", {}, box, one.name));
   });
   const all = (isShown) => () => series.forEach((_, i) => choice.set(i, isShown));
-  if (series.length > 2) set.append(makeButton("all", "Show all series", all(true)), makeButton("none", "Hide all series", all(false)));
-  const folded = make("details", { class: "choice" }, make("summary", {}, `Choose among ${series.length} series`), set);
+  if (series.length > 2) set.append(makeButton("all", "Show all recordings", all(true)), makeButton("none", "Hide all recordings", all(false)));
+  const folded = make("details", { class: "choice" }, make("summary", {}, `Choose among ${series.length} recordings`), set);
   folded.open = series.length <= FEW_SERIES;
   return folded;
 }
