@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(quiet=args.quiet, as_json=args.json)
     with warnings.catch_warnings():
         warnings.simplefilter("always", HomothetyWarning)
-        warnings.showwarning = console.show_warning
+        warnings.showwarning = lambda message, *_, **__: console.warn(in_options(str(message), args.parser))
         try:
             with on_cluster(getattr(args, "cluster", None), console):
                 finished: bool = args.run(args, console)

@@ -57,9 +57,9 @@ class Console:
         elif not self.quiet:
             print(printable(text))  # names of files may be no text
 
-    def show_warning(self, message: Warning | str, *_: Any, **__: Any) -> None:
-        """Say what the library warns of, in the place of `warnings.showwarning`."""
-        self.say(f"Note: {message}")
+    def warn(self, text: str) -> None:
+        """Say what the library warns of."""
+        self.say(f"Note: {text}")
 
     def track(self, tasks: Sequence[Task]) -> Iterator[Task]:
         """Yield tasks one by one, saying which is under way and how much time is left."""

@@ -296,7 +296,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         free = ", and the rotation about its line cannot be determined" * bool(self.line_axes_.any())
         warnings.warn(
             f"Every recording lies on a straight line, so that few actions can be told apart{free}. To find more "
-            "actions, give the position along the line and its velocity as blocks=['plain', 'plain'].",
+            "actions, give the position along the line and its velocity as two plain channels with blocks=[...].",
             StraightRecordingsWarning,
             stacklevel=3,
         )
@@ -437,8 +437,7 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         found = "1 action is" if n_found == 1 else f"{n_found} actions are"
         warnings.warn(
             f"n_actions is {self.n_actions}, but {found} reported: states are merged into actions and never split, and "
-            "no more states were found. Give a smaller least_stay or subsample to find finer states, or fewer "
-            "n_actions.",
+            "no more states were found. Make least_stay= or subsample= smaller to find finer states.",
             FewerActionsWarning,
             stacklevel=5,
         )

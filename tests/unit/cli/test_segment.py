@@ -251,6 +251,14 @@ def test_times_are_in_seconds_where_the_rate_is_known(run, no_figures, recording
     assert float(read_table(tmp_path / "given" / "segments.csv")[-1]["end_s"]) == pytest.approx(len(one) / 40)
 
 
+def test_warnings_speak_of_options(run, no_figures, recordings, tmp_path):
+    np.savetxt(tmp_path / "log.csv", recordings.sequences[0], delimiter=",", header="x,y", comments="")
+    answer = run("segment", tmp_path / "log.csv", "-o", tmp_path / "results", *QUICK, "--actions", "40")
+    assert answer.status == 0
+    assert "Note: --actions is 40, but" in answer.err
+    assert "Make --least-stay or --subsample smaller to find finer states." in answer.err
+
+
 def test_a_least_stay_in_seconds_needs_a_rate(run, recordings, tmp_path):
     np.savetxt(tmp_path / "log.csv", recordings.sequences[0], delimiter=",", header="x,y", comments="")
     answer = run("segment", tmp_path / "log.csv", "-o", tmp_path / "results", "--least-stay", "0.2s")
