@@ -212,9 +212,7 @@ def line_axes(blocks: Blocks, prepared: Sequences) -> FloatArray:
 def scatter_of(blocks: Blocks, chosen: Sequence[int], steps: FloatArray) -> FloatArray:
     """Return mean products of coordinates, (dim, dim), block by block, about their means unless they are velocities."""
     parts = [steps[:, blocks.slices[b]] for b in chosen]
-    centred = [
-        part - part.mean(axis=0) if b in blocks.placed else part for b, part in zip(chosen, parts, strict=True)
-    ]
+    centred = [part - part.mean(axis=0) if b in blocks.placed else part for b, part in zip(chosen, parts, strict=True)]
     return np.asarray(sum(one.T @ one / len(one) for one in centred))
 
 

@@ -160,7 +160,7 @@ def test_the_rotation_about_a_line_is_left_out_of_the_rotation_and_its_error(rng
         turns = np.stack([draw.turns[0], turn_of_matrix(twist @ draw.rotations[1])])
         draws.append(Frames(draw.labels, turns, draw.log_sizes, draw.places))
     axes = np.stack([np.zeros(3), axis])
-    table = frame_table(BLOCKS, draws, ("a", "b"), 0, 0, np.zeros((1, 3)), axes)
+    table = frame_table(BLOCKS, draws, ("a", "b"), 0, 0, np.zeros((1, 3)), np.zeros((1, 3)), axes)
     assert table.agreements[1] == 1
     assert table.angle_errors[1] < 0.2
     rows = table.rows(BLOCKS, np.zeros(6), np.ones(6))
