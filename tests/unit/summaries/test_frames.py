@@ -175,6 +175,7 @@ def test_the_rotation_about_a_line_is_left_out_of_the_rotation_and_its_error(rng
         0,
         0,
         np.zeros((1, 3)),
+        np.zeros((1, 3)),
         axes,
     )
     assert not shared.free_axes.any()
