@@ -342,11 +342,8 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         whole = np.repeat(np.arange(len(prepared.lengths)), prepared.lengths)
         weights = block_weights(self.prepared_blocks_, prepared.steps, whole, prepared.starts, self.spans_)
         weights = np.clip(weights, LEAST_OBSERVATIONS / len(whole), 1.0)
-        searched = []
-        for blocks in self._ways_to_turn():
-            model = self._model(prepared, weights, blocks, groups)
-            searched.append((model, search_starts(rng, model)))
-        model, starts = max(searched, key=lambda one: one[1][0].log_joint)
+        models = [self._model(prepared, weights, blocks, groups) for blocks in self._ways_to_turn()]
+        model, starts = search_starts(rng, models)
         self.prepared_blocks_ = model.blocks
         for _ in range(N_ROUNDS):
             measured = measured_weights(model, starts, self.spans_)

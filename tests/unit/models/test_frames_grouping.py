@@ -22,6 +22,7 @@ from homothety.models.frames.grouping import (
     merge_tree,
     never_together,
     pieces_of_motions,
+    presence,
     summarise_states,
 )
 
@@ -216,21 +217,21 @@ def test_states_of_other_proportions_do_not_merge_however_they_are_turned(rng):
 
 def test_a_recording_with_hardly_any_steps_of_a_state_does_not_have_it():
     path = np.array([0] * 100 + [1] * 3 + [1] * 100)
-    assert never_together(path, np.array([0, 103, 203]), 2)[0, 1]
-    assert not never_together(path, np.array([0, 150, 203]), 2)[0, 1]
+    assert never_together(presence(path, np.array([0, 103, 203]), 2))[0, 1]
+    assert not never_together(presence(path, np.array([0, 150, 203]), 2))[0, 1]
 
 
 @pytest.mark.parametrize(("n_steps", "is_apart"), [(10, True), (11, False)])
 def test_a_recording_has_a_state_from_a_tenth_of_the_most_steps_on(n_steps, is_apart):
     # State 1 has 100 steps in the second recording and some in the first, which has all of state 0.
     path = np.array([0] * 50 + [1] * n_steps + [1] * 100)
-    apart = never_together(path, np.array([0, 50 + n_steps, 150 + n_steps]), 2)
+    apart = never_together(presence(path, np.array([0, 50 + n_steps, 150 + n_steps]), 2))
     np.testing.assert_array_equal(apart, [[False, is_apart], [is_apart, False]])
 
 
 def test_one_recording_with_both_states_is_enough():
     path = np.array([0, 0, 1, 1, 0, 1, 2, 2])
-    apart = never_together(path, np.array([0, 2, 4, 6, 8]), 3)
+    apart = never_together(presence(path, np.array([0, 2, 4, 6, 8]), 3))
     np.testing.assert_array_equal(apart, [[False, False, True], [False, False, True], [True, True, False]])
 
 
@@ -256,7 +257,7 @@ def test_states_need_three_steps_per_channel_and_fifteen_at_most(n_channels, nee
 @pytest.mark.parametrize(("n_steps", "gains"), [(9.0, True), (8.9, False)])
 def test_that_two_states_with_few_steps_could_be_one_is_no_evidence(n_steps, gains):
     nothing = np.zeros((2, 2), dtype=bool)
-    states = grouping.StateSummary([block_of([n_steps, 20.0], 3)], nothing, nothing)
+    states = grouping.StateSummary([block_of([n_steps, 20.0], 3)], np.ones((2, 2), bool), nothing, nothing)
     assert (merge_gains(states, [(0,), (1,)])[0, 1] > 0) == gains
 
 
@@ -350,3 +351,13 @@ def test_pieces_of_one_motion_are_one_action_whatever_they_look_like(rng):
     joined = states._replace(pieces=~np.eye(2, dtype=bool))
     assert probability(joined, [0, 0]) == 1
     assert merge_tree(joined).n_merges == 1
+
+
+def test_states_that_share_out_the_recordings_are_likelier_one_action():
+    first = np.array([True, True, False, False])
+    complete = np.column_stack([first, ~first])
+    assert grouping.log_coincidence(complete) == pytest.approx(np.log(6))
+    thirds = np.column_stack([first, [False, False, True, False], [False, False, False, True]])
+    assert grouping.log_coincidence(thirds) == pytest.approx(np.log(12))
+    for broken in (np.column_stack([first, first]), np.column_stack([first, [False, False, True, False]])):
+        assert grouping.log_coincidence(broken) == 0

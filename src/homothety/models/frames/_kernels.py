@@ -25,7 +25,7 @@ SLICE_WIDTH = 0.3  # of the first interval when a log size is drawn
 MAX_SLICE_STEPS = 50
 STEP_SIZES = (0.01, 0.03, 0.1, 0.3)  # radians: a random walk over rotations draws one of them
 DERIVATIVE_STEP = 1e-3
-MAX_SHIFT = 0.5  # of one Newton step: radians, log sizes, or spreads of the data
+MAX_SHIFT = 0.5  # of one Newton step: radians or log sizes
 LEAST_GAIN = 1e-3  # nats: climbing ends below
 
 
@@ -233,6 +233,12 @@ def log_target(frame: Frame, target: Target) -> float:
 @jit
 def draw_places(rng: Generator, frame: Frame, target: Target) -> None:
     """Draw the place of every block that has one from its Gaussian conditional, in place."""
+    write_places(rng.standard_normal(frame.places.shape), frame, target)
+
+
+@jit
+def write_places(normals: FloatArray, frame: Frame, target: Target) -> None:
+    """Write places with their conditional mean and covariance from standard normals; zeros give the mean."""
     sums, looks, prior, layout = target.sums, target.looks, target.prior, target.layout
     d = layout.dim
     matrix, precision, linear = np.empty((d, d)), np.empty((d, d)), np.empty(d)
@@ -268,7 +274,7 @@ def draw_places(rng: Generator, frame: Frame, target: Target) -> None:
                 linear[a] -= factor[a, c] * linear[c]
             linear[a] /= factor[a, a]
         for a in range(d):
-            linear[a] += rng.standard_normal()
+            linear[a] += normals[place, a]
         for a in range(d - 1, -1, -1):
             for c in range(a + 1, d):
                 linear[a] -= factor[c, a] * linear[c]
@@ -443,9 +449,11 @@ def write_derivatives(here: float, frame: Frame, target: Target, gradient: Float
 def climb(frame: Frame, target: Target, n_steps: int) -> float:
     """Move a frame, in place, towards the likeliest one given expected states; return the log target it reaches.
 
-    Newton steps with derivatives from differences, damped until they lead upwards.
+    By turns the likeliest places, which are known, and Newton steps of rotation and sizes, with derivatives from
+    differences, damped until they lead upwards.
     """
-    n_parameters = target.layout.n_angles + frame.log_sizes.shape[0] + frame.places.size
+    n_parameters, still = target.layout.n_angles + frame.log_sizes.shape[0], np.zeros_like(frame.places)
+    write_places(still, frame, target)
     gradient, hessian = np.empty(n_parameters), np.empty((n_parameters, n_parameters))
     trial = Frame(np.empty_like(frame.turn), np.empty_like(frame.log_sizes), np.empty_like(frame.places))
     here = log_target(frame, target)
@@ -463,6 +471,7 @@ def climb(frame: Frame, target: Target, n_steps: int) -> float:
             if longest > MAX_SHIFT:
                 shift *= MAX_SHIFT / longest
             apply_shift(shift, frame, target, trial)
+            write_places(still, trial, target)
             value = log_target(trial, target)
             if value > here:
                 break
@@ -478,7 +487,7 @@ def climb(frame: Frame, target: Target, n_steps: int) -> float:
 
 @jit
 def apply_shift(shift: FloatArray, frame: Frame, target: Target, shifted: Frame) -> None:
-    """Write a frame that is turned and resized about the middle of the steps, and then moved."""
+    """Write a frame that is turned and resized about the middle of the steps."""
     layout = target.layout
     n_angles = layout.n_angles
     shifted.turn[:] = frame.turn
@@ -489,7 +498,3 @@ def apply_shift(shift: FloatArray, frame: Frame, target: Target, shifted: Frame)
     for s in range(frame.log_sizes.shape[0]):
         shifted.log_sizes[s] = frame.log_sizes[s] + shift[n_angles + s]
     carry_places(frame, shifted.turn, shifted.log_sizes, target.sums.centre, layout, shifted.places)
-    at = n_angles + frame.log_sizes.shape[0]
-    for place in range(frame.places.shape[0]):
-        for a in range(layout.dim):
-            shifted.places[place, a] += shift[at + place * layout.dim + a]

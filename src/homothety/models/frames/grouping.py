@@ -3,7 +3,8 @@
 States stay apart unless there is evidence that they are one. Three kinds of evidence count, in the common frame:
 
 - *moved copies*: covariances of all blocks and means of all blocks but points agree, the place is free;
-- *turned on their own*: the axis lengths of all blocks agree, for states that no recording has both of;
+- *turned on their own*: the axis lengths of all blocks agree, for states that no recording has both of; that every
+  recording has exactly one of them is evidence as well;
 - *pieces of one motion*: one state nearly always follows the other, and the motion neither slows down nor turns where
   it does. Hands slow down between two movements, and not within one.
 
@@ -18,7 +19,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import multigammaln
+from scipy.special import gammaln, multigammaln
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -57,6 +58,7 @@ class StateSummary(NamedTuple):
     """All that the grouping of states looks at."""
 
     blocks: list[BlockSummary]
+    present: BoolArray  # (n_series, n_states) which recordings have a state
     apart: BoolArray  # (n_states, n_states) whether they may be turned on their own: no recording has both
     pieces: BoolArray  # (n_states, n_states) whether they are pieces of one motion
 
@@ -81,12 +83,13 @@ def summarise_states(
         scale = max(PRIOR_SCALE * float(inside), np.finfo(float).tiny) * np.eye(means.shape[1])
         scatters = sizes[:, None, None] * np.stack(covariances)
         summaries.append(BlockSummary(sizes, means, scatters, scale, kind == "point", kind != "plain"))
-    apart = never_together(path, starts, n_states) if moving else ~np.eye(n_states, dtype=bool)
+    present = presence(path, starts, n_states)
+    apart = never_together(present) if moving else ~np.eye(n_states, dtype=bool)
     velocities = velocities_of(blocks, aligned) if moving else None
     pieces = np.zeros((n_states, n_states), dtype=bool)
     if velocities is not None:
         pieces = pieces_of_motions(velocities, path, starts, n_states)
-    return StateSummary(summaries, apart, pieces)
+    return StateSummary(summaries, present, apart, pieces)
 
 
 def velocities_of(blocks: Blocks, aligned: FloatArray) -> FloatArray | None:
@@ -123,15 +126,23 @@ def pieces_of_motions(velocities: FloatArray, path: IntArray, starts: IntArray, 
     return pieces
 
 
-def never_together(path: IntArray, starts: IntArray, n_states: int) -> BoolArray:
-    """Whether no recording has both of two states, (n_states, n_states)."""
+def presence(path: IntArray, starts: IntArray, n_states: int) -> BoolArray:
+    """Which recordings have a state, (n_series, n_states)."""
     counts = np.stack([np.bincount(path[a:b], minlength=n_states) for a, b in pairwise(starts)])
-    has = (counts > SHARED * counts.max(axis=0)).astype(np.float64)
+    return np.asarray(counts > SHARED * counts.max(axis=0))
+
+
+def never_together(present: BoolArray) -> BoolArray:
+    """Whether no recording has both of two states, (n_states, n_states)."""
+    has = present.astype(np.float64)
     return np.asarray(has.T @ has == 0)
 
 
 def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
-    """Log marginal likelihood that some states are one action, by the better of both kinds of evidence."""
+    """Log marginal likelihood that some states are one action, by the better of both kinds of evidence.
+
+    That every recording has exactly one of the states is evidence as well.
+    """
     chosen = list(group)
     together = sum(log_moved_copies(block, chosen) for block in states.blocks)
     if len(chosen) == 1:
@@ -139,8 +150,32 @@ def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
     alone = sum(log_moved_copies(block, [k]) for block in states.blocks for k in chosen)
     if all(states.apart[a, b] for a, b in combinations(chosen, 2)):
         together = max(together, alone + sum(log_turned_gain(block, chosen) for block in states.blocks))
+    together += log_coincidence(states.present[:, chosen])
     # Few steps fit anything: that two states could be one is no evidence that they are.
     return together if all(has_enough_steps(block, chosen) for block in states.blocks) else min(together, alone)
+
+
+def log_coincidence(present: BoolArray) -> float:
+    """Minus the log probability that unrelated states would share out the recordings, exactly one for each.
+
+    There are as many ways to choose which recordings have which state as to share the recordings out; all are alike
+    a priori. Zero if a recording has none of the states, or several.
+
+    Parameters
+    ----------
+    present : ndarray of bool, shape (n_series, n_states)
+
+    Examples
+    --------
+    Two states of six recordings each: the chance that the second has just those that the first has not is 1 in 924.
+
+    >>> first = np.arange(12) < 6
+    >>> round(float(np.exp(log_coincidence(np.column_stack([first, ~first])))))
+    924
+    """
+    if not (present.sum(axis=1) == 1).all():
+        return 0.0
+    return float(gammaln(len(present) + 1) - gammaln(present.sum(axis=0) + 1).sum())
 
 
 def has_enough_steps(block: BlockSummary, chosen: list[int]) -> bool:

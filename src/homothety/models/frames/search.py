@@ -30,6 +30,8 @@ from homothety.models.frames.state import ChainState
 from homothety.models.hmm.stays import mend_short_stays
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
@@ -38,10 +40,11 @@ if TYPE_CHECKING:
 N_JOINT = 10  # rounds of states and frames together after every search for frames
 N_LAST = 30
 N_SHORT = 6  # rounds after which the split of a state is judged
-N_AFRESH = 3  # states up to which models are fitted afresh; larger ones come from splits of states
+N_COMPARED = 3  # states with which models are compared
+N_AFRESH = 2  # states up to which models are fitted afresh; larger ones come from splits of states
 N_REFIT = 4  # numbers of states that are fitted again when weights have changed
 N_SPLIT = 2  # fits whose states are split when a state is added
-ENOUGH = 1e-2  # nats: EM ends where a round gains less
+ENOUGH = 0.2  # nats: EM ends where a round gains less
 SMALL_COUNT = 0.3  # of every change of state, besides those expected
 
 
@@ -64,38 +67,57 @@ class Fitted:
     log_likelihood: float
 
 
+class Search(NamedTuple):
+    """What was found so far."""
+
+    model: Model
+    starts: list[Start]
+    latest: list[Fitted]  # best fits of the largest number of states
+
+    @property
+    def best(self) -> float:
+        """Log joint density of the best start."""
+        return max((start.log_joint for start in self.starts), default=-np.inf)
+
+
 def search_starts(
-    rng: Generator, model: Model, *, most_states: int = 12, n_references: int = 2, n_worse: int = 2
-) -> list[Start]:
-    """Return starts with one state, two, and so on until more states are worse, best first.
+    rng: Generator, models: Sequence[Model], *, most_states: int = 12, n_references: int = 2, n_worse: int = 2
+) -> tuple[Model, list[Start]]:
+    """Return the likeliest of some models, and starts with one state, two, and so on until more are worse, best first.
 
     Parameters
     ----------
     rng : Generator
-    model : Model
+    models : sequence of Model
+        Of the same recordings. The best is chosen with few states, before states are split.
     most_states : int
     n_references : int
         Recordings that take the part of the reference, for each number of states.
     n_worse : int
         Numbers of states in a row that may be worse than the best before the search ends.
     """
-    starts: list[Start] = []
-    smaller: list[Fitted] = []
+    searches = [Search(model, [], []) for model in models]
+    for n_states in range(1, min(N_COMPARED if len(models) > 1 else 0, most_states) + 1):
+        searches = [with_more_states(rng, search, n_states, n_references) for search in searches]
+    search = max(searches, key=lambda one: one.best)
     n_since = 0
-    for n_states in range(1, min(most_states, len(model.steps)) + 1):
-        fits = fits_of(rng, model, n_states, n_references) if n_states <= N_AFRESH else []
-        fits += [fitted for one in smaller for fitted in with_state_split(rng, model, one)]
-        if not fits:
+    for n_states in range(len({start.n_states for start in search.starts}) + 1, most_states + 1):
+        before = search.best
+        search = with_more_states(rng, search, n_states, n_references)
+        n_since = 0 if search.best > before else n_since + 1
+        if not search.latest or n_since == n_worse:
             break
-        found = [start_of(rng, model, fitted) for fitted in fits]
-        order = np.argsort([-start.log_joint for start in found], kind="stable")
-        best = max((start.log_joint for start in starts), default=-np.inf)
-        n_since = 0 if found[order[0]].log_joint > best else n_since + 1
-        starts += found
-        smaller = [fits[place] for place in order[:N_SPLIT]]
-        if n_since == n_worse:
-            break
-    return sorted(starts, key=lambda start: -start.log_joint)
+    return search.model, sorted(search.starts, key=lambda start: -start.log_joint)
+
+
+def with_more_states(rng: Generator, search: Search, n_states: int, n_references: int) -> Search:
+    """Return a search with fits of one state more: afresh if they are few, and with a state of the best fits split."""
+    model = search.model
+    fits = fits_of(rng, model, n_states, n_references) if n_states <= min(N_AFRESH, len(model.steps)) else []
+    fits += [fitted for one in search.latest for fitted in with_state_split(rng, model, one)]
+    found = [start_of(rng, model, fitted) for fitted in fits]
+    order = np.argsort([-start.log_joint for start in found], kind="stable")[:N_SPLIT]
+    return Search(model, search.starts + found, [fits[place] for place in order])
 
 
 def refit_starts(rng: Generator, model: Model, starts: list[Start]) -> list[Start]:
