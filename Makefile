@@ -43,6 +43,7 @@ bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes d
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.segmentation
 	$(BIN)/python -m benchmarks.cost
+	$(BIN)/python -m benchmarks.action_speed
 
 bench-large: $(VENV)/.installed-bench  ## a million matrices, five million steps; writes docs/large.md
 	$(BIN)/python -m benchmarks.large

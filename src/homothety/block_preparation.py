@@ -222,6 +222,23 @@ def n_extents(scatter: FloatArray) -> int:
     return int((extents > FLAT**2 * extents[-1]).sum()) if extents[-1] > RESTING**2 else 0
 
 
+def stretches(recordings: Sequences, n_stretches: int, length: int) -> Sequences:
+    """Return stretches of recordings, evenly spread over all their steps; those that end with a recording are shorter.
+
+    Examples
+    --------
+    >>> from homothety.sequences import check_sequences
+    >>> recordings = check_sequences([np.arange(100.0)[:, None], np.arange(50.0)[:, None]])
+    >>> [(int(one[0, 0]), int(one[-1, 0])) for one in stretches(recordings, 3, 20)]
+    [(0, 19), (50, 69), (0, 19)]
+    """
+    parts = []
+    for first in np.linspace(0, recordings.n_steps, n_stretches, endpoint=False).astype(int).tolist():
+        end = int(recordings.starts[np.searchsorted(recordings.starts, first, side="right")])
+        parts.append(recordings.steps[first : min(first + length, end)])
+    return check_sequences(parts, allow_constant=True, min_steps=1)
+
+
 def dims_of(blocks: Blocks, chosen: Sequence[int]) -> list[int]:
     """Return the channels of some blocks."""
     return [dim for b in chosen for dim in range(blocks.slices[b].start, blocks.slices[b].stop)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -16,11 +16,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.arrays import check_count
 from homothety.block_preparation import (
-    block_weights,
-    check_lengths,
     filled,
     line_axes,
-    place_prior,
     prepare_blocks,
     resting_recordings,
     spans_of,
@@ -28,15 +25,13 @@ from homothety.block_preparation import (
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
 from homothety.errors import FewerActionsWarning, InputError, RestingRecordingWarning, StraightRecordingsWarning
 from homothety.estimators._actions import ReportsActions
+from homothety.estimators._new_recordings import LaysNewRecordings
 from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence
 from homothety.estimators._segmentation import SampledSegmenter
-from homothety.models import frames, ibphmm
-from homothety.models.emissions import Emission
-from homothety.models.frames.candidates import Chain, likely_frames
-from homothety.models.frames.frames import aligned_steps, stacked
+from homothety.models import frames
+from homothety.models.frames.defaults import Task, model_and_starts, start_from
+from homothety.models.frames.frames import aligned_steps
 from homothety.models.frames.grouping import MergeTree, draw_groups, merge_tree, summarise_states
-from homothety.models.frames.posterior import sample_frames
-from homothety.models.frames.search import Start, refit_starts, search_starts
 from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.orientations import middle_orientation, orientations, rotation_vectors
@@ -57,54 +52,19 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.channels import ChannelBlocks
     from homothety.estimators._sampled import PointEstimate, RandomState
-    from homothety.models.frames.blocks import Blocks, Rotations
+    from homothety.models.emissions import Emission
+    from homothety.models.frames.blocks import Rotations
     from homothety.models.frames.grouping import StateSummary
-    from homothety.models.frames.model import Sharing
     from homothety.sampling.diagnostics import Verdict
     from homothety.sampling.trace import Trace
     from homothety.summaries.frames import RecordingFrame
 
+LEAST_SCORE_SPREAD = 0.2  # nats per look and block, between the recordings of a fit
 ACTION_NUMBERS = ("n_actions", "n_action_segments", "action_entropy")  # traced, and free of how actions are numbered
 LEAST_LOOKS = 4  # of a stay, by default, where recordings move: half a period of a swing
-LEAVING = 0.05  # probability per look of leaving an action that may be left
-LEAVING_RANGE = (0.005, 0.12)  # if leaving were likelier, a swing would be worth two actions
-SCALE = 0.1  # prior expectation of the covariance of a state, as a multiple of the variance of a block
-STRENGTH = 5.0  # observations that this prior counts as
-MEAN_STRENGTH = 0.1
-SIZE_SPREAD = 0.5  # of log sizes of frames
-N_ROUNDS = 6  # of setting the weights of blocks
-SETTLED = 0.15  # change of the logarithm of a weight
-LEAST_OBSERVATIONS = 60.0  # that all recordings count as at first: with fewer no two states are told apart
-MOST_OBSERVATIONS = 250.0  # that all recordings count as, in each block
-LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
-LEAST_SCORE_SPREAD = 0.2  # nats per look and block
-N_FRAME_DRAWS = 200  # of the frame of a new recording
 
 
-class NewRecording(NamedTuple):
-    """What is known of a new recording."""
-
-    action_probs: FloatArray
-    """(n_steps, n_actions)"""
-    frame: RecordingFrame | None
-    """How it is turned, resized and moved from the reference, with intervals, given the states of the fit. None for a
-    recording that does not move: its frame cannot be inferred, and it is taken as recorded."""
-    score: float
-    """Log density per look, in standard deviations from the mean of the recordings of the fit."""
-    fits: bool
-    """Whether the recording is like those of the fit; if not, its actions mean nothing."""
-
-
-class Laid(NamedTuple):
-    """A new recording laid on the states of a fit."""
-
-    frame: frames.Frames
-    aligned: FloatArray  # (n_looks, n_dims) in the frame of the reference
-    model: frames.Model | None  # of this recording, whose blocks may turn that stayed as recorded; None if it rests
-    line_axis: FloatArray  # (dim,) of a straight recording, else zero
-
-
-class ActionHMM(ReportsActions, SampledSegmenter):
+class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     """Segment recordings into actions, whatever the frame each of them was recorded in.
 
     Every recording is seen through a rotation, a size and a place of its own, which are found together with the
@@ -325,70 +285,15 @@ class ActionHMM(ReportsActions, SampledSegmenter):
         self.least_looks_ = LEAST_LOOKS if self._moving() else 1
         if self.least_steps_ != "auto":
             self.least_looks_ = max(1, -(-int(self.least_steps_) // stride))
-        model, starts = self._model_and_starts(rng, prepared)
+        is_limited = self.preprocessing_.settings.velocities is not None
+        groups = self._groups(prepared.n_series)
+        task = Task(prepared, self.prepared_blocks_, self.spans_, self.least_looks_, groups, is_limited)
+        model, starts = model_and_starts(rng, task)
+        self.prepared_blocks_ = model.blocks
         self.block_weights_, self.place_spread_ = model.block_weights, model.prior.place_spread
         self._sample(
             prepared, model, partial(start_from, starts), frames.default_sweep(), frames.RECORDING, model.emission
         )
-
-    def _model_and_starts(self, rng: Generator, prepared: Sequences) -> tuple[frames.Model, list[Start]]:
-        """Return the model with weights of blocks measured on the best start, and the starts found with it.
-
-        Points that move count as at most `MOST_OBSERVATIONS` observations all together: no motion is exactly
-        Gaussian, and with enough data any model of Gaussian states finds more of them.
-        """
-        groups = self._groups(prepared.n_series)
-        # As if every recording were one state: too small rather than too large, or states are split for nothing.
-        whole = np.repeat(np.arange(len(prepared.lengths)), prepared.lengths)
-        weights = block_weights(self.prepared_blocks_, prepared.steps, whole, prepared.starts, self.spans_)
-        weights = np.clip(weights, LEAST_OBSERVATIONS / len(whole), 1.0)
-        models = [self._model(prepared, weights, blocks, groups) for blocks in self._ways_to_turn()]
-        model, starts = search_starts(rng, models)
-        self.prepared_blocks_ = model.blocks
-        for _ in range(N_ROUNDS):
-            measured = measured_weights(model, starts, self.spans_)
-            if self.preprocessing_.settings.velocities is not None:
-                measured = np.minimum(measured, MOST_OBSERVATIONS / len(model.steps))
-            if np.abs(np.log(measured / weights)).max() < SETTLED:
-                break
-            weights = measured
-            model = self._model(prepared, weights, model.blocks, groups)
-            starts = refit_starts(rng, model, starts)
-        return model, starts
-
-    def _ways_to_turn(self) -> list[Blocks]:
-        """Return blocks that all turn with their recording, and the same with recorded vectors and orientations still.
-
-        Forces may be recorded in the frame of the tool, with a sensor that was tared or not, and orientations in
-        another frame than positions.
-        """
-        blocks = self.prepared_blocks_
-        if not (blocks.points and blocks.shifted):
-            return [blocks]
-        still, vectors = blocks.shifted, tuple(b for b in blocks.shifted if blocks.kinds[b] == "vector")
-        ways = [blocks, *(replace(blocks, still=still, shifted=own) for own in ((), vectors))]
-        return ways if vectors else ways[:2]
-
-    def _model(
-        self, prepared: Sequences, weights: FloatArray, blocks: Blocks, groups: IntArray | None = None
-    ) -> frames.Model:
-        """Return what the chains are conditioned on."""
-        steps = np.ascontiguousarray(prepared.steps)
-        emission = Emission.gaussian_blocks(
-            blocks.sizes,
-            [np.zeros(n) for n in blocks.sizes],
-            [MEAN_STRENGTH / max(float(np.mean(steps[:, block] ** 2)), 1.0) for block in blocks.slices],
-            [STRENGTH * SCALE * np.eye(n) for n in blocks.sizes],
-            [n + 1 + STRENGTH for n in blocks.sizes],
-            weights.tolist(),
-        )
-        priors = ibphmm.Hyperpriors(alpha=ibphmm.GammaPrior(1.0, 1.0), kappa=ibphmm.GammaPrior(10.0, 1.0))
-        plain = ibphmm.Model.from_sequences(prepared, emission, priors, least_stay=self.least_looks_)
-        segmentation = replace(plain, leaving=LEAVING, leaving_range=LEAVING_RANGE)
-        prior = frames.Prior(SIZE_SPREAD, *place_prior(blocks, prepared))
-        sharing: Sharing = "inferred" if groups is None else "fixed"
-        rests = resting_recordings(blocks, prepared)
-        return frames.Model(steps, segmentation, blocks, prior, sharing, groups=groups, resting=rests)
 
     def _groups(self, n_series: int) -> IntArray | None:
         """Return which recordings share a frame, (n_series,), None if that is inferred."""
@@ -580,117 +485,6 @@ class ActionHMM(ReportsActions, SampledSegmenter):
                 columns[b] = orientations(columns[b], next(middles))
         return np.split(np.hstack(columns), rearranged.starts[1:-1])
 
-    def _new_frames(self, X: Any, lengths: ArrayLike | None) -> frames.Frames:
-        laid = self._lay_new(X, lengths)[0]
-        blocks = [self.prepared_blocks_ if one.model is None else one.model.blocks for one in laid]
-        found = [self._own_sizes(one.frame, own) for one, own in zip(laid, blocks, strict=True)]
-        return stacked(np.arange(len(laid)), found)
-
-    def predict_actions(
-        self, X: Any, *, lengths: ArrayLike | None = None, return_details: bool = False
-    ) -> list[IntArray] | tuple[list[IntArray], list[NewRecording]]:
-        """Return the action of every step of new recordings, each in a frame of its own.
-
-        Parameters
-        ----------
-        X, lengths
-            As in `fit`.
-        return_details : bool, default=False
-            Whether to return probabilities, frames and scores too.
-
-        Returns
-        -------
-        actions : list of ndarray of int, shape (n_steps_i,)
-        details : list of NewRecording
-            Only with ``return_details=True``.
-        """
-        laid, names, lengths_ = self._lay_new(X, lengths)
-        actions, details = [], []
-        for i, (one, n_steps) in enumerate(zip(laid, lengths_, strict=True)):
-            steps = one.aligned
-            actions.append(self._expand(self.state_actions_[self.states_.path(steps)], n_steps))
-            if return_details:
-                probs = self.states_.probs(steps) @ np.eye(self.n_actions_)[self.state_actions_]
-                score = (self._score_of(steps) - self.fit_score_) / self.fit_score_spread_
-                frame = self._report_new_frame(one, i, names[i])
-                details.append(
-                    NewRecording(self._expand(probs, n_steps), frame, float(score), bool(score > LEAST_SCORE))
-                )
-        return (actions, details) if return_details else actions
-
-    def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
-        laid, _, n_steps = self._lay_new(X, lengths)
-        return [(one.aligned, n) for one, n in zip(laid, n_steps, strict=True)]
-
-    def _lay_new(self, X: Any, lengths: ArrayLike | None) -> tuple[list[Laid], tuple[str, ...], list[int]]:
-        """Return each new recording laid on the states, its name, and its number of steps."""
-        check_is_fitted(self)
-        recordings = check_sequences(X, lengths=lengths, allow_constant=True)
-        if recordings.n_dims != len(self.blocks_.order):
-            needed = len(self.blocks_.order)
-            raise InputError(f"Recordings have {recordings.n_dims} channels, needed {needed} as fitted.")
-        check_quaternions(recordings, self.blocks_)
-        check_lengths(recordings, self.prepared_blocks_, self.preprocessing_.settings.stride)
-        prepared = self.preprocessing_.transform(self._rearranged(recordings))
-        axes = line_axes(self.prepared_blocks_, prepared)
-        prepared = filled(self.prepared_blocks_, self.spans_, prepared)
-        with threadpool_limits(1):
-            laid = [
-                self._lay_on_states(np.ascontiguousarray(one), axis) for one, axis in zip(prepared, axes, strict=True)
-            ]
-        return laid, recordings.names, recordings.lengths.tolist()
-
-    def _lay_on_states(self, steps: FloatArray, axis: FloatArray) -> Laid:
-        """Return one prepared recording in its likeliest frame.
-
-        A recording that does not move has the frame of the reference. The prior of its place is as wide as in the fit
-        and centred on the recording, so that it may be anywhere. Blocks that stayed as recorded in the fit may turn.
-        """
-        blocks, alone, whole = self.prepared_blocks_, check_sequences([steps], allow_constant=True), [0, len(steps)]
-        if resting_recordings(blocks, alone)[0]:
-            frame = frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
-            return Laid(frame, aligned_steps(blocks, frame, steps, np.array(whole)), None, axis)
-        tried = []
-        for way in [blocks, replace(blocks, still=())] if blocks.still else [blocks]:
-            model = self._model(alone, self.block_weights_, way)
-            model = replace(model, prior=model.prior._replace(place_spread=self.place_spread_))
-            known = self.frame_table_.frames if way is blocks else None
-            found, scores = likely_frames(model, model.steps, self._chain(model), known, n_kept=1)
-            tried.append((scores[0], model, found))
-        _, model, found = max(tried, key=lambda one: one[0])
-        return Laid(found, aligned_steps(model.blocks, found, steps, np.array(whole)), model, axis)
-
-    def _own_sizes(self, found: frames.Frames, blocks: Blocks) -> frames.Frames:
-        """Return frames with the sizes of those blocks only that have one in the fit."""
-        own = [blocks.sized.index(b) for b in self.prepared_blocks_.sized]
-        return replace(found, log_sizes=np.ascontiguousarray(found.log_sizes[:, own]))
-
-    def _report_new_frame(self, laid: Laid, i: int, name: str) -> RecordingFrame | None:
-        """Return the frame of a new recording, with intervals; states and the frame of the reference are held fixed."""
-        blocks, model = self.prepared_blocks_, laid.model
-        if model is None:
-            return None
-        rng = np.random.default_rng(0)  # so that a recording has the same intervals whenever it is looked at
-        with threadpool_limits(1):
-            sampled = sample_frames(rng, model, self._chain(model), laid.frame, N_FRAME_DRAWS)
-        reference = frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
-        # The likeliest frame comes first: draws that are turned far from it are another mode.
-        draws = [
-            stacked(np.arange(2), [reference, self._own_sizes(one, model.blocks)]) for one in (laid.frame, *sampled)
-        ]
-        axes = np.stack([np.zeros(blocks.dim), laid.line_axis])
-        table = frame_table(blocks, draws, ("reference", name), 0, 0, *self._middle_and_origin(), axes)
-        row = table.rows(blocks, self.preprocessing_.offset, self.preprocessing_.factors)[1]
-        return row._replace(recording=i)
-
-    def _chain(self, model: frames.Model) -> Chain:
-        """Return the states found, as the search for frames wants them."""
-        states, emission = self.states_, model.emission
-        means = states.coefficients * emission.structure_mask[:, : emission.n_regressors]
-        occupancy = np.bincount(np.concatenate(self.paths_), minlength=self.n_states_).astype(np.float64)
-        whiteners = emission.whiteners_of(means, states.covariances)
-        return Chain(whiteners, states.initial, states.transition, occupancy)
-
 
 def digest_of(recordings: Sequences) -> str:
     """Return what tells recordings from any others."""
@@ -706,25 +500,3 @@ def frame_groups(labels: Sequence[Any], n_series: int) -> IntArray:
         )
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
-
-
-def start_from(starts: list[Start], rng: Generator, model: frames.Model) -> frames.ChainState:
-    """Return the first state of a chain, at one of some starts drawn by their densities."""
-    scores = np.array([start.log_joint for start in starts])
-    probs = np.exp(scores - scores.max())
-    start = starts[int(rng.choice(len(starts), p=probs / probs.sum()))]
-    first = partial(ibphmm.init_state, path=start.path)
-    return frames.init_state(rng, model, frames=start.frames, start=first)
-
-
-def measured_weights(model: frames.Model, starts: list[Start], spans: Sequence[int]) -> FloatArray:
-    """Return the weights of blocks under the best start, and under the best one with a state more if they are larger.
-
-    Too few states leave differences between actions in what is taken for correlation inside them.
-    """
-    chosen = [starts[0], *[start for start in starts if start.n_states == starts[0].n_states + 1][:1]]
-    weights = []
-    for start in chosen:
-        aligned = aligned_steps(model.blocks, start.frames, model.steps, model.starts)
-        weights.append(block_weights(model.blocks, aligned, start.path, model.starts, spans))
-    return np.asarray(np.max(weights, axis=0))

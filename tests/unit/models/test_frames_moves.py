@@ -217,7 +217,7 @@ def test_a_block_that_stands_still_is_no_error(rng):
 
 def test_starts_find_frames_and_states():
     model, state = bent_recordings(np.random.default_rng(13), SPACES["plane"])
-    best = search_starts(np.random.default_rng(14), [model], most_states=4)[1][0]
+    best = search_starts(np.random.default_rng(14), model, most_states=4)[1][0]
     assert best.n_states == 3
     # Frames are told relative to each other: all together may be turned.
     truth = state.frames
@@ -229,7 +229,7 @@ def test_starts_find_frames_and_states():
 
 def test_starts_of_short_recordings_have_few_states(rng):
     model, _ = naive.draw_world(rng, naive.FrameWorld(n_series=2, n_steps=3))
-    _, starts = search_starts(rng, [model], most_states=12)
+    _, starts = search_starts(rng, model, most_states=12)
     assert all(np.isfinite(start.log_joint) for start in starts)
     assert max(start.n_states for start in starts) <= 6
 

@@ -26,6 +26,7 @@ MAX_SLICE_STEPS = 50
 STEP_SIZES = (0.01, 0.03, 0.1, 0.3)  # radians: a random walk over rotations draws one of them
 DERIVATIVE_STEP = 1e-3
 MAX_SHIFT = 0.5  # of one Newton step: radians or log sizes
+NO_SHARE = 1e-12  # probability of a state below which a step is none of its
 LEAST_GAIN = 1e-3  # nats: climbing ends below
 
 
@@ -418,6 +419,24 @@ def add_recorded(
             first[k, a] += steps[t, a]
             for c in range(a + 1):
                 second[k, a, c] += steps[t, a] * steps[t, c]
+
+
+@jit
+def add_expected(
+    steps: FloatArray, probs: FloatArray, start: int, stop: int, n: FloatArray, first: FloatArray, second: FloatArray
+) -> None:
+    """Add a stretch of recorded steps to the sums of all states, by the probabilities of these."""
+    for t in range(start, stop):
+        for k in range(probs.shape[1]):
+            share = probs[t, k]
+            if share < NO_SHARE:
+                continue
+            n[k] += share
+            for a in range(steps.shape[1]):
+                weighted = share * steps[t, a]
+                first[k, a] += weighted
+                for c in range(a + 1):
+                    second[k, a, c] += weighted * steps[t, c]
 
 
 @jit

@@ -130,10 +130,11 @@ def climbed(
     model: Model, steps: FloatArray, probs: FloatArray, looks: Looks, frame: Frames, n_steps: int = 3
 ) -> Frames:
     """Return the frame after some Newton steps towards the likeliest one, given the probabilities of states."""
-    from homothety.models.frames._kernels import Frame, Target, climb
+    from homothety.models.frames._kernels import Frame, Sums, Target, climb
 
     found = Frame(frame.turns[0].copy(), frame.log_sizes[0].copy(), frame.places[0].copy())
-    climb(found, Target(expected_sums(model, steps, probs), looks, model.prior, model.blocks.layout), n_steps)
+    sums = expected_sums(model, steps, np.array([0, len(steps)]), probs, frame)
+    climb(found, Target(Sums(*(part[0] for part in sums)), looks, model.prior, model.blocks.layout), n_steps)
     return Frames(ALONE, *(part[None] for part in found))
 
 

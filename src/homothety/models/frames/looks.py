@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.models.frames._kernels import Looks, Sums, add_recorded
+from homothety.models.frames._kernels import Looks, add_expected, add_recorded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.frames.frames import Frames
     from homothety.models.frames.model import Model
@@ -34,20 +36,33 @@ def recorded_sums(
     second : ndarray of shape (n_frames, n_states, n_dims, n_dims)
     centres : ndarray of shape (n_frames, n_places, dim)
     """
-    n_dims = model.steps.shape[1]
+    return summed(model, add_recorded, model.steps, model.starts, path, n_states, frames)
+
+
+def expected_sums(
+    model: Model, steps: FloatArray, starts: IntArray, probs: FloatArray, frames: Frames
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return the same of some steps given the probabilities of their states, (n_steps, n_states)."""
+    return summed(model, add_expected, steps, starts, probs, probs.shape[1], frames)
+
+
+def summed(
+    model: Model,
+    add: Callable[..., None],
+    steps: FloatArray,
+    starts: IntArray,
+    states: IntArray | FloatArray,
+    n_states: int,
+    frames: Frames,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return sums over the steps of every frame and state."""
+    n_dims = steps.shape[1]
     n, first = np.zeros((frames.n_frames, n_states)), np.zeros((frames.n_frames, n_states, n_dims))
     second = np.zeros((frames.n_frames, n_states, n_dims, n_dims))
     for i, f in enumerate(frames.labels):
-        add_recorded(model.steps, path, model.starts[i], model.starts[i + 1], n[f], first[f], second[f])
+        add(steps, states, starts[i], starts[i + 1], n[f], first[f], second[f])
     second += np.swapaxes(np.tril(second, -1), -1, -2)
     return n, first, second, centres_of(model, n, first)
-
-
-def expected_sums(model: Model, steps: FloatArray, probs: FloatArray) -> Sums:
-    """Return the same of some steps of one frame, given the probabilities of their states."""
-    n, first = probs.sum(axis=0), probs.T @ steps
-    second = (probs.T[:, None, :] * steps.T) @ steps
-    return Sums(n, first, second, centres_of(model, n[None], first[None])[0])
 
 
 def centres_of(model: Model, n: FloatArray, first: FloatArray) -> FloatArray:

@@ -17,14 +17,13 @@ from homothety.models import ibphmm
 from homothety.models.emissions.statistics import Statistics, mean_parameters
 from homothety.models.frames.candidates import (
     Chain,
-    climbed,
     frame_of,
     likely_frames,
     smooth_through,
     within_prior,
 )
 from homothety.models.frames.frames import Frames, aligned_steps, identity_frames, log_volumes, stacked
-from homothety.models.frames.looks import looks_of
+from homothety.models.frames.looks import expected_sums, looks_of
 from homothety.models.frames.model import log_joint
 from homothety.models.frames.state import ChainState
 from homothety.models.hmm.stays import mend_short_stays
@@ -35,13 +34,14 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.frames.blocks import Blocks
     from homothety.models.frames.model import Model
 
 N_JOINT = 10  # rounds of states and frames together after every search for frames
 N_LAST = 30
 N_SHORT = 6  # rounds after which the split of a state is judged
 N_COMPARED = 3  # states with which models are compared
-N_AFRESH = 2  # states up to which models are fitted afresh; larger ones come from splits of states
+N_AFRESH = 3  # states up to which models are fitted afresh; larger ones come from splits of states
 N_REFIT = 4  # numbers of states that are fitted again when weights have changed
 N_SPLIT = 2  # fits whose states are split when a state is added
 ENOUGH = 0.2  # nats: EM ends where a round gains less
@@ -72,7 +72,7 @@ class Search(NamedTuple):
 
     model: Model
     starts: list[Start]
-    latest: list[Fitted]  # best fits of the largest number of states
+    latest: list[Fitted]  # with the largest number of states, best first
 
     @property
     def best(self) -> float:
@@ -81,43 +81,80 @@ class Search(NamedTuple):
 
 
 def search_starts(
-    rng: Generator, models: Sequence[Model], *, most_states: int = 12, n_references: int = 2, n_worse: int = 2
+    rng: Generator,
+    model: Model,
+    ways: Sequence[Model] = (),
+    *,
+    most_states: int = 12,
+    n_references: int = 2,
+    n_worse: int = 2,
 ) -> tuple[Model, list[Start]]:
-    """Return the likeliest of some models, and starts with one state, two, and so on until more are worse, best first.
+    """Return starts with one state, two, and so on until more are worse, best first, and the model they are of.
 
     Parameters
     ----------
     rng : Generator
-    models : sequence of Model
-        Of the same recordings. The best is chosen with few states, before states are split.
+    model : Model
+    ways : sequence of Model, optional
+        Models of the same recordings whose frames act on more blocks. With few states they are fitted again from what
+        was found without them, and the likeliest takes the place of `model`.
     most_states : int
     n_references : int
         Recordings that take the part of the reference, for each number of states.
     n_worse : int
         Numbers of states in a row that may be worse than the best before the search ends.
     """
-    searches = [Search(model, [], []) for model in models]
-    for n_states in range(1, min(N_COMPARED if len(models) > 1 else 0, most_states) + 1):
-        searches = [with_more_states(rng, search, n_states, n_references) for search in searches]
-    search = max(searches, key=lambda one: one.best)
-    n_since = 0
-    for n_states in range(len({start.n_states for start in search.starts}) + 1, most_states + 1):
+    search, n_since = Search(model, [], []), 0
+    others = [Search(way, [], []) for way in ways]
+    for n_states in range(1, most_states + 1):
         before = search.best
         search = with_more_states(rng, search, n_states, n_references)
+        if n_states <= N_COMPARED:
+            others = [fitted_again(rng, other, search) for other in others]
+        if n_states == min(N_COMPARED, most_states) and others:
+            search, others, before = max(others, key=lambda one: one.best), [], -np.inf
         n_since = 0 if search.best > before else n_since + 1
-        if not search.latest or n_since == n_worse:
+        if not others and (not search.latest or n_since == n_worse):
             break
     return search.model, sorted(search.starts, key=lambda start: -start.log_joint)
+
+
+def fitted_again(rng: Generator, other: Search, search: Search) -> Search:
+    """Return the search of another model with the latest fits of a search added, fitted to that model."""
+    model, every = other.model, list(range(len(other.model.starts) - 1))
+    fits = []
+    for known in search.latest:
+        frames, n_states = frames_of_blocks(search.model.blocks, model, known.frames), known.probs.shape[1]
+        fits.append(fit(rng, model, every, frames, n_states, N_LAST, probs=known.probs))
+    return with_fits(rng, other, fits)
+
+
+def frames_of_blocks(old: Blocks, model: Model, frames: Frames) -> Frames:
+    """Return frames that act on other blocks: what they know of a block is kept, and the others are centred."""
+    new = model.blocks
+    sizes, places = np.zeros((frames.n_frames, len(new.sized))), middles(model, frames.labels)
+    for own, b in enumerate(new.sized):
+        if b in old.sized:
+            sizes[:, own] = frames.log_sizes[:, old.sized.index(b)]
+    for own, b in enumerate(new.placed):
+        if b in old.placed:
+            places[:, own] = frames.places[:, old.placed.index(b)]
+    return Frames(frames.labels, frames.turns, sizes, places)
 
 
 def with_more_states(rng: Generator, search: Search, n_states: int, n_references: int) -> Search:
     """Return a search with fits of one state more: afresh if they are few, and with a state of the best fits split."""
     model = search.model
     fits = fits_of(rng, model, n_states, n_references) if n_states <= min(N_AFRESH, len(model.steps)) else []
-    fits += [fitted for one in search.latest for fitted in with_state_split(rng, model, one)]
-    found = [start_of(rng, model, fitted) for fitted in fits]
-    order = np.argsort([-start.log_joint for start in found], kind="stable")[:N_SPLIT]
-    return Search(model, search.starts + found, [fits[place] for place in order])
+    fits += [fitted for one in search.latest[:N_SPLIT] for fitted in with_state_split(rng, model, one)]
+    return with_fits(rng, search, fits)
+
+
+def with_fits(rng: Generator, search: Search, fits: list[Fitted]) -> Search:
+    """Return a search with some fits, all of one number of states, added."""
+    found = [start_of(rng, search.model, fitted) for fitted in fits]
+    order = np.argsort([-start.log_joint for start in found], kind="stable")
+    return Search(search.model, search.starts + found, [fits[place] for place in order])
 
 
 def refit_starts(rng: Generator, model: Model, starts: list[Start]) -> list[Start]:
@@ -129,6 +166,30 @@ def refit_starts(rng: Generator, model: Model, starts: list[Start]) -> list[Star
         probs = np.eye(start.n_states)[numbered]
         fits.append(fit(rng, model, every, start.frames, start.n_states, N_LAST, probs=probs))
     fits += with_state_split(rng, model, fits[0])
+    return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.log_joint)
+
+
+def extended_starts(rng: Generator, part: Model, starts: list[Start], model: Model) -> list[Start]:
+    """Return starts of recordings from those of a part of them, best first; for recordings without frames.
+
+    Parameters
+    ----------
+    rng : Generator
+    part : Model
+        Of stretches of the recordings.
+    starts : list of Start
+        Of the part, best first.
+    model : Model
+        Of the recordings.
+    """
+    frames = identity_frames(model.blocks, np.zeros(len(model.starts) - 1, dtype=np.int64))
+    every, best_of = list(range(len(model.starts) - 1)), {start.n_states: start for start in reversed(starts)}
+    fits = []
+    for start in sorted(best_of.values(), key=lambda one: -one.log_joint)[:N_REFIT]:
+        probs = np.eye(start.n_states)[np.unique(start.path, return_inverse=True)[1]]
+        known = fit(rng, part, list(range(len(part.starts) - 1)), start.frames, start.n_states, 1, probs=probs)
+        probs, _, _ = smooth_through(model, model.steps, model.starts, known.chain, frames)
+        fits.append(fit(rng, model, every, frames, start.n_states, N_SHORT, probs=probs))
     return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.log_joint)
 
 
@@ -178,20 +239,23 @@ def fits_of(rng: Generator, model: Model, n_states: int, n_references: int) -> l
 
 
 def centred_frames(model: Model) -> Frames:
-    """Return frames of all groups of recordings that move their middles to the origin, and nothing else.
+    """Return frames of all groups of recordings that move their middles to the origin, and nothing else."""
+    return replace(identity_frames(model.blocks, model.start_groups), places=middles(model, model.start_groups))
+
+
+def middles(model: Model, labels: IntArray) -> FloatArray:
+    """Return the middle of each block with a place over the recordings of each frame, (n_frames, n_places, dim).
 
     The middle of anything but a point is its median: a force sensor measures nothing most of the time.
     """
-    groups = model.start_groups
-    frames = identity_frames(model.blocks, groups)
-    parts = [[steps_of(model, int(i)) for i in np.flatnonzero(groups == g)] for g in range(frames.n_frames)]
     blocks = model.blocks
-    places = np.empty_like(frames.places)
-    for g, steps in enumerate(parts):
+    places = np.empty((int(labels.max()) + 1, len(blocks.placed), blocks.dim))
+    for f in range(len(places)):
+        steps = np.concatenate([steps_of(model, int(i)) for i in np.flatnonzero(labels == f)])
         for place, b in enumerate(blocks.placed):
             middle = np.mean if blocks.kinds[b] == "point" else np.median
-            places[g, place] = middle(np.concatenate(steps)[:, blocks.slices[b]], axis=0)
-    return replace(frames, places=np.stack([within_prior(model, one) for one in places]))
+            places[f, place] = middle(steps[:, blocks.slices[b]], axis=0)
+    return np.stack([within_prior(model, one) for one in places])
 
 
 def fit_from(rng: Generator, model: Model, reference: int, n_states: int) -> Fitted:
@@ -301,13 +365,15 @@ def climbed_frames(
     model: Model, steps: FloatArray, starts: IntArray, probs: FloatArray, chain: Chain, frames: Frames
 ) -> Frames:
     """Return all frames moved to where recordings are likelier."""
+    from homothety.models.frames._kernels import Frame, Sums, Target, climb
+
     looks = looks_of(model, chain.whiteners)
-    label_of_step = np.repeat(frames.labels, np.diff(starts))
-    moved = []
+    sums = expected_sums(model, steps, starts, probs, frames)
+    moved = (frames.turns.copy(), frames.log_sizes.copy(), frames.places.copy())
     for f in range(frames.n_frames):
-        own = label_of_step == f
-        moved.append(climbed(model, steps[own], probs[own], looks, frame_of(frames, f), n_steps=1))
-    return stacked(frames.labels, moved)
+        frame, own = Frame(*(part[f] for part in moved)), Sums(*(part[f] for part in sums))
+        climb(frame, Target(own, looks, model.prior, model.blocks.layout), 1)
+    return Frames(frames.labels, *moved)
 
 
 def start_of(rng: Generator, model: Model, fitted: Fitted) -> Start:

@@ -1,0 +1,196 @@
+"""New recordings laid on the states of a fit, each in a frame of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from homothety.block_preparation import check_lengths, filled, line_axes, resting_recordings
+from homothety.channels import check_quaternions
+from homothety.errors import InputError
+from homothety.models import frames
+from homothety.models.frames.candidates import Chain, likely_frames
+from homothety.models.frames.defaults import default_model
+from homothety.models.frames.frames import aligned_steps, stacked
+from homothety.models.frames.posterior import sample_frames
+from homothety.sequences import check_sequences
+from homothety.summaries.frames import frame_table
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.channels import ChannelBlocks
+    from homothety.models.frames.blocks import Blocks
+    from homothety.models.hmm.states import StateModel
+    from homothety.preprocessing import FittedPreprocessing
+    from homothety.sequences import Sequences
+    from homothety.summaries.frames import FrameTable, RecordingFrame
+
+LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
+N_FRAME_DRAWS = 200  # of the frame of a new recording
+
+
+class NewRecording(NamedTuple):
+    """What is known of a new recording."""
+
+    action_probs: FloatArray
+    """(n_steps, n_actions)"""
+    frame: RecordingFrame | None
+    """How it is turned, resized and moved from the reference, with intervals, given the states of the fit. None for a
+    recording that does not move: its frame cannot be inferred, and it is taken as recorded."""
+    score: float
+    """Log density per look, in standard deviations from the mean of the recordings of the fit."""
+    fits: bool
+    """Whether the recording is like those of the fit; if not, its actions mean nothing."""
+
+
+class Laid(NamedTuple):
+    """A new recording laid on the states of a fit."""
+
+    frame: frames.Frames
+    aligned: FloatArray  # (n_looks, n_dims) in the frame of the reference
+    model: frames.Model | None  # of this recording, whose blocks may turn that stayed as recorded; None if it rests
+    line_axis: FloatArray  # (dim,) of a straight recording, else zero
+
+
+class LaysNewRecordings:
+    """Mixin of `ActionHMM`: what it says of recordings that it was not fitted to."""
+
+    blocks_: ChannelBlocks
+    prepared_blocks_: Blocks
+    preprocessing_: FittedPreprocessing
+    spans_: tuple[int, ...]
+    least_looks_: int
+    block_weights_: FloatArray
+    place_spread_: FloatArray
+    frame_table_: FrameTable
+    states_: StateModel
+    n_states_: int
+    paths_: list[IntArray]
+    state_actions_: IntArray
+    n_actions_: int
+    fit_score_: float
+    fit_score_spread_: float
+
+    if TYPE_CHECKING:
+
+        def _expand(self, values: Any, n_steps: int) -> Any: ...
+        def _rearranged(self, recordings: Sequences) -> Sequences: ...
+        def _score_of(self, aligned: FloatArray) -> float: ...
+        def _middle_and_origin(self) -> tuple[FloatArray, FloatArray]: ...
+
+    def _new_frames(self, X: Any, lengths: ArrayLike | None) -> frames.Frames:
+        laid = self._lay_new(X, lengths)[0]
+        blocks = [self.prepared_blocks_ if one.model is None else one.model.blocks for one in laid]
+        found = [self._own_sizes(one.frame, own) for one, own in zip(laid, blocks, strict=True)]
+        return stacked(np.arange(len(laid)), found)
+
+    def predict_actions(
+        self, X: Any, *, lengths: ArrayLike | None = None, return_details: bool = False
+    ) -> list[IntArray] | tuple[list[IntArray], list[NewRecording]]:
+        """Return the action of every step of new recordings, each in a frame of its own.
+
+        Parameters
+        ----------
+        X, lengths
+            As in `fit`.
+        return_details : bool, default=False
+            Whether to return probabilities, frames and scores too.
+
+        Returns
+        -------
+        actions : list of ndarray of int, shape (n_steps_i,)
+        details : list of NewRecording
+            Only with ``return_details=True``.
+        """
+        laid, names, lengths_ = self._lay_new(X, lengths)
+        actions, details = [], []
+        for i, (one, n_steps) in enumerate(zip(laid, lengths_, strict=True)):
+            steps = one.aligned
+            actions.append(self._expand(self.state_actions_[self.states_.path(steps)], n_steps))
+            if return_details:
+                probs = self.states_.probs(steps) @ np.eye(self.n_actions_)[self.state_actions_]
+                score = (self._score_of(steps) - self.fit_score_) / self.fit_score_spread_
+                frame = self._report_new_frame(one, i, names[i])
+                details.append(
+                    NewRecording(self._expand(probs, n_steps), frame, float(score), bool(score > LEAST_SCORE))
+                )
+        return (actions, details) if return_details else actions
+
+    def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
+        laid, _, n_steps = self._lay_new(X, lengths)
+        return [(one.aligned, n) for one, n in zip(laid, n_steps, strict=True)]
+
+    def _lay_new(self, X: Any, lengths: ArrayLike | None) -> tuple[list[Laid], tuple[str, ...], list[int]]:
+        """Return each new recording laid on the states, its name, and its number of steps."""
+        check_is_fitted(self)
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True)
+        if recordings.n_dims != len(self.blocks_.order):
+            needed = len(self.blocks_.order)
+            raise InputError(f"Recordings have {recordings.n_dims} channels, needed {needed} as fitted.")
+        check_quaternions(recordings, self.blocks_)
+        check_lengths(recordings, self.prepared_blocks_, self.preprocessing_.settings.stride)
+        prepared = self.preprocessing_.transform(self._rearranged(recordings))
+        axes = line_axes(self.prepared_blocks_, prepared)
+        prepared = filled(self.prepared_blocks_, self.spans_, prepared)
+        with threadpool_limits(1):
+            laid = [
+                self._lay_on_states(np.ascontiguousarray(one), axis) for one, axis in zip(prepared, axes, strict=True)
+            ]
+        return laid, recordings.names, recordings.lengths.tolist()
+
+    def _lay_on_states(self, steps: FloatArray, axis: FloatArray) -> Laid:
+        """Return one prepared recording in its likeliest frame.
+
+        A recording that does not move has the frame of the reference. The prior of its place is as wide as in the fit
+        and centred on the recording, so that it may be anywhere. Blocks that stayed as recorded in the fit may turn.
+        """
+        blocks, alone, whole = self.prepared_blocks_, check_sequences([steps], allow_constant=True), [0, len(steps)]
+        if resting_recordings(blocks, alone)[0]:
+            frame = frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
+            return Laid(frame, aligned_steps(blocks, frame, steps, np.array(whole)), None, axis)
+        tried = []
+        for way in [blocks, replace(blocks, still=())] if blocks.still else [blocks]:
+            model = default_model(alone, way, self.block_weights_, self.least_looks_)
+            model = replace(model, prior=model.prior._replace(place_spread=self.place_spread_))
+            known = self.frame_table_.frames if way is blocks else None
+            found, scores = likely_frames(model, model.steps, self._chain(model), known, n_kept=1)
+            tried.append((scores[0], model, found))
+        _, model, found = max(tried, key=lambda one: one[0])
+        return Laid(found, aligned_steps(model.blocks, found, steps, np.array(whole)), model, axis)
+
+    def _own_sizes(self, found: frames.Frames, blocks: Blocks) -> frames.Frames:
+        """Return frames with the sizes of those blocks only that have one in the fit."""
+        own = [blocks.sized.index(b) for b in self.prepared_blocks_.sized]
+        return replace(found, log_sizes=np.ascontiguousarray(found.log_sizes[:, own]))
+
+    def _report_new_frame(self, laid: Laid, i: int, name: str) -> RecordingFrame | None:
+        """Return the frame of a new recording, with intervals; states and the frame of the reference are held fixed."""
+        blocks, model = self.prepared_blocks_, laid.model
+        if model is None:
+            return None
+        rng = np.random.default_rng(0)  # so that a recording has the same intervals whenever it is looked at
+        with threadpool_limits(1):
+            sampled = sample_frames(rng, model, self._chain(model), laid.frame, N_FRAME_DRAWS)
+        reference = frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
+        # The likeliest frame comes first: draws that are turned far from it are another mode.
+        draws = [
+            stacked(np.arange(2), [reference, self._own_sizes(one, model.blocks)]) for one in (laid.frame, *sampled)
+        ]
+        axes = np.stack([np.zeros(blocks.dim), laid.line_axis])
+        table = frame_table(blocks, draws, ("reference", name), 0, 0, *self._middle_and_origin(), axes)
+        row = table.rows(blocks, self.preprocessing_.offset, self.preprocessing_.factors)[1]
+        return row._replace(recording=i)
+
+    def _chain(self, model: frames.Model) -> Chain:
+        """Return the states found, as the search for frames wants them."""
+        states, emission = self.states_, model.emission
+        means = states.coefficients * emission.structure_mask[:, : emission.n_regressors]
+        occupancy = np.bincount(np.concatenate(self.paths_), minlength=self.n_states_).astype(np.float64)
+        whiteners = emission.whiteners_of(means, states.covariances)
+        return Chain(whiteners, states.initial, states.transition, occupancy)
