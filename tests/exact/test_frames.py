@@ -305,7 +305,7 @@ def sharing_proposed_again(rng, model, state):
 
 @pytest.mark.parametrize("fault", [sharing_with_frames_of_resting_recordings, sharing_proposed_again])
 def test_wrong_sharing_with_a_recording_that_rests_is_caught(fault):
-    assert distance_of_sharing(N_SWEEPS // 2, SWEEP | {"sharing of frames": fault}) > 1.5 * MAX_SHARING
+    assert distance_of_sharing(3 * N_SWEEPS // 2, SWEEP | {"sharing of frames": fault}) > 1.5 * MAX_SHARING
 
 
 # --- sharing without data --------------------------------------------------------------------------------------------
