@@ -303,9 +303,12 @@ def sharing_proposed_again(rng, model, state):
     return state, None
 
 
-@pytest.mark.parametrize("fault", [sharing_with_frames_of_resting_recordings, sharing_proposed_again])
-def test_wrong_sharing_with_a_recording_that_rests_is_caught(fault):
-    assert distance_of_sharing(3 * N_SWEEPS // 2, SWEEP | {"sharing of frames": fault}) > 1.5 * MAX_SHARING
+@pytest.mark.parametrize(
+    ("fault", "n_sweeps"),
+    [(sharing_with_frames_of_resting_recordings, N_SWEEPS // 4), (sharing_proposed_again, 3 * N_SWEEPS // 2)],
+)
+def test_wrong_sharing_with_a_recording_that_rests_is_caught(fault, n_sweeps):
+    assert distance_of_sharing(n_sweeps, SWEEP | {"sharing of frames": fault}) > 1.5 * MAX_SHARING
 
 
 # --- sharing without data --------------------------------------------------------------------------------------------
