@@ -356,8 +356,8 @@ def test_pieces_of_one_motion_are_one_action_whatever_they_look_like(rng):
 def test_states_that_share_out_the_recordings_are_likelier_one_action():
     first = np.array([True, True, False, False])
     complete = np.column_stack([first, ~first])
-    assert grouping.log_coincidence(complete) == pytest.approx(np.log(6))
+    assert grouping.log_coincidence(complete) == pytest.approx(-np.log(0.02 + 0.98 / 6))
     thirds = np.column_stack([first, [False, False, True, False], [False, False, False, True]])
-    assert grouping.log_coincidence(thirds) == pytest.approx(np.log(12))
+    assert grouping.log_coincidence(thirds) == pytest.approx(-np.log(0.02 + 0.98 / 12))
     for broken in (np.column_stack([first, first]), np.column_stack([first, [False, False, True, False]])):
         assert grouping.log_coincidence(broken) == 0

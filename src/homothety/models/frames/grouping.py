@@ -37,6 +37,7 @@ MOST_ENUMERATED = 6  # states whose partitions are all looked at
 
 
 SHAPE_SPREAD = 0.7  # of log proportions of axes, from action to action
+BY_DESIGN = 0.02  # probability that recordings of different tasks share out two actions: mostly all are of one task
 PIECE_GAIN = 10.0  # nats that pieces of one motion count as, at least
 PIECE_SHARE = 0.8  # of the stays of a state that are followed, or preceded, by the other piece
 PIECE_SPEED = 0.6  # lowest speed about the change as a share of that in both pieces; between movements it is 0.1 to 0.4
@@ -150,16 +151,17 @@ def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
     alone = sum(log_moved_copies(block, [k]) for block in states.blocks for k in chosen)
     if all(states.apart[a, b] for a, b in combinations(chosen, 2)):
         together = max(together, alone + sum(log_turned_gain(block, chosen) for block in states.blocks))
-    together += log_coincidence(states.present[:, chosen])
     # Few steps fit anything: that two states could be one is no evidence that they are.
-    return together if all(has_enough_steps(block, chosen) for block in states.blocks) else min(together, alone)
+    if not all(has_enough_steps(block, chosen) for block in states.blocks):
+        together = min(together, alone)
+    return together + log_coincidence(states.present[:, chosen])
 
 
 def log_coincidence(present: BoolArray) -> float:
-    """Minus the log probability that unrelated states would share out the recordings, exactly one for each.
+    """Minus the log probability that different actions share out the recordings, exactly one for each.
 
-    There are as many ways to choose which recordings have which state as to share the recordings out; all are alike
-    a priori. Zero if a recording has none of the states, or several.
+    Either it is so by design, for some recordings were made of one task and some of another; or by chance, and then all
+    ways to choose which recordings have which state are alike. Zero if a recording has none of the states, or several.
 
     Parameters
     ----------
@@ -167,15 +169,17 @@ def log_coincidence(present: BoolArray) -> float:
 
     Examples
     --------
-    Two states of six recordings each: the chance that the second has just those that the first has not is 1 in 924.
+    Two states of six recordings each: the chance that the second has just those that the first has not is 1 in 924, so
+    that it is by design, if the actions are different, and that is rare.
 
     >>> first = np.arange(12) < 6
-    >>> round(float(np.exp(log_coincidence(np.column_stack([first, ~first])))))
-    924
+    >>> round(log_coincidence(np.column_stack([first, ~first])), 1)
+    3.9
     """
     if not (present.sum(axis=1) == 1).all():
         return 0.0
-    return float(gammaln(len(present) + 1) - gammaln(present.sum(axis=0) + 1).sum())
+    by_chance = np.exp(gammaln(present.sum(axis=0) + 1).sum() - gammaln(len(present) + 1))
+    return float(-np.log(BY_DESIGN + (1 - BY_DESIGN) * by_chance))
 
 
 def has_enough_steps(block: BlockSummary, chosen: list[int]) -> bool:
