@@ -15,7 +15,7 @@ from homothety.errors import InputError
 from homothety.models import frames
 from homothety.models.frames.candidates import Chain, likely_frames
 from homothety.models.frames.defaults import default_model
-from homothety.models.frames.frames import aligned_steps, stacked
+from homothety.models.frames.frames import aligned_steps, composed, log_volumes, stacked, states_in_frame
 from homothety.models.frames.posterior import sample_frames
 from homothety.sequences import check_sequences
 from homothety.summaries.frames import frame_table
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
 N_FRAME_DRAWS = 200  # of the frame of a new recording
+ONLY = np.zeros(1, dtype=np.int64)  # frame of the one recording
 
 
 class NewRecording(NamedTuple):
@@ -52,9 +53,11 @@ class NewRecording(NamedTuple):
 class Laid(NamedTuple):
     """A new recording laid on the states of a fit."""
 
-    frame: frames.Frames
+    frame: frames.Frames  # as the model has it
     aligned: FloatArray  # (n_looks, n_dims) in the frame of the reference
     model: frames.Model | None  # of this recording, whose blocks may turn that stayed as recorded; None if it rests
+    chain: Chain | None  # states as recordings of the frame `inner` show them
+    inner: frames.Frames  # what the recording was in before it was turned as a whole
     line_axis: FloatArray  # (dim,) of a straight recording, else zero
 
 
@@ -86,9 +89,7 @@ class LaysNewRecordings:
 
     def _new_frames(self, X: Any, lengths: ArrayLike | None) -> frames.Frames:
         laid = self._lay_new(X, lengths)[0]
-        blocks = [self.prepared_blocks_ if one.model is None else one.model.blocks for one in laid]
-        found = [self._own_sizes(one.frame, own) for one, own in zip(laid, blocks, strict=True)]
-        return stacked(np.arange(len(laid)), found)
+        return stacked(np.arange(len(laid)), [self._in_fit(one, one.frame) for one in laid])
 
     def predict_actions(
         self, X: Any, *, lengths: ArrayLike | None = None, return_details: bool = False
@@ -148,49 +149,59 @@ class LaysNewRecordings:
         """Return one prepared recording in its likeliest frame.
 
         A recording that does not move has the frame of the reference. The prior of its place is as wide as in the fit
-        and centred on the recording, so that it may be anywhere. Blocks that stayed as recorded in the fit may turn.
+        and centred on the recording, so that it may be anywhere. Where blocks stayed as recorded in the fit, the new
+        recording may also be one like those of any frame of the fit that was turned as a whole, these blocks included.
         """
         blocks, alone, whole = self.prepared_blocks_, check_sequences([steps], allow_constant=True), [0, len(steps)]
         if resting_recordings(blocks, alone)[0]:
-            frame = frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
-            return Laid(frame, aligned_steps(blocks, frame, steps, np.array(whole)), None, axis)
-        tried = []
-        for way in [blocks, replace(blocks, still=())] if blocks.still else [blocks]:
+            frame = frames.identity_frames(blocks, ONLY)
+            return Laid(frame, aligned_steps(blocks, frame, steps, np.array(whole)), None, None, frame, axis)
+        known, tried = self.frame_table_.frames, []
+        cases: list[tuple[Blocks, frames.Frames, frames.Frames | None]] = [
+            (blocks, frames.identity_frames(blocks, ONLY), known)
+        ]
+        if blocks.still:
+            firsts = np.unique(self.frame_table_.labels, return_index=True)[1]
+            cases += [(replace(blocks, still=()), known.taken(ONLY, np.array([i])), None) for i in firsts]
+        for way, inner, candidates in cases:
             model = default_model(alone, way, self.block_weights_, self.least_looks_)
             model = replace(model, prior=model.prior._replace(place_spread=self.place_spread_))
-            known = self.frame_table_.frames if way is blocks else None
-            found, scores = likely_frames(model, model.steps, self._chain(model), known, n_kept=1)
-            tried.append((scores[0], model, found))
-        _, model, found = max(tried, key=lambda one: one[0])
-        return Laid(found, aligned_steps(model.blocks, found, steps, np.array(whole)), model, axis)
+            chain = self._chain(model, inner)
+            found, scores = likely_frames(model, model.steps, chain, candidates, n_kept=1)
+            score = scores[0] - len(steps) * log_volumes(blocks, self.block_weights_, inner)[0]
+            recorded = aligned_steps(way, found, steps, np.array(whole))
+            aligned = aligned_steps(blocks, inner, recorded, np.array(whole))
+            tried.append((score, Laid(found, aligned, model, chain, inner, axis)))
+        return max(tried, key=lambda one: one[0])[1]
 
-    def _own_sizes(self, found: frames.Frames, blocks: Blocks) -> frames.Frames:
-        """Return frames with the sizes of those blocks only that have one in the fit."""
-        own = [blocks.sized.index(b) for b in self.prepared_blocks_.sized]
-        return replace(found, log_sizes=np.ascontiguousarray(found.log_sizes[:, own]))
+    def _in_fit(self, laid: Laid, found: frames.Frames) -> frames.Frames:
+        """Return a frame of a new recording as one of the blocks of the fit."""
+        blocks, own = self.prepared_blocks_, self.prepared_blocks_ if laid.model is None else laid.model.blocks
+        sizes = np.ascontiguousarray(found.log_sizes[:, [own.sized.index(b) for b in blocks.sized]])
+        return composed(blocks, replace(found, log_sizes=sizes), laid.inner)
 
     def _report_new_frame(self, laid: Laid, i: int, name: str) -> RecordingFrame | None:
         """Return the frame of a new recording, with intervals; states and the frame of the reference are held fixed."""
         blocks, model = self.prepared_blocks_, laid.model
-        if model is None:
+        if model is None or laid.chain is None:
             return None
         rng = np.random.default_rng(0)  # so that a recording has the same intervals whenever it is looked at
         with threadpool_limits(1):
-            sampled = sample_frames(rng, model, self._chain(model), laid.frame, N_FRAME_DRAWS)
-        reference = frames.identity_frames(blocks, np.zeros(1, dtype=np.int64))
+            sampled = sample_frames(rng, model, laid.chain, laid.frame, N_FRAME_DRAWS)
+        reference = frames.identity_frames(blocks, ONLY)
         # The likeliest frame comes first: draws that are turned far from it are another mode.
-        draws = [
-            stacked(np.arange(2), [reference, self._own_sizes(one, model.blocks)]) for one in (laid.frame, *sampled)
-        ]
+        draws = [stacked(np.arange(2), [reference, self._in_fit(laid, one)]) for one in (laid.frame, *sampled)]
         axes = np.stack([np.zeros(blocks.dim), laid.line_axis])
         table = frame_table(blocks, draws, ("reference", name), 0, 0, *self._middle_and_origin(), axes)
         row = table.rows(blocks, self.preprocessing_.offset, self.preprocessing_.factors)[1]
         return row._replace(recording=i)
 
-    def _chain(self, model: frames.Model) -> Chain:
-        """Return the states found, as the search for frames wants them."""
+    def _chain(self, model: frames.Model, inner: frames.Frames) -> Chain:
+        """Return the states found, as recordings of a frame of the fit show them."""
         states, emission = self.states_, model.emission
-        means = states.coefficients * emission.structure_mask[:, : emission.n_regressors]
+        used = emission.structure_mask[:, : emission.n_regressors]  # of its regressors, a dimension uses one
+        means = (states.coefficients * used).sum(axis=2)
+        means, covariances = states_in_frame(self.prepared_blocks_, inner, means, states.covariances)
         occupancy = np.bincount(np.concatenate(self.paths_), minlength=self.n_states_).astype(np.float64)
-        whiteners = emission.whiteners_of(means, states.covariances)
+        whiteners = emission.whiteners_of(means[:, :, None] * used, covariances)
         return Chain(whiteners, states.initial, states.transition, occupancy)

@@ -418,6 +418,23 @@ def test_blocks_that_do_not_turn_with_positions_are_left_as_recorded(kind, is_tu
     assert model.prepared_blocks_.still == (() if is_turned else (1,))
 
 
+def test_recordings_turned_as_a_whole_though_orientations_stayed_still_in_the_fit(made):
+    rng, given = np.random.default_rng(5), []
+    for points, rotation in zip(short_of(made), made.frames.rotation, strict=True):
+        canonical = (points - points.mean(axis=0)) @ rotation
+        given.append(np.column_stack([points, np.roll(Rotation.from_euler("xyz", 2 * canonical).as_quat(), 1, axis=1)]))
+    model = ActionHMM(blocks=["point", "quaternion"], **QUICK).fit(given)
+    assert model.prepared_blocks_.still == (1,)
+    for one, known in zip(given, model.actions_, strict=True):
+        turn = Rotation.from_quat(rng.normal(size=4))
+        quaternions = np.roll((turn * Rotation.from_quat(np.roll(one[:, 3:], -1, axis=1))).as_quat(), 1, axis=1)
+        found, (detail,) = model.predict_actions(
+            [np.column_stack([2 * turn.apply(one[:, :3]) + 1, quaternions])], return_details=True
+        )
+        assert detail.fits
+        assert hamming([known], found) < 0.05
+
+
 def test_frames_of_orientations_alone(made):
     rng = np.random.default_rng(0)
     rotations = [Rotation.from_quat(rng.normal(size=4)) for _ in made.sequences]

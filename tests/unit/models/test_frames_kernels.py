@@ -14,12 +14,14 @@ from homothety.models.frames import _kernels as kernels
 from homothety.models.frames.candidates import NEAR, angles_between, log_turn_density
 from homothety.models.frames.frames import (
     aligned_steps,
+    composed,
     draw_frame,
     draw_turn,
     inverse_turn,
     log_volumes,
     product_of_turns,
     rotation_matrices,
+    states_in_frame,
     turn_of_matrix,
 )
 
@@ -131,6 +133,23 @@ def test_rotations_about_the_third_axis_leave_it_alone(rng):
     frames = draw_frame(rng, blocks, naive.make_prior(blocks))
     np.testing.assert_allclose(frames.rotations[0][:, 2], [0, 0, 1], atol=1e-15)
     np.testing.assert_allclose(frames.rotations[0][2], [0, 0, 1], atol=1e-15)
+
+
+def test_composed_frames_act_one_after_the_other(rng, blocks):
+    inner, outer = (naive.draw_frames(rng, blocks, naive.make_prior(blocks), [0, 1]) for _ in range(2))
+    steps = rng.normal(size=(2, blocks.n_dims))
+    both = naive.recorded_steps(blocks, outer, naive.recorded_steps(blocks, inner, steps, [0, 1, 2]), [0, 1, 2])
+    found = naive.recorded_steps(blocks, composed(blocks, outer, inner), steps, [0, 1, 2])
+    np.testing.assert_allclose(found, both, atol=1e-12)
+
+
+def test_states_in_a_frame_are_those_of_recorded_steps(rng, blocks):
+    frame = naive.draw_frames(rng, blocks, naive.make_prior(blocks), [0])
+    means, covariances, _ = make_states(rng, blocks)
+    matrix, shift = naive.transform_of(blocks, frame, 0)
+    found = states_in_frame(blocks, frame, means, covariances)
+    np.testing.assert_allclose(found[0], means @ matrix.T + shift, atol=1e-12)
+    np.testing.assert_allclose(found[1], matrix @ covariances @ matrix.T, atol=1e-12)
 
 
 def test_volume_is_the_determinant_of_what_a_frame_does(rng, blocks):

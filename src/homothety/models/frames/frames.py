@@ -165,6 +165,28 @@ def carried(blocks: Blocks, turns: FloatArray, log_sizes: FloatArray, values: Fl
     return np.stack(found, axis=-2) if found else np.zeros((*rotations.shape[:-2], 0, blocks.dim))
 
 
+def composed(blocks: Blocks, outer: Frames, inner: Frames) -> Frames:
+    """Return frames that do what the inner ones do and then what the outer ones do, one by one."""
+    turns = np.stack([product_of_turns(a, b) for a, b in zip(outer.turns, inner.turns, strict=True)])
+    moved = [carried(blocks, *parts) for parts in zip(outer.turns, outer.log_sizes, inner.places, strict=True)]
+    return Frames(outer.labels, turns, outer.log_sizes + inner.log_sizes, outer.places + np.stack(moved))
+
+
+def states_in_frame(
+    blocks: Blocks, frame: Frames, means: FloatArray, covariances: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return means, (n_states, n_dims), and covariances of states as recordings of one frame show them."""
+    matrix, places = np.eye(blocks.n_dims), np.zeros(blocks.n_dims)
+    for b, block in enumerate(blocks.slices):
+        if b in blocks.turned:
+            matrix[block, block] = frame.rotations[0]
+        if b in blocks.sized:
+            matrix[block, block] *= np.exp(frame.log_sizes[0, blocks.sized.index(b)])
+        if b in blocks.placed:
+            places[block] = frame.places[0, blocks.placed.index(b)]
+    return means @ matrix.T + places, matrix @ covariances @ matrix.T
+
+
 def log_volumes(blocks: Blocks, weights: FloatArray, frames: Frames) -> FloatArray:
     """Return the weighted log determinant of each frame: what one step less is worth, (n_frames,)."""
     return np.asarray(frames.log_sizes @ (blocks.dim * weights[blocks.sized]))
