@@ -132,7 +132,7 @@ def place_prior(blocks: Blocks, prepared: Sequences) -> tuple[FloatArray, FloatA
     """Return mean and spread of the prior of the place of each block that has one, (n_places, dim) and (n_places,).
 
     A recording may be anywhere that recordings have been. The zeros of vectors and orientations differ as much as the
-    medians of recordings do: a sensor that was tared has the same in all of them.
+    medians of recordings do: a sensor shows its zero most of the time, and one that was tared has the same in all.
     """
     means, spreads = [np.zeros((0, blocks.dim))], []
     for b in blocks.placed:
@@ -141,7 +141,7 @@ def place_prior(blocks: Blocks, prepared: Sequences) -> tuple[FloatArray, FloatA
         mean, spread = together.mean(axis=0), np.sqrt(together.var(axis=0).mean())
         if blocks.kinds[b] != "point":
             medians = np.array([np.median(part, axis=0) for part in parts])
-            mean, spread = np.zeros(blocks.dim), max(np.sqrt(medians.var(axis=0).mean()), LEAST_SHIFT)
+            mean, spread = medians.mean(axis=0), max(np.sqrt(medians.var(axis=0).mean()), LEAST_SHIFT)
         means.append(mean[None])
         spreads.append(spread)
     return np.concatenate(means), np.array(spreads)
@@ -245,17 +245,14 @@ def dims_of(blocks: Blocks, chosen: Sequence[int]) -> list[int]:
 
 
 def in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Sequences) -> FittedPreprocessing:
-    """Return the preparation with every block in units of its typical size, counted from its middle.
+    """Return the preparation with every block in units of its typical size; only points and plain channels are centred.
 
-    A velocity turns about zero, so nothing may be subtracted from it. The middle of a recorded vector or orientation is
-    the median of a recording, on the average: what a sensor shows while nothing touches it.
+    Vectors and orientations turn about zero, so nothing may be subtracted from them.
     """
     offset, factors = fitted.offset.copy(), np.ones(fitted.n_dims)
-    unmoved = list(replace(fitted, offset=np.zeros_like(offset), factors=factors).transform(recordings))
-    for b, block in enumerate(blocks.slices):
-        if blocks.kinds[b] in ("vector", "orientation"):
-            medians = [np.median(one[:, block], axis=0) for one in unmoved]
-            offset[block] = np.mean(medians, axis=0) if b in blocks.placed else 0.0
+    for kind, block in zip(blocks.kinds, blocks.slices, strict=True):
+        if kind in ("vector", "orientation"):
+            offset[block] = 0.0
     prepared = list(replace(fitted, offset=offset, factors=factors).transform(recordings))
     for b, (block, kind) in enumerate(zip(blocks.slices, blocks.kinds, strict=True)):
         parts = [one[:, block] for one in prepared]

@@ -70,6 +70,7 @@ class LaysNewRecordings:
     spans_: tuple[int, ...]
     least_looks_: int
     block_weights_: FloatArray
+    place_mean_: FloatArray
     place_spread_: FloatArray
     frame_table_: FrameTable
     states_: StateModel
@@ -165,7 +166,7 @@ class LaysNewRecordings:
             cases += [(replace(blocks, still=()), known.taken(ONLY, np.array([i])), None) for i in firsts]
         for way, inner, candidates in cases:
             model = default_model(alone, way, self.block_weights_, self.least_looks_)
-            model = replace(model, prior=model.prior._replace(place_spread=self.place_spread_))
+            model = replace(model, prior=self._place_prior_of(model))
             chain = self._chain(model, inner)
             found, scores = likely_frames(model, model.steps, chain, candidates, n_kept=1)
             score = scores[0] - len(steps) * log_volumes(blocks, self.block_weights_, inner)[0]
@@ -173,6 +174,13 @@ class LaysNewRecordings:
             aligned = aligned_steps(blocks, inner, recorded, np.array(whole))
             tried.append((score, Laid(found, aligned, model, chain, inner, axis)))
         return max(tried, key=lambda one: one[0])[1]
+
+    def _place_prior_of(self, model: frames.Model) -> frames.Prior:
+        """Return the prior of a new recording: points may be anywhere, the zeros of other blocks are as in the fit."""
+        blocks = model.blocks
+        is_point = np.array([blocks.kinds[b] == "point" for b in blocks.placed], dtype=bool).reshape(-1, 1)
+        mean = np.where(is_point, model.prior.place_mean, self.place_mean_)
+        return model.prior._replace(place_mean=np.ascontiguousarray(mean), place_spread=self.place_spread_)
 
     def _in_fit(self, laid: Laid, found: frames.Frames) -> frames.Frames:
         """Return a frame of a new recording as one of the blocks of the fit."""

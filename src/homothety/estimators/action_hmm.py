@@ -290,7 +290,8 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         task = Task(prepared, self.prepared_blocks_, self.spans_, self.least_looks_, groups, is_limited)
         model, starts = model_and_starts(rng, task)
         self.prepared_blocks_ = model.blocks
-        self.block_weights_, self.place_spread_ = model.block_weights, model.prior.place_spread
+        self.block_weights_ = model.block_weights
+        self.place_mean_, self.place_spread_ = model.prior.place_mean, model.prior.place_spread
         self._sample(
             prepared, model, partial(start_from, starts), frames.default_sweep(), frames.RECORDING, model.emission
         )

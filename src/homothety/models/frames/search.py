@@ -229,13 +229,19 @@ def fits_of(rng: Generator, model: Model, n_states: int, n_references: int) -> l
     """Return models with some number of states: recordings as they are, moved, and in frames found from references."""
     every, groups = list(range(len(model.starts) - 1)), model.start_groups
     together = np.zeros_like(groups) if model.sharing == "inferred" else groups
-    shared = fit(rng, model, every, identity_frames(model.blocks, together), n_states, N_LAST)
+    shared = fit(rng, model, every, unturned_frames(model, together), n_states, N_LAST)
     n_groups = int(groups.max()) + 1
     if n_groups == 1 or not (model.blocks.turned or model.blocks.placed):
         return [shared]
     moved = fit(rng, model, every, centred_frames(model), n_states, N_LAST)
     references = rng.permutation(n_groups)[:n_references].tolist()
     return [shared, moved, *(fit_from(rng, model, reference, n_states) for reference in references)]
+
+
+def unturned_frames(model: Model, labels: IntArray) -> Frames:
+    """Return frames that leave everything as it was recorded but for what the prior says of places."""
+    frames = identity_frames(model.blocks, labels)
+    return replace(frames, places=np.tile(model.prior.place_mean, (frames.n_frames, 1, 1)))
 
 
 def centred_frames(model: Model) -> Frames:
