@@ -72,6 +72,7 @@ def make_framed_segmentation(recordings, *, shared=False):
     )
     model.frame_labels_, model.middle_orientations_ = model.frame_table_.labels, []
     model.recordings_digest_ = digest_of(check_sequences(recordings))
+    model.has_path_ = True
     model.block_weights_, model.least_looks_ = np.full(len(model.blocks_.kinds), 0.2), 4
     model.merges_, model.merge_gains_ = np.array([[0, 1], [0, 2], [0, 3]]), np.array([9.0, -12.0, -30.0])
     return model

@@ -184,8 +184,8 @@ def filled(blocks: Blocks, spans: Sequence[int], prepared: Sequences) -> Sequenc
     if not flat:
         return prepared
     parts = [one.copy() for one in prepared]
-    for i, one in enumerate(parts):
-        rng = np.random.default_rng(i)
+    for one in parts:
+        rng = np.random.default_rng(0)  # the same for all: no recording depends on those before it
         for b in flat:
             extents, axes = np.linalg.eigh(scatter_of(blocks, [b], one))
             across = axes[:, : blocks.dim - spans[b]][:, extents[: blocks.dim - spans[b]] <= FLAT**2 * extents[-1]]

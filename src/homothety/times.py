@@ -54,9 +54,12 @@ def as_seconds(values: NDArray[Any], unit: float) -> FloatArray | None:
     unit : float
         Of numbers, in seconds; 0 if not known.
     """
+    if not len(values):
+        return np.zeros(0)
     if values.dtype.kind in "iuf":
+        values = values.astype(np.int64) if values.dtype.kind == "u" else values
         if not unit:
-            unit = next((one for least, one in SINCE_1970 if len(values) and values[0] > least), 1.0)
+            unit = next((one for least, one in SINCE_1970 if values[0] > least), 1.0)
         return np.asarray((values - values[0]) * unit, dtype=np.float64)
     try:
         with warnings.catch_warnings():

@@ -15,7 +15,7 @@ from homothety.errors import InputError
 from homothety.models import frames
 from homothety.models.frames.candidates import Chain, likely_frames
 from homothety.models.frames.defaults import default_model
-from homothety.models.frames.frames import aligned_steps, composed, log_volumes, stacked, states_in_frame
+from homothety.models.frames.frames import aligned_steps, composed, stacked, states_in_frame
 from homothety.models.frames.posterior import sample_frames
 from homothety.sequences import check_sequences
 from homothety.summaries.frames import frame_table
@@ -169,10 +169,9 @@ class LaysNewRecordings:
             model = replace(model, prior=self._place_prior_of(model))
             chain = self._chain(model, inner)
             found, scores = likely_frames(model, model.steps, chain, candidates, n_kept=1)
-            score = scores[0] - len(steps) * log_volumes(blocks, self.block_weights_, inner)[0]
             recorded = aligned_steps(way, found, steps, np.array(whole))
             aligned = aligned_steps(blocks, inner, recorded, np.array(whole))
-            tried.append((score, Laid(found, aligned, model, chain, inner, axis)))
+            tried.append((scores[0], Laid(found, aligned, model, chain, inner, axis)))
         return max(tried, key=lambda one: one[0])[1]
 
     def _place_prior_of(self, model: frames.Model) -> frames.Prior:

@@ -18,6 +18,7 @@ from homothety.arrays import check_count
 from homothety.block_preparation import (
     filled,
     line_axes,
+    motion_stride,
     prepare_blocks,
     resting_recordings,
     spans_of,
@@ -196,6 +197,10 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             velocities=None if self.velocities == "auto" else bool(self.velocities),
             subsample=None if self.subsample == "auto" else int(self.subsample),
         )
+        self.has_path_ = self.preprocessing_.settings.velocities is not None or any(
+            motion_stride([one[:, block] for one in rearranged]) is not None
+            for block in (self.prepared_blocks_.slices[b] for b in self.prepared_blocks_.points)
+        )
         prepared = self.preprocessing_.transform(rearranged)
         self._say_which_rest(prepared)
         self.spans_, self.line_axes_ = (
@@ -299,7 +304,8 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     def _groups(self, n_series: int) -> IntArray | None:
         """Return which recordings share a frame, (n_series,), None if that is inferred."""
         if isinstance(self.frames, str):
-            if self.frames == "auto" and self._moving():
+            framed = self.prepared_blocks_.turned or self.prepared_blocks_.placed
+            if self.frames == "auto" and self._moving() and framed:
                 return None
             return np.arange(n_series) if self.frames == "each" else np.zeros(n_series, dtype=np.int64)
         return frame_groups(self.frames, n_series)
@@ -405,7 +411,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
 
     def _moving(self) -> bool:
         """Whether recordings move along a path, or have no points that could."""
-        return self.preprocessing_.settings.velocities is not None or not self.prepared_blocks_.points
+        return self.has_path_ or not self.prepared_blocks_.points
 
     def _report_scores(self, aligned: Sequences) -> None:
         """Set how well the recordings of the fit fit: log density per look, which that of new ones is compared with."""

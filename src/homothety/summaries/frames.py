@@ -43,7 +43,7 @@ class RecordingFrame(NamedTuple):
     place_intervals: FloatArray
     """(n_points, dim, 2)"""
     zeros: FloatArray
-    """(n_vectors, dim) where the zero of each recorded vector of the reference is: a force sensor may not be tared."""
+    """(n_vectors, dim) what each recorded vector shows where it is zero: a force sensor may not be tared."""
     zero_intervals: FloatArray
     """(n_vectors, dim, 2)"""
     agreement: float
@@ -152,9 +152,13 @@ def angle_between_turns(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def relative_to(blocks: Blocks, draw: Frames, reference: int) -> Frames:
-    """Return a frame for each recording, relative to that of the reference."""
+    """Return a frame for each recording, relative to that of the reference.
+
+    Only points have places that are relative: the zero of a vector or orientation is that of its own recording.
+    """
     each = draw.per_recording()
-    turn, sizes, places = each.turns[reference], each.log_sizes[reference], each.places[reference]
+    is_point = np.array([blocks.kinds[b] == "point" for b in blocks.placed], dtype=bool).reshape(-1, 1)
+    turn, sizes, places = each.turns[reference], each.log_sizes[reference], each.places[reference] * is_point
     turns = np.stack([product_of_turns(one, inverse_turn(turn)) for one in each.turns])
     log_sizes = each.log_sizes - sizes
     return Frames(each.labels, turns, log_sizes, each.places - carried(blocks, turns, log_sizes, places))

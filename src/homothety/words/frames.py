@@ -180,10 +180,17 @@ def sentences(model: ActionHMM) -> list[str]:
     reference = reference_of(model)
     told = [reference if labels[one.recording] == labels[reference.recording] else one for one in firsts]
     turns = model.prepared_blocks_.n_angles > 0
-    return [sentence(one, frames, turns=turns) for one in told if not one.is_reference or one.shared_with]
+    size = leading_size(model)
+    return [sentence(one, frames, turns=turns, size=size) for one in told if not one.is_reference or one.shared_with]
 
 
-def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, turns: bool = True) -> str:
+def leading_size(model: ActionHMM) -> int:
+    """Return which of the sizes of a frame is told first: that of positions, if there are any."""
+    blocks = model.prepared_blocks_
+    return blocks.sized.index(blocks.leading) if blocks.leading in blocks.sized else 0
+
+
+def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, turns: bool = True, size: int = 0) -> str:
     """Return how a recording differs from the reference.
 
     Parameters
@@ -193,11 +200,13 @@ def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, turns: bo
         Of all recordings, for the names of those that share the frame.
     turns : bool
         Whether recordings could have been found to be turned.
+    size : int
+        Which of the sizes is told.
     """
     others = [frames[other] for other in one.shared_with]
     if any(each.is_reference for each in (one, *others)):
         return f"Recording {one.name} shares its frame with {_names(others)}."
-    parts = ([_turned(one)] if turns else []) + ([_resized(one)] if len(one.sizes) else [])
+    parts = ([_turned(one)] if turns else []) + ([_resized(one, size)] if len(one.sizes) else [])
     shared = [f"shares its frame with {_names(others)}"] if others else []
     is_like = [f"is {enumerated(parts)}"] if len(parts) > 1 and not shared else [f"is {', '.join(parts)}"] * bool(parts)
     said = ", and ".join([*is_like, *shared]) or "has a frame of its own"
@@ -227,8 +236,8 @@ def _degrees(angle: float) -> str:
     return f"{angle:.0f}" if angle >= 1 else f"{angle:.1g}"
 
 
-def _resized(one: RecordingFrame) -> str:
-    size = Estimate(float(one.sizes[0]), *map(float, one.size_intervals[0]))
+def _resized(one: RecordingFrame, which: int) -> str:
+    size = Estimate(float(one.sizes[which]), *map(float, one.size_intervals[which]))
     value, low, high = size.as_texts()
     if size.holds(1.0):
         return f"about as large ({low} to {high} times)"
@@ -238,7 +247,7 @@ def _resized(one: RecordingFrame) -> str:
 def table(model: ActionHMM) -> tuple[list[str], list[list[Any]]]:
     """Return header and rows of a table of all frames."""
     frames = model.frames_
-    turns, places = model.prepared_blocks_.n_angles > 0, place_names(model)
+    turns, places, size = model.prepared_blocks_.n_angles > 0, place_names(model), leading_size(model)
     header = [
         "recording",
         "shares its frame with",
@@ -254,7 +263,7 @@ def table(model: ActionHMM) -> tuple[list[str], list[list[Any]]]:
             cells += ["-"] * (len(header) - len(cells))
         else:
             cells += [f"{one.angle:.1f} (± {one.angle_error:.1f})"] * turns
-            cells += [_cell(*numbers) for numbers in [*_sizes(one)[:1], *_places(one)]]
+            cells += [_cell(*numbers) for numbers in [*_sizes(one)[size : size + 1], *_places(one)]]
         found.append(cells)
     return header, found
 

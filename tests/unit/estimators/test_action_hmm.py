@@ -435,6 +435,26 @@ def test_recordings_turned_as_a_whole_though_orientations_stayed_still_in_the_fi
         assert hamming([known], found) < 0.05
 
 
+def test_sensors_that_were_never_tared_are_no_new_recordings(made):
+    rng = np.random.default_rng(0)
+    given = [np.column_stack([one, 3.0 + 0.05 * rng.normal(size=one.shape)]) for one in short_of(made)]
+    model = ActionHMM(blocks=["point", "vector"], **QUICK).fit(given)
+    found, details = model.predict_actions([one + 1e-9 for one in given], return_details=True)
+    assert all(detail.fits for detail in details)
+    assert hamming(model.actions_, found) < 0.05
+
+
+def test_without_velocities_recordings_have_frames(made):
+    model = ActionHMM(velocities=False, **QUICK).fit(made)
+    assert model.least_looks_ > 1
+    assert len(np.unique(model.frame_labels_)) == 2
+
+
+def test_plain_channels_have_one_frame(made):
+    model = ActionHMM(blocks=["plain"] * 3, **QUICK).fit(short_of(made))
+    assert model.frame_labels_.tolist() == [0, 0]
+
+
 def test_frames_of_orientations_alone(made):
     rng = np.random.default_rng(0)
     rotations = [Rotation.from_quat(rng.normal(size=4)) for _ in made.sequences]

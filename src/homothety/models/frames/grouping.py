@@ -32,7 +32,7 @@ STEPS_PER_CHANNEL, ENOUGH_STEPS = 3.0, 15.0  # independent steps that a state ne
 MOST_DRAWS = 1000.0  # the same where recordings do not move, and no performance differs from the other
 PRIOR_SCALE = 0.5  # prior expectation of a covariance, as a multiple of the variance inside states
 MEAN_STRENGTH = 1.0  # steps that the prior mean of a vector counts as
-SHARED = 0.1  # of the most steps that a recording has of a state: a recording with more of them has it
+SHARED = 0.1  # of the largest share of a recording that a state takes: recordings with more of it have the state
 MOST_ENUMERATED = 6  # states whose partitions are all looked at
 
 
@@ -75,7 +75,7 @@ def summarise_states(
     n_states = int(path.max()) + 1
     members = [aligned[path == k] for k in range(n_states)]
     summaries = []
-    for block, kind, weight in zip(blocks.slices, blocks.kinds, weights, strict=True):
+    for b, (block, kind, weight) in enumerate(zip(blocks.slices, blocks.kinds, weights, strict=True)):
         parts = [steps[:, block] for steps in members]
         sizes = np.minimum([weight * len(part) for part in parts], MOST_STEPS if moving else MOST_DRAWS)
         means = np.stack([part.mean(axis=0) for part in parts]) - aligned[:, block].mean(axis=0)
@@ -83,7 +83,8 @@ def summarise_states(
         inside = np.trace(covariances, axis1=1, axis2=2).mean() / means.shape[1]
         scale = max(PRIOR_SCALE * float(inside), np.finfo(float).tiny) * np.eye(means.shape[1])
         scatters = sizes[:, None, None] * np.stack(covariances)
-        summaries.append(BlockSummary(sizes, means, scatters, scale, kind == "point", kind != "plain"))
+        turns = b in blocks.turned and blocks.n_angles > 0
+        summaries.append(BlockSummary(sizes, means, scatters, scale, kind == "point", turns))
     present = presence(path, starts, n_states)
     apart = never_together(present) if moving else ~np.eye(n_states, dtype=bool)
     velocities = velocities_of(blocks, aligned) if moving else None
@@ -128,9 +129,9 @@ def pieces_of_motions(velocities: FloatArray, path: IntArray, starts: IntArray, 
 
 
 def presence(path: IntArray, starts: IntArray, n_states: int) -> BoolArray:
-    """Which recordings have a state, (n_series, n_states)."""
-    counts = np.stack([np.bincount(path[a:b], minlength=n_states) for a, b in pairwise(starts)])
-    return np.asarray(counts > SHARED * counts.max(axis=0))
+    """Which recordings have a state, (n_series, n_states): those that spend some of their time in it."""
+    shares = np.stack([np.bincount(path[a:b], minlength=n_states) / (b - a) for a, b in pairwise(starts)])
+    return np.asarray(shares > SHARED * shares.max(axis=0))
 
 
 def never_together(present: BoolArray) -> BoolArray:
@@ -149,7 +150,8 @@ def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
     if len(chosen) == 1:
         return together
     alone = sum(log_moved_copies(block, [k]) for block in states.blocks for k in chosen)
-    if all(states.apart[a, b] for a, b in combinations(chosen, 2)):
+    may_turn = any(block.turns for block in states.blocks)
+    if may_turn and all(states.apart[a, b] for a, b in combinations(chosen, 2)):
         together = max(together, alone + sum(log_turned_gain(block, chosen) for block in states.blocks))
     # Few steps fit anything: that two states could be one is no evidence that they are.
     if not all(has_enough_steps(block, chosen) for block in states.blocks):
