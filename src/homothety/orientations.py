@@ -24,7 +24,7 @@ def rotation_vectors(quaternions: FloatArray, middle: FloatArray) -> FloatArray:
     ----------
     quaternions : ndarray of shape (n_steps, 4)
         Unit quaternions, w first, in the order of time: signs are chosen such that they do not jump, so that a turn
-        may go on beyond 180 degrees.
+        may go on beyond 180 degrees. After 360 degrees from the middle it begins anew.
     middle : ndarray of shape (4,)
 
     Returns

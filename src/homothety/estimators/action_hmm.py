@@ -79,8 +79,8 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         plain channel is left alone. "auto" goes by the names of channels; two or three channels without names are a
         point, and more are plain channels. The zero of a vector, and how a tool is held, may differ between recordings.
     frames : {"auto", "one", "each"} or list of labels, default="auto"
-        Which recordings share a frame: inferred, all of them, none of them, or those with the same label. "auto" is
-        "one" where points do not move along a path: nothing but the order of steps could tell frames there.
+        Which recordings share a frame: inferred, all of them, none of them, or those with the same label. If points do
+        not move along a path, frames cannot be inferred, and "auto" means "one".
     rotations : {"all", "yaw", "none"}, default="all"
         Rotations between frames: all, those about the third axis (gravity is known), or none.
     velocities : bool or "auto", default="auto"
@@ -116,7 +116,8 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         As in `ICSCHMM`.
     paths_, n_states_, segments_, means_, covariances_, transition_probs_, trace_, draws_
         As in `IBPHMM`, in the frame of the recording with most steps. A quaternion has three dimensions there: how far,
-        and about which axis, it is turned from the middle of its recording.
+        and about which axis, it is turned from the middle of its recording. Where all recordings lie in planes or on
+        lines, covariances have the spread across them that was added.
 
     Examples
     --------

@@ -79,7 +79,7 @@ def test_states_that_share_mean_and_covariance_have_one_marginal(rng, chosen):
     means = np.array([part.mean(axis=0) for part in members])
     scatters = np.array([(part - mean).T @ (part - mean) for part, mean in zip(members, means, strict=True)])
     sizes, scale = np.array([5.0, 7.0, 4.0]), 0.7 * np.eye(2)
-    block = grouping.BlockSummary(sizes, means, scatters, scale, has_place=False, turns=True)
+    block = grouping.BlockSummary(sizes, means, scatters, scale, is_point=False, turns=True)
     steps = np.concatenate([members[k] for k in chosen])
     n, dof = len(steps), 4.0
     posterior_mean = steps.sum(axis=0) / (MEAN_STRENGTH + n)
@@ -94,7 +94,7 @@ def test_states_that_share_mean_and_covariance_have_one_marginal(rng, chosen):
         expected += sign * stats.multivariate_normal.logpdf(at, mean, identity / strength)
     assert log_moved_copies(block, chosen) == pytest.approx(expected)
     # With a place, only covariances are compared: means drop out.
-    placed = block._replace(has_place=True)
+    placed = block._replace(is_point=True)
     moved = placed._replace(means=means + rng.normal(size=(3, 2)))
     assert log_moved_copies(placed, chosen) == log_moved_copies(moved, chosen)
 
@@ -243,7 +243,7 @@ def block_of(sizes, n_channels):
     sizes, n_states = np.array(sizes), len(sizes)
     scatters = sizes[:, None, None] * np.eye(n_channels)
     means, scale = np.zeros((n_states, n_channels)), 0.5 * np.eye(n_channels)
-    return grouping.BlockSummary(sizes, means, scatters, scale, has_place=True, turns=True)
+    return grouping.BlockSummary(sizes, means, scatters, scale, is_point=True, turns=True)
 
 
 @pytest.mark.parametrize(("n_channels", "needed"), [(1, 3.0), (3, 9.0), (4, 12.0), (6, 15.0)])

@@ -51,7 +51,7 @@ class BlockSummary(NamedTuple):
     means: FloatArray  # (n_states, n) less that of all steps
     scatters: FloatArray  # (n_states, n, n) about the means, for that many steps
     scale: FloatArray  # (n, n) of the prior
-    has_place: bool
+    is_point: bool
     turns: bool
 
 
@@ -217,7 +217,7 @@ def shape_axes(n: int) -> FloatArray:
 def log_moved_copies(block: BlockSummary, chosen: list[int]) -> float:
     """Log marginal likelihood of a block if states share its covariance, and its mean unless it has a place."""
     size, scatter = block.sizes[chosen].sum(), block.scatters[chosen].sum(axis=0)
-    if block.has_place:
+    if block.is_point:
         return log_marginal(size, scatter, block.scale)
     mean = block.sizes[chosen] @ block.means[chosen] / size
     apart = block.means[chosen] - mean
