@@ -197,7 +197,7 @@ def frame_table(
     relative = [relative_to(blocks, draw, reference) for draw in draws]
     turns, sizes = np.stack([one.turns for one in relative]), np.stack([one.log_sizes for one in relative])
     places, recorded = np.stack([one.places for one in relative]), turns.copy()
-    for i in np.flatnonzero(free.any(axis=1)):
+    for i in np.flatnonzero(free.any(axis=1)).tolist():
         turns[:, i] = [without_twist(turn, free[i]) for turn in turns[:, i]]
     near = angle_between_turns(turns, turns[best]) < NEAR
     n_series = turns.shape[1]
