@@ -160,7 +160,7 @@ def check_sequences(
     series, columns = _numeric_series(X, lengths)
     checked_names = _check_names(names, len(series))
     # A number alone does not tell which of many files is meant.
-    titles = [f"Series {i}" + f" ({name})" * (names is not None) for i, name in enumerate(checked_names)]
+    titles = [f"Recording {i}" + f" ({name})" * (names is not None) for i, name in enumerate(checked_names)]
     _check_shapes(series, titles, min_steps)
     _check_finite(series, titles)
     starts = np.concatenate([[0], np.cumsum([len(one) for one in series])]).astype(np.int64)
@@ -258,13 +258,13 @@ def _check_shapes(series: list[FloatArray], titles: list[str], min_steps: int) -
         if one.ndim != 2:
             raise InputError(
                 f"{title} has shape {one.shape}, needed (n_steps, n_dims). For one channel use series[:, None]; "
-                "a single series is given as one array, not as a list of its steps."
+                "a single recording is given as one array, not as a list of its steps."
             )
         if one.shape[1] == 0:
             raise InputError(f"{title} has shape {one.shape}: no dimensions, needed at least one.")
         if one.shape[1] != series[0].shape[1]:
             raise InputError(
-                f"{title} has {one.shape[1]} dimensions but series 0 has {series[0].shape[1]}. "
+                f"{title} has {one.shape[1]} dimensions but recording 0 has {series[0].shape[1]}. "
                 "All must measure the same ones."
             )
         if len(one) < min_steps:
@@ -279,7 +279,7 @@ def _check_finite(series: list[FloatArray], titles: list[str]) -> None:
             step, dim = np.argwhere(bad)[0]
             raise InputError(
                 f"{title} holds {one[step, dim]} at step {step}, dimension {dim} ({int(bad.any(axis=1).sum())} such "
-                "steps). Interpolate short gaps, or cut the series there."
+                "steps). Interpolate short gaps, or cut the recording there."
             )
 
 

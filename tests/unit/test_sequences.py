@@ -126,7 +126,7 @@ def test_constant_can_be_allowed():
 
 
 def test_min_steps(series):
-    with pytest.raises(InputError, match="Series 1 has 2 steps, needed at least 3"):
+    with pytest.raises(InputError, match="Recording 1 has 2 steps, needed at least 3"):
         check_sequences(series, min_steps=3)
     assert check_sequences([np.zeros((1, 1)), np.ones((1, 1))], min_steps=1).n_steps == 2
 
@@ -159,17 +159,17 @@ def bad_series(kind):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("nan", r"Series 1 holds nan at step 2, dimension 1 \(1 such steps\)"),
-        ("inf", r"Series 1 holds -inf at step 2"),
-        ("masked", r"Series 0 holds nan at step 3, dimension 1"),
-        ("empty", r"Series 1 has 0 steps, needed at least 2"),
+        ("nan", r"Recording 1 holds nan at step 2, dimension 1 \(1 such steps\)"),
+        ("inf", r"Recording 1 holds -inf at step 2"),
+        ("masked", r"Recording 0 holds nan at step 3, dimension 1"),
+        ("empty", r"Recording 1 has 0 steps, needed at least 2"),
         ("none", r"X holds no series"),
-        ("mixed", r"Series 1 has 3 dimensions but series 0 has 2"),
-        ("flat", r"Series 0 has shape \(4,\).*series\[:, None\]"),
-        ("steps", r"Series 0 has shape \(2,\).*given as one array"),
+        ("mixed", r"Recording 1 has 3 dimensions but recording 0 has 2"),
+        ("flat", r"Recording 0 has shape \(4,\).*series\[:, None\]"),
+        ("steps", r"Recording 0 has shape \(2,\).*given as one array"),
         ("vector", r"X is an array of shape \(4,\).*X\[:, None\]"),
         ("stacked", r"X is an array of shape \(2, 4, 2\).*list\(X\)"),
-        ("no dims", r"Series 0 has shape \(4, 0\)"),
+        ("no dims", r"Recording 0 has shape \(4, 0\)"),
         ("complex", r"X\[0\] has entries of type complex128"),
         ("text", r"X\[0\] has entries of type <U1"),
         ("objects", r"X\[0\] holds something other than real numbers"),
@@ -191,7 +191,7 @@ def test_unusable_input_is_named(kind, message):
         ([5, -1], "needed one whole number of steps per series"),
         ([[2, 2]], "needed one whole number of steps per series"),
         ([], "needed one whole number of steps per series"),
-        ([3, 1], "Series 1 has 1 steps"),
+        ([3, 1], "Recording 1 has 1 steps"),
     ],
 )
 def test_bad_lengths(lengths, message):
@@ -212,5 +212,5 @@ def test_names_must_match_and_differ(series):
 
 
 def test_errors_call_series_by_the_names_they_have():
-    with pytest.raises(InputError, match=r"Series 1 \(lift\) holds nan at step 0, dimension 1"):
+    with pytest.raises(InputError, match=r"Recording 1 \(lift\) holds nan at step 0, dimension 1"):
         check_sequences({"reach": np.eye(2), "lift": [[1.0, np.nan], [0.0, 1.0]]})

@@ -126,7 +126,7 @@ def of_series(args: argparse.Namespace, console: Console) -> Comparison:
     baseline = methods.pop("one-state")
     chosen = comparing.choose(methods, args.methods)
     truth = true_paths(args, items)
-    check_labelled(truth, [f"Series {i} ({name})" for i, name in enumerate(items.names)], "step")
+    check_labelled(truth, [f"Recording {i} ({name})" for i, name in enumerate(items.names)], "step")
     return comparing.Comparison(chosen, baseline, truth, comparing.SEGMENTATION_METRICS, "labels", items.names)
 
 

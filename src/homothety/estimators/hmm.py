@@ -432,6 +432,6 @@ def check_order(prepared: Sequences, order: int) -> None:
     shortest = int(prepared.lengths.argmin())
     if prepared.lengths[shortest] <= order:
         raise InputError(
-            f"Series {shortest} ({prepared.names[shortest]}) has {prepared.lengths[shortest]} steps to look at, needed "
-            f"at least {order + 1} for autoregressive states of order {order}. Drop it, or subsample less."
+            f"Recording {shortest} ({prepared.names[shortest]}) has {prepared.lengths[shortest]} steps to look at, "
+            f"needed at least {order + 1} for autoregressive states of order {order}. Drop it, or subsample less."
         )

@@ -195,7 +195,7 @@ def test_steps_without_a_label_are_named_before_anything_runs(gap, run, recordin
         write_demo(tmp_path / f"demo_{i}.csv", recordings.sequences[i], states, "x,y,label")
     answer = run("compare", *(tmp_path / f"demo_{i}.csv" for i in range(2)), "-o", tmp_path / "results", *QUICK)
     assert answer.status == 2
-    assert "Series 1 (demo_1) has no label at step 3, counted from 0 (1 such of" in answer.error
+    assert "Recording 1 (demo_1) has no label at step 3, counted from 0 (1 such of" in answer.error
     assert "IBP-HMM" not in answer.err
 
 
