@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from homothety.errors import InputError
+from homothety.times import find_times
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from homothety.arrays import FloatArray
 
 TIME = "time"
 
@@ -57,6 +67,42 @@ def channel_names(one: Any) -> tuple[str, ...] | None:
         names = list(getattr(one, "columns", ()))
     joined = [".".join(str(part) for part in name if part != "") if isinstance(name, tuple) else name for name in names]
     return tuple(joined) if joined and all(isinstance(name, str) for name in joined) else None
+
+
+def take_times(
+    series: list[Any], cut: Callable[[NDArray[Any]], list[NDArray[Any]]]
+) -> tuple[list[Any], list[FloatArray | None] | None]:
+    """Return series without their columns of times, and the times of each in seconds; None unless all have such.
+
+    Data frames follow the rules for tables in files, see `find_times`; other series have no columns of times. What a
+    column holds is cut by `cut` into recordings.
+    """
+    names = [() if is_labelled_array(one) else channel_names(one) or () for one in series]
+    # Data frames of the same columns are looked at together: a column that increases in some of them only is measured.
+    alike = [series] if len(set(names)) == 1 else [[one] for one in series]
+    parts = [_split_times(frames, columns, cut) for frames, columns in zip(alike, names, strict=False)]
+    times = [one for _, own in parts for one in own]
+    return [one for kept, _ in parts for one in kept], times if all(own for _, own in parts) else None
+
+
+def _split_times(
+    frames: list[Any], names: tuple[str, ...], cut: Callable[[NDArray[Any]], list[NDArray[Any]]]
+) -> tuple[list[Any], list[FloatArray | None]]:
+    """Return data frames of the same columns without those of times, and the times."""
+    found, times = find_times(names, lambda at: [one for frame in frames for one in cut(_column(frame, at))])
+    measured = [at for at in range(len(names)) if at not in found]
+    return [_columns(frame, measured) for frame in frames] if found else frames, times
+
+
+def _columns(frame: Any, columns: list[int]) -> Any:
+    """Return some columns of a data frame."""
+    return frame.iloc[:, columns] if hasattr(frame, "iloc") else frame[:, columns]
+
+
+def _column(frame: Any, column: int) -> NDArray[Any]:
+    """Return what a column of a data frame holds: numbers, dates or text."""
+    values = np.asarray(frame.iloc[:, column] if hasattr(frame, "iloc") else frame[:, column])
+    return np.array(values.tolist()) if values.dtype.kind == "O" else values
 
 
 def _unpack_groups(groups: Any) -> tuple[list[str], list[Any]]:

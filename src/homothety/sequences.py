@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from homothety.arrays import frozen
-from homothety.containers import channel_names, time_first, unpack_series
+from homothety.containers import channel_names, take_times, time_first, unpack_series
 from homothety.errors import InputError
+from homothety.times import rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +42,7 @@ class Sequences:
         One name for each dimension, where the input has names: column names of data frames, the channels of a
         `SequenceSet`, coordinates of an xarray. Names do not change the steps.
     rate : float, or None
-        Steps per second, where the input tells it: the rate of a `SequenceSet`.
+        Steps per second, where the input tells it: the rate of a `SequenceSet`, or times in data frames.
     """
 
     steps: FloatArray
@@ -116,7 +118,7 @@ def check_sequences(
         several one after the other with `lengths`. Also a `SequenceSet`; a data frame grouped by a column
         (``frame.groupby("episode")``) or with an index whose first level tells series apart; and arrays of xarray,
         whose dimension ``time`` is that of steps, wherever it stands, and of three dimensions the first other one
-        counts series.
+        counts series. A column of times in data frames is no dimension, as in files: it tells the steps per second.
     lengths : array_like of shape (n_series,), optional
         Number of time steps of each series when `X` is a single array.
     names : sequence of str, optional
@@ -132,6 +134,11 @@ def check_sequences(
     Returns
     -------
     sequences : Sequences
+
+    Warns
+    -----
+    UnevenTimesWarning
+        When the times in data frames are uneven or do not increase, or rates differ; `rate` is then None.
 
     Raises
     ------
@@ -157,7 +164,7 @@ def check_sequences(
         known = getattr(X, "channels", ()) if hasattr(X, "sequences") else None
     found, X = unpack_series(X)
     names = found if names is None else names
-    series, columns = _numeric_series(X, lengths)
+    series, columns, times = _numeric_series(X, lengths)
     checked_names = _check_names(names, len(series))
     # A number alone does not tell which of many files is meant.
     titles = [f"Recording {i}" + f" ({name})" * (names is not None) for i, name in enumerate(checked_names)]
@@ -169,22 +176,27 @@ def check_sequences(
     if not allow_constant:
         _check_varying(steps)
     checked_channels = _check_channels(channels, columns if known is None else known, steps.shape[1])
+    rate = rate if times is None else rate_of(times, checked_names)
     return Sequences(steps, starts, checked_names, checked_channels, rate)
 
 
-def _numeric_series(X: Any, lengths: ArrayLike | None) -> tuple[list[FloatArray], tuple[str, ...] | None]:
-    """Return the series as float arrays whose shapes are still to be checked, and the names of channels they share."""
+def _numeric_series(
+    X: Any, lengths: ArrayLike | None
+) -> tuple[list[FloatArray], tuple[str, ...] | None, list[FloatArray | None] | None]:
+    """Return the series as float arrays whose shapes are still to be checked, the names of channels, and the times."""
     if isinstance(X, np.ndarray) or hasattr(X, "__array__"):
-        return _cut(_as_floats(X, "X"), lengths), channel_names(X)
+        (whole,), times = take_times([X], partial(_cut_rows, lengths=lengths))
+        return _cut(_as_floats(whole, "X"), lengths), channel_names(whole), times
     if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
         raise InputError(f"X is {type(X).__name__}, needed a list of arrays of shape (n_steps, n_dims).")
     if lengths is not None:
         raise InputError("lengths goes with a single array, but X is a list of series. Leave lengths out.")
-    pairs = [(_as_floats(one, f"X[{i}]"), channel_names(one)) for i, one in enumerate(X)]
-    if not pairs:
+    items, times = take_times(list(X), partial(_cut_rows, lengths=None))
+    if not items:
         raise InputError("X holds no series, needed at least one array of shape (n_steps, n_dims).")
-    series, channels = zip(*pairs, strict=True)
-    return list(series), channels[0] if len(set(channels)) == 1 else None
+    series = [_as_floats(one, f"X[{i}]") for i, one in enumerate(items)]
+    channels = [channel_names(one) for one in items]
+    return series, channels[0] if len(set(channels)) == 1 else None, times
 
 
 def _cut(array: FloatArray, lengths: ArrayLike | None) -> list[FloatArray]:
@@ -194,6 +206,11 @@ def _cut(array: FloatArray, lengths: ArrayLike | None) -> list[FloatArray]:
             f"X is an array of shape {array.shape}, needed (n_steps, n_dims) or a list of such. "
             "For one channel use X[:, None]; for series stacked along the first axis use list(X)."
         )
+    return _cut_rows(array, lengths)
+
+
+def _cut_rows(array: NDArray[Scalar], lengths: ArrayLike | None) -> list[NDArray[Scalar]]:
+    """Cut an array along its first axis; without lengths it is left whole."""
     if lengths is None:
         return [array]
     counts = np.asarray(lengths)

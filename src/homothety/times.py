@@ -11,7 +11,7 @@ import numpy as np
 from homothety.errors import InputError, UnevenTimesWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,7 +50,7 @@ def as_seconds(values: NDArray[Any], unit: float) -> FloatArray | None:
     Parameters
     ----------
     values : ndarray of shape (n_steps,)
-        Numbers, dates, or dates as text by ISO 8601.
+        Numbers, dates, dates as text by ISO 8601, or durations of NumPy.
     unit : float
         Of numbers, in seconds; 0 if not known.
     """
@@ -64,10 +64,41 @@ def as_seconds(values: NDArray[Any], unit: float) -> FloatArray | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of time zones, which do not change differences
-            dates = values.astype("datetime64[ns]")
+            dates = values if values.dtype.kind == "m" else values.astype("datetime64[ns]")
     except (TypeError, ValueError):
         return None
     return np.asarray((dates - dates[0]) / np.timedelta64(1, "s"), dtype=np.float64)
+
+
+def find_times(
+    names: Sequence[str], values: Callable[[int], list[NDArray[Any]]], taken: Collection[int | None] = ()
+) -> tuple[list[int], list[FloatArray | None]]:
+    """Return the columns of times, which are no measurements, and the times of every recording in seconds.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the columns.
+    values : callable
+        From the number of a column to what it holds, one array of shape (n_steps_i,) for each recording.
+    taken : collection of int
+        Columns that are something else.
+
+    Returns
+    -------
+    columns : list of int
+        Columns called "time" or "timestamp"; else one that may be something else, such as "t", if it increases in
+        every recording.
+    times : list of ndarray of shape (n_steps_i,)
+        By the first of the columns; None for a recording whose times cannot be read. Empty without columns of times.
+    """
+    units = {at: unit for at, name in enumerate(names) if (unit := unit_of(name)) is not None and at not in taken}
+    certain = [at for at in units if names[at].strip().lower() in CERTAIN]
+    for at in certain or units:
+        times = [as_seconds(one, units[at]) for one in values(at)]
+        if certain or all(map(is_increasing, times)):
+            return certain or [at], times
+    return [], []
 
 
 def is_increasing(times: FloatArray | None) -> bool:

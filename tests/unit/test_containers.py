@@ -103,7 +103,10 @@ def test_names_of_channels_come_along(frame, series):
 
 def test_names_of_channels_of_polars():
     polars = pytest.importorskip("polars")
-    assert check_sequences([polars.DataFrame({"x": [0.0, 1.0], "y": [1.0, 0.0]})]).channels == ("x", "y")
+    frame = polars.DataFrame({"x": [0.0, 1.0], "y": [1.0, 0.0]})
+    assert check_sequences([frame]).channels == ("x", "y")
+    timed = check_sequences([frame.with_columns(time=polars.Series([0.0, 0.1]))])
+    assert (timed.channels, timed.rate) == (("x", "y"), 10)
 
 
 def test_series_without_names_of_channels(series):

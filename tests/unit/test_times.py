@@ -52,6 +52,7 @@ def test_columns_of_times_are_known_by_their_names(name, unit):
         (np.array([0.0, 0.1, 0.2]) + SECOND, 0.0),
         (np.array(["2024-05-01 10:00:00.0", "2024-05-01 10:00:00.1", "2024-05-01 10:00:00.2"]), 0.0),
         (np.array(["2024-05-01T10:00:00.0Z", "2024-05-01T10:00:00.1Z", "2024-05-01T10:00:00.2Z"]), 0.0),
+        (np.array([7000, 7100, 7200], dtype="timedelta64[ms]"), 0.0),
     ],
 )
 def test_times_are_in_seconds_from_the_first(values, unit):
@@ -155,6 +156,68 @@ def test_sets_are_joined_with_their_rate():
     assert join_sets([one, other], "both").rate is None
 
 
+# --- data frames ------------------------------------------------------------------------------------------------------
+
+
+def timed_frames(pandas, times, name="time"):
+    """Return three data frames of 20 steps, times in the middle."""
+    steps = np.random.default_rng(0).normal(size=(3, 20, 2))
+    return [pandas.DataFrame({"x": one[:, 0], name: times, "y": one[:, 1]}) for one in steps]
+
+
+@pytest.mark.parametrize("name", ["time", "Timestamp", "t", "t_s"])
+def test_times_in_data_frames_are_taken_out_as_in_files(name):
+    pandas = pytest.importorskip("pandas")
+    frames = timed_frames(pandas, np.arange(20) / 50, name)
+    joined = pandas.concat([one.assign(demo=i) for i, one in enumerate(frames)])
+    indexed = joined.set_index(["demo", joined.index])
+    mixed = [frames[0], *(one[["y", name, "x"]].rename(columns={"y": "z"}) for one in frames[1:])]
+    for given in (frames, frames[0], dict(zip("abc", frames, strict=True)), joined.groupby("demo"), indexed, mixed):
+        found = check_sequences(given)
+        assert found.rate == 50
+        assert found.n_dims == 2
+        np.testing.assert_array_equal(found[0], frames[0][["x", "y"]])
+        assert found.channels == (None if given is mixed else ("x", "y"))
+    cut = check_sequences(pandas.concat(frames), lengths=[20, 20, 20])
+    assert (cut.rate, cut.channels, cut.n_series) == (50, ("x", "y"), 3)
+    with pytest.raises(InputError, match="lengths add up to 20 but X has 60 steps"):
+        check_sequences(pandas.concat(frames), lengths=[10, 10])
+
+
+@pytest.mark.parametrize("kind", ["dates", "dates of a zone", "text", "durations", "whole numbers", "nullable"])
+def test_times_of_any_type_in_data_frames(kind):
+    pandas = pytest.importorskip("pandas")
+    dates = pandas.Series(pandas.date_range("2024-05-01", periods=20, freq="20ms"))
+    times = {
+        "dates": dates,
+        "dates of a zone": dates.dt.tz_localize("Europe/Zurich"),
+        "text": dates.dt.strftime("%Y-%m-%dT%H:%M:%S.%f"),
+        "durations": dates - dates[0],
+        "whole numbers": np.arange(20) * 20_000_000 + SECOND * 10**9,
+        "nullable": pandas.array(np.arange(20) / 50, dtype="Float64"),
+    }
+    found = check_sequences(timed_frames(pandas, times[kind]))
+    assert found.rate == pytest.approx(50)
+    assert found.channels == ("x", "y")
+
+
+def test_times_in_data_frames_that_give_no_rate():
+    pandas = pytest.importorskip("pandas")
+    uneven = np.arange(20) / 50
+    uneven[10:] += 1
+    with pytest.warns(UnevenTimesWarning, match="The times of series 0 are uneven: 1.02 s from step 9 to the next"):
+        found = check_sequences(timed_frames(pandas, uneven))
+    assert (found.rate, found.channels) == (None, ("x", "y"))
+    with pytest.warns(UnevenTimesWarning, match="The times of b do not increase"):
+        found = check_sequences({"b": pandas.concat(timed_frames(pandas, uneven))})
+    assert (found.rate, found.channels) == (None, ("x", "y"))
+    frames = timed_frames(pandas, np.arange(20) / 50, "t")
+    frames[2]["t"] = np.sin(np.arange(20))
+    assert check_sequences(frames).channels == ("x", "t", "y")  # something else, since it goes up and down
+    some = [frames[0], frames[1][["x", "y"]].to_numpy()]
+    assert check_sequences(some).rate is None
+
+
 # --- models ----------------------------------------------------------------------------------------------------------
 
 
@@ -175,3 +238,8 @@ def test_least_stays_and_segments_in_seconds():
     plain = ActionHMM(**quick).fit(timed.sequences)
     assert plain.rate_ is None
     assert "start_s" not in segments_table(plain)[0]
+    pandas = pytest.importorskip("pandas")
+    frames = [pandas.DataFrame(one, columns=[*"xyz"]).assign(time=np.arange(300) / 50) for one in timed.sequences]
+    framed = ActionHMM(least_stay="0.4 s", **quick).fit(frames)
+    assert framed.rate_ == 50
+    assert segments_table(framed) == segments_table(model)

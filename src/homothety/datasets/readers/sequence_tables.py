@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -27,7 +28,7 @@ from homothety.datasets.readers.text_tables import (
 )
 from homothety.datasets.sequence_set import SequenceSet
 from homothety.errors import InputError
-from homothety.times import CERTAIN, as_seconds, is_increasing, rate_of, unit_of
+from homothety.times import find_times, rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from homothety.datasets.readers.options import ReadingOptions
 
 LABEL_COLUMN, STATE_COLUMN = "label", "state"
-NOT_MEASURED = ("", *CERTAIN, LABEL_COLUMN, STATE_COLUMN)
+NOT_MEASURED = ("", LABEL_COLUMN, STATE_COLUMN)
 
 
 class Frame(Protocol):
@@ -87,7 +88,7 @@ def cut_table(frame: Frame, path: Path, options: ReadingOptions) -> SequenceSet:
         rows = cut_by_lengths(frame.n_rows, lengths, path)
         names = [f"{path.stem} {i}" for i in range(len(rows))]
     taken = {"group": group_at, "labels": labels_at}
-    times_at, times = _find_times(frame, rows, list(taken.values()))
+    times_at, times = find_times(frame.names, partial(_values_by_series, frame, rows), taken.values())
     chosen = _choose_measured(frame, path, columns, taken, times_at)
     steps, channels = frame.numbers(chosen)
     return SequenceSet(
@@ -97,24 +98,14 @@ def cut_table(frame: Frame, path: Path, options: ReadingOptions) -> SequenceSet:
         tuple(names),
         tuple(channels),
         path.stem,
-        rate=None if times_at is None or times_at in chosen else rate_of(times, names),
+        rate=None if not times_at or set(times_at) & set(chosen) else rate_of(times, names),
     )
 
 
-def _find_times(
-    frame: Frame, rows: list[IntArray], taken: list[int | None]
-) -> tuple[int | None, list[FloatArray | None]]:
-    """Return the column of times, if there is one, and the times of each series in seconds.
-
-    A column that may be something else, such as "t", has to increase in every series to be one.
-    """
-    units = {at: unit for at, name in enumerate(frame.names) if (unit := unit_of(name)) is not None and at not in taken}
-    for at in sorted(units, key=lambda at: frame.names[at].lower() not in CERTAIN):
-        values = frame.values(at)
-        times = [as_seconds(values[one], units[at]) for one in rows]
-        if frame.names[at].lower() in CERTAIN or all(map(is_increasing, times)):
-            return at, times
-    return None, []
+def _values_by_series(frame: Frame, rows: list[IntArray], column: int) -> list[NDArray[Any]]:
+    """Return what a column holds in the rows of each series."""
+    values = frame.values(column)
+    return [values[one] for one in rows]
 
 
 def _choose_measured(
@@ -122,11 +113,11 @@ def _choose_measured(
     path: Path,
     columns: Column | Sequence[Column] | None,
     taken: dict[str, int | None],
-    times_at: int | None,
+    times_at: list[int],
 ) -> list[int]:
     """Return the columns of measurements: those named, or all but those `taken` and those known to be none."""
     if columns is None:
-        chosen = [at for at in _measured(frame) if at not in (*taken.values(), times_at)]
+        chosen = [at for at in _measured(frame) if at not in (*taken.values(), *times_at)]
         if not chosen:
             raise InputError(f"{path} has no column of measurements. Name them with columns=.")
         return chosen
