@@ -21,7 +21,12 @@ UNITS = {"s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms":
 UNIT = "s|sec|secs|second|seconds|ms|us|ns"
 NAME = "timestamps?|time_stamp|times?|stamp|ts|t"
 COLUMN = re.compile(rf"(?:elapsed[ _]?)?(?:{NAME})(?:[ _.]*[\[(]?({UNIT})[\])]?)?|(secs?|seconds)")
-CERTAIN = ("time", "timestamp")  # columns that are no measurements whatever they hold
+# Columns that are no measurements whatever they hold. Tools for ROS write the last three.
+CERTAIN = ("time", "timestamp", "%time", "__time", "rosbagtimestamp")
+# ROS: all of a header, its stamp in one column, or in two, such as "header.stamp.secs" and "header.stamp.nsecs".
+HEADER = re.compile(r"(?:.*[./])?header[./].+")
+STAMP = re.compile(r"(?:.*[./])?header[./]stamp")
+STAMP_PART = re.compile(r"(.*?)(n|nano)?sec(?:s|onds?)?")
 # Without a unit in its name, a column of times since 1970 has that of its size: seconds were 1e9 in 2001.
 SINCE_1970 = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
 EVEN = 0.5  # share of the usual time between steps by which a single one may differ
@@ -87,18 +92,47 @@ def find_times(
     Returns
     -------
     columns : list of int
-        Columns called "time" or "timestamp"; else one that may be something else, such as "t", if it increases in
-        every recording.
+        Columns called "time", "timestamp" and the like, headers and stamps of ROS messages; and one that may be
+        something else, such as "t", if it gives the times.
     times : list of ndarray of shape (n_steps_i,)
-        By the first of the columns; None for a recording whose times cannot be read. Empty without columns of times.
+        By stamps of messages, if they increase in every recording; else by a column called "time" or the like; else by
+        another one that increases. None for a recording whose times cannot be read; empty without columns of times.
     """
-    units = {at: unit for at, name in enumerate(names) if (unit := unit_of(name)) is not None and at not in taken}
-    certain = [at for at in units if names[at].strip().lower() in CERTAIN]
-    for at in certain or units:
-        times = [as_seconds(one, units[at]) for one in values(at)]
-        if certain or all(map(is_increasing, times)):
-            return certain or [at], times
-    return [], []
+    lower = {at: name.strip().lower() for at, name in enumerate(names) if at not in taken}
+    unknown = 1e-9 if _is_in_nanoseconds(lower.values()) else 0.0
+    stamps = _ros_stamps(lower, unknown)
+    certain = [{at: unknown} for at, name in lower.items() if name in CERTAIN]
+    known = {at for at, name in lower.items() if HEADER.fullmatch(name)}.union(*stamps, *certain)
+    others = [{at: unit} for at, name in lower.items() if at not in known and (unit := unit_of(name)) is not None]
+    # Messages are stamped more evenly than they arrive.
+    for columns in [*stamps, *([] if certain else others)]:
+        times = _summed_seconds(columns, values)
+        if all(map(is_increasing, times)):
+            return sorted(known.union(columns)), times
+    best = next(iter([*certain, *stamps]), None)
+    return sorted(known), [] if best is None else _summed_seconds(best, values)
+
+
+def _is_in_nanoseconds(names: Collection[str]) -> bool:
+    """Tell, by the names of columns, whether rostopic or a similar tool wrote a table: its times are nanoseconds."""
+    return "rosbagtimestamp" in names or ("%time" in names and any(name.startswith("field.") for name in names))
+
+
+def _ros_stamps(names: dict[int, str], unit: float) -> list[dict[int, float]]:
+    """Return the columns of every stamp of ROS, and their units in seconds; `unit` is that of stamps in one column."""
+    stamps: dict[str, dict[int, float]] = {}
+    for at, name in names.items():
+        part = STAMP_PART.fullmatch(name)
+        if part is not None:
+            stamps.setdefault(part[1], {})[at] = 1e-9 if part[2] else 1.0
+    pairs = [columns for columns in stamps.values() if sorted(columns.values()) == [1e-9, 1.0]]
+    return [*pairs, *({at: unit} for at, name in names.items() if STAMP.fullmatch(name))]
+
+
+def _summed_seconds(columns: dict[int, float], values: Callable[[int], list[NDArray[Any]]]) -> list[FloatArray | None]:
+    """Return the times of every recording by the sum of columns, whose units are given."""
+    parts = [[as_seconds(one, unit) for one in values(at)] for at, unit in columns.items()]
+    return [None if any(part is None for part in one) else np.sum(one, axis=0) for one in zip(*parts, strict=True)]
 
 
 def is_increasing(times: FloatArray | None) -> bool:

@@ -118,6 +118,43 @@ def test_a_column_of_times_tells_the_rate_and_is_no_channel(name, tmp_path):
     assert read_sequences(files, columns=["y"]).rate == 25
 
 
+STAMP = np.arange(40) * 40_000_000 + 1_500_000_000  # nanoseconds, in simulated time
+WHOLE, REST = np.divmod(STAMP, 10**9)
+ARRIVAL = STAMP + np.resize([0, 30_000_000], 40)  # uneven
+ROS_TABLES = {
+    "bagpy": {"Time": ARRIVAL / 1e9, "header.seq": WHOLE, "header.stamp.secs": WHOLE, "header.stamp.nsecs": REST},
+    "bagpy, frame": {"header.stamp.secs": WHOLE, "header.stamp.nsecs": REST, "header.frame_id": ["base"] * 40},
+    "dots": {".header.stamp.secs": WHOLE, ".header.stamp.nsecs": REST},
+    "ROS 2": {"header.stamp.sec": WHOLE, "header.stamp.nanosec": REST},
+    "PlotJuggler": {"__time": STAMP / 1e9, "/arm/header/stamp/sec": WHOLE, "/arm/header/stamp/nanosec": REST},
+    "rostopic": {"%time": ARRIVAL, "field.header.seq": WHOLE, "field.header.stamp": STAMP},
+    "rostopic, no header": {"%time": STAMP, "field.z": REST % 7 + REST / 1e9},
+    "rosbag to csv": {"rosbagTimestamp": STAMP, "secs": WHOLE * 0, "nsecs": REST * 0},
+    "no stamp": {"__time": STAMP / 1e9, "header.stamp.sec": WHOLE * 0, "header.stamp.nanosec": REST * 0},
+}
+
+
+@pytest.mark.parametrize("written", ROS_TABLES)
+def test_stamps_of_ros_tell_the_rate_and_are_no_channels(written, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    measured = np.random.default_rng(0).normal(size=(40, 2))
+    frame = pandas.DataFrame({**ROS_TABLES[written], "pose.x": measured[:, 0], "pose.y": measured[:, 1]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    channels = tuple(name for name in frame.columns if name in ("field.z", "pose.x", "pose.y"))
+    for found in (read_sequences(tmp_path / "a.csv"), check_sequences([frame, frame])):
+        assert found.channels == channels
+        assert found.rate == pytest.approx(25)
+
+
+def test_stamps_that_stand_still_are_warned_of(tmp_path):
+    rows = "\n".join(f"5,0,{i % 7},{i % 5}" for i in range(20))
+    (tmp_path / "a.csv").write_text(f"header.stamp.secs,header.stamp.nsecs,x,y\n{rows}\n")
+    with pytest.warns(UnevenTimesWarning, match="The times of a do not increase"):
+        found = read_sequences(tmp_path / "a.csv")
+    assert (found.rate, found.channels) == (None, ("x", "y"))
+    assert read_sequences(tmp_path / "a.csv", columns=["header.stamp", "x"]).n_dims == 3
+
+
 def test_a_column_that_is_asked_for_is_a_channel(tmp_path):
     file = write_csv(tmp_path / "a.csv", np.arange(40) / 25)
     found = read_sequences(file, columns=["time", "x"])

@@ -13,6 +13,7 @@ from homothety.datasets.readers.columns import take_columns
 from homothety.datasets.readers.options import require
 from homothety.datasets.sequence_set import SequenceSet
 from homothety.errors import InputError
+from homothety.times import as_seconds, is_increasing, rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,9 +39,10 @@ def read_bag_series(path: Path, options: ReadingOptions) -> SequenceSet:
     require("rosbags", "ros", f"Reading {path}")
     with blame_file(path, REMEDY), _opened(path) as bag:
         topic = _choose_topic(bag, options.topic, path)
-        steps, channels = _numbers(bag, topic, path)
+        steps, channels, times = _numbers(bag, topic, path)
     kept, channels = take_columns(steps, options.columns, channels, path)
-    return SequenceSet([kept], None, None, (path.stem,), channels, path.stem)
+    rate = rate_of([times], [path.stem])
+    return SequenceSet([kept], None, None, (path.stem,), channels, path.stem, rate=rate)
 
 
 def _opened(path: Path) -> Any:
@@ -62,8 +64,8 @@ def _choose_topic(bag: Any, topic: str | None, path: Path) -> str:
     raise InputError(f"{path} {missing}; it has {there or 'none'}. Say which to read with topic=.")
 
 
-def _numbers(bag: Any, topic: str, path: Path) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the numbers in all messages of a topic, shape (n_messages, n_channels), and what they are called."""
+def _numbers(bag: Any, topic: str, path: Path) -> tuple[FloatArray, tuple[str, ...], FloatArray | None]:
+    """Return the numbers in all messages of a topic, shape (n_messages, n_channels), their names, and the times."""
     connections = [one for one in bag.connections if one.topic == topic]
     decode = _decoder(connections, is_ros1=path.suffix.lower() == ".bag")
     first = next(bag.messages(connections=connections), None)
@@ -76,9 +78,26 @@ def _numbers(bag: Any, topic: str, path: Path) -> tuple[FloatArray, tuple[str, .
             "Choose a topic of measurements with topic=."
         )
     messages = sorted(bag.messages(connections=connections), key=lambda message: message[1])
-    rows = [dict(_flattened(decode(raw, connection.msgtype))) for connection, _, raw in messages]
+    rows, stamps = [], []
+    for connection, _, raw in messages:
+        message = decode(raw, connection.msgtype)
+        rows.append(dict(_flattened(message)))
+        stamps.append(_stamp(message))
     _check_same_channels(rows, f"{path}, topic {topic}")
-    return np.array([list(row.values()) for row in rows], dtype=np.float64), tuple(rows[0])
+    numbers = np.array([list(row.values()) for row in rows], dtype=np.float64)
+    return numbers, tuple(rows[0]), _times(stamps, [arrival for _, arrival, _ in messages])
+
+
+def _stamp(message: Any) -> int:
+    """Return the stamp in the header of a message in nanoseconds; 0 without one."""
+    stamp: Any = getattr(getattr(message, "header", None), "stamp", None)
+    return 10**9 * int(stamp.sec) + int(stamp.nanosec) if hasattr(stamp, "nanosec") else 0
+
+
+def _times(stamps: list[int], arrivals: list[int]) -> FloatArray | None:
+    """Return the times of messages in seconds: their stamps, if these increase, else when they were recorded."""
+    times = as_seconds(np.array(stamps), 1e-9)
+    return times if is_increasing(times) else as_seconds(np.array(arrivals), 1e-9)
 
 
 def _check_same_channels(rows: list[dict[str, float]], item: str) -> None:

@@ -88,8 +88,10 @@ def cut_table(frame: Frame, path: Path, options: ReadingOptions) -> SequenceSet:
         rows = cut_by_lengths(frame.n_rows, lengths, path)
         names = [f"{path.stem} {i}" for i in range(len(rows))]
     taken = {"group": group_at, "labels": labels_at}
-    times_at, times = find_times(frame.names, partial(_values_by_series, frame, rows), taken.values())
-    chosen = _choose_measured(frame, path, columns, taken, times_at)
+    asked = [] if columns is None else _find_asked(frame, path, columns, taken)
+    others = [*taken.values(), *asked]
+    times_at, times = find_times(frame.names, partial(_values_by_series, frame, rows), others)
+    chosen = asked or _find_measured(frame, path, [*others, *times_at])
     steps, channels = frame.numbers(chosen)
     return SequenceSet(
         [steps[one] for one in rows],
@@ -98,7 +100,7 @@ def cut_table(frame: Frame, path: Path, options: ReadingOptions) -> SequenceSet:
         tuple(names),
         tuple(channels),
         path.stem,
-        rate=None if not times_at or set(times_at) & set(chosen) else rate_of(times, names),
+        rate=rate_of(times, names) if times else None,
     )
 
 
@@ -108,19 +110,10 @@ def _values_by_series(frame: Frame, rows: list[IntArray], column: int) -> list[N
     return [values[one] for one in rows]
 
 
-def _choose_measured(
-    frame: Frame,
-    path: Path,
-    columns: Column | Sequence[Column] | None,
-    taken: dict[str, int | None],
-    times_at: list[int],
+def _find_asked(
+    frame: Frame, path: Path, columns: Column | Sequence[Column], taken: dict[str, int | None]
 ) -> list[int]:
-    """Return the columns of measurements: those named, or all but those `taken` and those known to be none."""
-    if columns is None:
-        chosen = [at for at in _measured(frame) if at not in (*taken.values(), *times_at)]
-        if not chosen:
-            raise InputError(f"{path} has no column of measurements. Name them with columns=.")
-        return chosen
+    """Return the columns that are named as measurements, or raise if one of them is `taken` for something else."""
     chosen = find_columns(columns, frame.names, frame.n_columns, path)
     for option, at in taken.items():
         # Whoever measures the labels finds them, and no score would show that it was told.
@@ -132,10 +125,13 @@ def _choose_measured(
     return chosen
 
 
-def _measured(frame: Frame) -> list[int]:
-    """Return the columns that are not known to be something other than measurements."""
+def _find_measured(frame: Frame, path: Path, others: list[int | None]) -> list[int]:
+    """Return the columns of measurements: all but `others` and those known to be something else by their names."""
     names = [name.lower() for name in frame.names] or ["column"] * frame.n_columns
-    return [at for at, name in enumerate(names) if name not in NOT_MEASURED]
+    chosen = [at for at, name in enumerate(names) if name not in NOT_MEASURED and at not in others]
+    if not chosen:
+        raise InputError(f"{path} has no column of measurements. Name them with columns=.")
+    return chosen
 
 
 def _values_called(name: str, frame: Frame, taken: list[int]) -> NDArray[Any] | None:

@@ -117,8 +117,9 @@ def read_sequences(
     columns : str, int or sequence of them, optional
         Dimensions to keep, by name or by number from 0; ``"position"`` stands for ``"position.x"``, ``"position.y"``
         and so on where there is no dimension of just that name. By default all of them; of a table all columns except
-        the group, a nameless first column, and those called ``time``, ``timestamp``, ``label`` or ``state``. A
-        column of times (also ``t``, ``t_ms``, ``seconds`` and the like, if it increases) tells the steps per second.
+        the group, a nameless first column, headers of ROS messages, and those called ``time``, ``timestamp``, ``label``
+        or ``state``. A column of times (also ``t``, ``t_ms``, ``seconds`` and the like, if it increases) tells the
+        steps per second.
     lengths : array_like of int, optional
         Numbers of steps of the series a single file holds one after the other.
     variable : str, optional
@@ -136,8 +137,8 @@ def read_sequences(
     recordings : SequenceSet
         Its `actions` are what `labels` names; else the column ``label`` of a table, the array ``labels`` of an
         archive, or the only cell array of whole numbers beside the series in a ``.mat`` file; its `states` the column
-        ``state`` or the array ``states``. Its `rate` is known where times are even, within half a step, or where the
-        file tells the rate (LeRobot, ``.bvh``, ``.c3d``, ``.fif``).
+        ``state`` or the array ``states``. Its `rate` is known where times, or stamps of ROS messages, are even within
+        half a step, or where the file tells the rate (LeRobot, ``.bvh``, ``.c3d``, ``.fif``).
 
     Warns
     -----

@@ -78,6 +78,22 @@ def test_joints_are_called_by_their_names(tmp_path, poses):
     assert read.channels == ("position.elbow", "position.wrist", "velocity.elbow", "velocity.wrist")
 
 
+@pytest.mark.parametrize(("stamped", "rate"), [([0, 20, 40, 60, 80, 100], 50), ([0] * 6, 10)])
+def test_stamps_or_else_arrivals_tell_the_rate(tmp_path, poses, stamped, rate):
+    store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
+    types, kind = store.types, "geometry_msgs/msg/PointStamped"
+    with rosbag1.Writer(tmp_path / "demo.bag") as bag:
+        connection = bag.add_connection("/point", kind, typestore=store)
+        for number, (milliseconds, row) in enumerate(zip(stamped, poses, strict=True)):
+            stamp = types["builtin_interfaces/msg/Time"](sec=5, nanosec=milliseconds * 10**6)
+            header = types["std_msgs/msg/Header"](seq=0, stamp=stamp, frame_id="base")
+            message = types[kind](header, types["geometry_msgs/msg/Point"](*row[:3]))
+            bag.write(connection, 10**18 + number * 10**8, store.serialize_ros1(message, kind))
+    read = read_sequences(tmp_path / "demo.bag")
+    assert read.rate == pytest.approx(rate)
+    assert read.channels == ("point.x", "point.y", "point.z")
+
+
 def test_topics_are_listed(tmp_path, poses):
     path = write_bag(tmp_path / "demo.bag", poses)
     there = (
