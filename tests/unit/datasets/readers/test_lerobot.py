@@ -9,6 +9,7 @@ import pytest
 
 from homothety.datasets import read_sequences
 from homothety.errors import InputError
+from homothety.sequences import check_sequences
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -63,6 +64,14 @@ def test_one_series_per_episode(data_set, episodes):
     assert read.names == ("episode 0", "episode 1", "episode 2")
     assert read.channels == ("observation.state.shoulder", "observation.state.elbow")
     assert read.actions is None
+
+
+def test_the_description_tells_the_rate(data_set):
+    read = read_sequences(data_set)
+    assert check_sequences(read).rate == read.rate == 30
+    for described in ({}, {"fps": "30"}, {"fps": 0}):
+        (data_set / "meta/info.json").write_text(json.dumps(described))
+        assert read_sequences(data_set).rate is None
 
 
 def test_other_columns_and_labels(data_set, episodes):

@@ -8,6 +8,7 @@ import pytest
 from homothety.covariance import sample_covariances
 from homothety.datasets import epochs_covariances, read_matrices, read_sequences
 from homothety.errors import InputError
+from homothety.sequences import check_sequences
 
 mne = pytest.importorskip("mne")
 
@@ -30,6 +31,12 @@ def test_covariances_of_epochs(epochs, tmp_path):
     np.testing.assert_allclose(plain, sample_covariances(data), rtol=1e-12)
     series = read_sequences(tmp_path / "demo-epo.fif", columns=["Pz", "Fz"])
     np.testing.assert_allclose(series.sequences[2], data[2][:, [2, 0]], rtol=1e-12)
+
+
+def test_epochs_tell_the_rate(epochs, tmp_path):
+    epochs.save(tmp_path / "demo-epo.fif", verbose="ERROR")
+    read = read_sequences(tmp_path / "demo-epo.fif")
+    assert check_sequences(read).rate == read.rate == 100
 
 
 def test_channels_in_other_units_are_told_apart(epochs):

@@ -10,6 +10,7 @@ import pytest
 
 from homothety.datasets import read_sequences
 from homothety.errors import InputError
+from homothety.sequences import check_sequences
 
 BVH = """HIERARCHY
 ROOT Hips
@@ -57,6 +58,12 @@ def test_channels_of_joints(bvh):
     np.testing.assert_array_equal(
         read_sequences(bvh(), columns=["Knee", "Hips.Yposition"]).sequences[0][2], [0, 90, 0, 2]
     )
+
+
+def test_the_time_between_frames_tells_the_rate(bvh):
+    assert check_sequences(read_sequences(bvh()), allow_constant=True).rate == 100
+    assert read_sequences(bvh(BVH.replace("0.01", "0.0083333333")), variable="positions").rate == pytest.approx(120)
+    assert read_sequences(bvh(BVH.replace("0.01", "0"))).rate is None
 
 
 def test_positions_of_joints(bvh):
@@ -107,6 +114,7 @@ def check_markers(path, points, unseen):
     np.testing.assert_allclose(read.sequences[0], expected.reshape(6, 6), rtol=1e-6)
     assert read.channels == ("LASI.x", "LASI.y", "LASI.z", "RASI.x", "RASI.y", "RASI.z")
     assert read_sequences(path, columns="RASI").channels == ("RASI.x", "RASI.y", "RASI.z")
+    assert check_sequences(read_sequences(path, columns="LASI")).rate == read.rate == 100
 
 
 def test_markers(tmp_path, points):
