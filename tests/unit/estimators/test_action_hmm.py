@@ -231,7 +231,7 @@ def test_own_similarities_leave_actions_alone_and_are_found_in_the_frames(seed):
         np.testing.assert_allclose(new.sizes, old.sizes * sizes[i] / sizes[reference], rtol=0.15)
         image = sizes[i] * rotations[i] @ (old.sizes[0] * old.rotation @ there + old.places[0]) + shifts[i]
         spread = moved[i].std(axis=0).max()
-        np.testing.assert_allclose(new.sizes[0] * new.rotation @ middle + new.places[0], image, atol=0.1 * spread)
+        np.testing.assert_allclose(new.sizes[0] * new.rotation @ middle + new.places[0], image, atol=0.15 * spread)
 
 
 def test_new_recordings_in_new_frames_have_the_known_actions(model):
@@ -585,7 +585,7 @@ def test_a_constant_coordinate_in_the_plane():
     ):
         model = ActionHMM(**SHORT).fit(on_a_line([np.array([1.0, 0.0])] * 3))
     assert model.spans_ == (1, 1)
-    assert model.n_actions_ > 1
+    assert model.n_states_ > 1
     assert model.frame_labels_.tolist() == [0, 0, 0]
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.spatial.transform import Rotation
+from scipy.special import logsumexp
 
 import naive_frames as naive
 from homothety.errors import InputError
-from homothety.models.frames import Blocks, Frames, Prior, identity_frames
+from homothety.models.frames import Blocks, Frames, Prior, candidates, identity_frames
 from homothety.models.frames import _kernels as kernels
 from homothety.models.frames.candidates import NEAR, angles_between, log_turn_density
 from homothety.models.frames.frames import (
@@ -275,6 +278,25 @@ def test_climbing_ends_at_the_true_frame(name):
     assert np.linalg.norm(angles_between(blocks, true.turn, start.turn)) < 0.05
     np.testing.assert_allclose(start.log_sizes, true.log_sizes, atol=0.06)
     np.testing.assert_allclose(start.places, true.places, atol=0.1)
+
+
+@pytest.mark.parametrize("name", ["plane", "point", "yaw"])
+def test_width_is_that_of_all_likely_frames(monkeypatch, name):
+    blocks = LAYOUTS[name]
+    frames, steps, path, _, looks, _ = make_problem(8, blocks, 300, np.ones(len(blocks.kinds)))
+    prior = naive.make_prior(blocks, 2.0, 1.0)
+    target, frame = kernels.Target(sums_of(blocks, steps, path), looks, prior, blocks.layout), frame_of(frames, 0)
+    log_integral = sum(kernels.log_width(frame, target))
+    # By importance sampling from draws about the likeliest frame; a model is only asked for its blocks and prior here.
+    model, mode = SimpleNamespace(blocks=blocks, prior=prior), Frames(np.zeros(1, int), *(part[None] for part in frame))
+    rng = np.random.default_rng(9)
+    monkeypatch.setattr(candidates, "NEAR", 0.08)
+    draws = [candidates.draw_near(rng, model, mode, 0) for _ in range(4_000)]
+    ratios = [
+        kernels.log_target(frame_of(draw, 0), target) - candidates.log_density_near(model, mode, draw)[0]
+        for draw in draws
+    ]
+    assert log_integral == pytest.approx(logsumexp(ratios) - np.log(len(ratios)), abs=0.5)
 
 
 def small_turn(blocks, angle):

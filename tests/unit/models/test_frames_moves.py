@@ -27,6 +27,8 @@ from homothety.models.frames.candidates import angles_between, candidate_frames
 from homothety.models.frames.looks import recorded_sums
 from homothety.models.frames.recording import RECORDING
 from homothety.models.frames.search import search_starts
+from homothety.models.frames.sharing import likeliest_frames, log_frame_volume, shared_frames
+from homothety.models.frames.state import ChainState
 from homothety.models.ibphmm.model import log_hyperprior
 from homothety.models.ibphmm.prior import log_repeated_unused
 from homothety.sampling import Checkpoints, run_chains
@@ -154,8 +156,8 @@ def test_likelihoods_of_recordings_are_those_of_aligned_steps_less_the_volume():
 # --- made-up recordings ----------------------------------------------------------------------------------------------
 
 
-def bent_recordings(rng, blocks, n_series=3, n_each=40):
-    """Recordings of the same three states, each seen through a frame of its own; model, state and true frames."""
+def bent_recordings(rng, blocks, n_series=3, n_each=40, labels=None):
+    """Recordings of the same three states, each seen through a frame of its own or those given; model and state."""
     n = blocks.n_dims
     means = np.diag([1.0, 2.5, 4.0]) @ np.eye(3, n) + np.linspace(-1, 1, n)  # no triangle with equal sides
     covariances = np.array([np.diag(np.linspace(0.02, 0.4, n)[np.roll(np.arange(n), k)]) for k in range(3)])
@@ -163,7 +165,7 @@ def bent_recordings(rng, blocks, n_series=3, n_each=40):
     noise = np.einsum("tab,tb->ta", np.linalg.cholesky(covariances)[path], rng.normal(size=(len(path), n)))
     starts = 3 * n_each * np.arange(n_series + 1)
     prior = Prior(0.5, np.zeros((len(blocks.placed), blocks.dim)), np.full(len(blocks.placed), 3.0))
-    frames = naive.draw_frames(rng, blocks, prior, np.arange(n_series))
+    frames = naive.draw_frames(rng, blocks, prior, np.arange(n_series) if labels is None else labels)
     steps = naive.recorded_steps(blocks, frames, means[path] + noise, starts)
     world = naive.FrameWorld(n_series=n_series, n_steps=3 * n_each, blocks=blocks)
     plain = naive_ibphmm.make_model(world, naive_ibphmm.Sequences(steps, starts, tuple("abcdef"[:n_series])))
@@ -227,10 +229,30 @@ def test_starts_find_frames_and_states():
         np.testing.assert_allclose(found[i] @ found[0].T, true[i] @ true[0].T, atol=0.1)
 
 
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1, 0], [0, 0, 0, 0, 0], [0, 1, 2, 3, 4]])
+def test_recordings_of_one_frame_come_to_share_it(labels):
+    rng, labels = np.random.default_rng(12), np.array(labels)
+    model, state = bent_recordings(rng, SPACES["plane"], n_series=5, labels=labels)
+    frames = state.frames.taken(np.arange(5), labels)  # the same frames, but every recording has its own
+    found = shared_frames(model, ChainState(state.segmentation, frames))
+    np.testing.assert_array_equal(found.labels[:, None] == found.labels, labels[:, None] == labels)
+
+
+def test_a_start_is_no_better_for_frames_that_it_does_not_need():
+    model, state = bent_recordings(np.random.default_rng(12), SPACES["plane"], labels=np.zeros(3, dtype=np.int64))
+
+    def score(frames):
+        one = ChainState(state.segmentation, frames)
+        return log_joint(model, one) + log_frame_volume(model, likeliest_frames(model, one))
+
+    each = state.frames.taken(np.arange(3), np.zeros(3, dtype=np.int64))
+    assert score(state.frames) > score(each) + 5
+
+
 def test_starts_of_short_recordings_have_few_states(rng):
     model, _ = naive.draw_world(rng, naive.FrameWorld(n_series=2, n_steps=3))
     _, starts = search_starts(rng, model, most_states=12)
-    assert all(np.isfinite(start.log_joint) for start in starts)
+    assert all(np.isfinite(start.score) for start in starts)
     assert max(start.n_states for start in starts) <= 6
 
 

@@ -27,6 +27,7 @@ STEP_SIZES = (0.01, 0.03, 0.1, 0.3)  # radians: a random walk over rotations dra
 DERIVATIVE_STEP = 1e-3
 MAX_SHIFT = 0.5  # of one Newton step: radians or log sizes
 NO_SHARE = 1e-12  # probability of a state below which a step is none of its
+FLATTEST = 0.3  # curvature of the log target, at least: an angle that nothing tells is within half a turn
 LEAST_GAIN = 1e-3  # nats: climbing ends below
 
 
@@ -238,10 +239,13 @@ def draw_places(rng: Generator, frame: Frame, target: Target) -> None:
 
 
 @jit
-def write_places(normals: FloatArray, frame: Frame, target: Target) -> None:
-    """Write places with their conditional mean and covariance from standard normals; zeros give the mean."""
+def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
+    """Write places with their conditional mean and covariance from standard normals; zeros give the mean.
+
+    Returns the log determinant of the precision of all places.
+    """
     sums, looks, prior, layout = target.sums, target.looks, target.prior, target.layout
-    d = layout.dim
+    d, log_precision = layout.dim, 0.0
     matrix, precision, linear = np.empty((d, d)), np.empty((d, d)), np.empty(d)
     for block in range(layout.turns.shape[0]):
         place = layout.places[block]
@@ -274,6 +278,7 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> None:
             for c in range(a):
                 linear[a] -= factor[a, c] * linear[c]
             linear[a] /= factor[a, a]
+            log_precision += 2.0 * np.log(factor[a, a])
         for a in range(d):
             linear[a] += normals[place, a]
         for a in range(d - 1, -1, -1):
@@ -281,6 +286,7 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> None:
                 linear[a] -= factor[c, a] * linear[c]
             linear[a] /= factor[a, a]
         frame.places[place] = linear
+    return log_precision
 
 
 @jit
@@ -441,27 +447,52 @@ def add_expected(
 
 @jit
 def write_derivatives(here: float, frame: Frame, target: Target, gradient: FloatArray, hessian: FloatArray) -> None:
-    """Write first and second derivatives of the log target along `apply_shift`, by differences."""
+    """Write first and second derivatives of `shifted_target`, by differences."""
     n_parameters, step = gradient.shape[0], DERIVATIVE_STEP
     shift, plus = np.zeros(n_parameters), np.empty(n_parameters)
     trial = Frame(np.empty_like(frame.turn), np.empty_like(frame.log_sizes), np.empty_like(frame.places))
     for i in range(n_parameters):
         shift[i] = step
-        apply_shift(shift, frame, target, trial)
-        plus[i] = log_target(trial, target)
+        plus[i] = shifted_target(shift, frame, target, trial)
         shift[i] = -step
-        apply_shift(shift, frame, target, trial)
-        minus = log_target(trial, target)
+        minus = shifted_target(shift, frame, target, trial)
         gradient[i] = (plus[i] - minus) / (2 * step)
         hessian[i, i] = (plus[i] - 2 * here + minus) / (step * step)
         for j in range(i):
             shift[i], shift[j] = step, step
-            apply_shift(shift, frame, target, trial)
-            both = log_target(trial, target)
+            both = shifted_target(shift, frame, target, trial)
             hessian[i, j] = (both - plus[i] - plus[j] + here) / (step * step)
             hessian[j, i] = hessian[i, j]
             shift[j] = 0.0
         shift[i] = 0.0
+
+
+@jit
+def shifted_target(shift: FloatArray, frame: Frame, target: Target, shifted: Frame) -> float:
+    """Write a frame turned and resized, with the likeliest places, and return its log target."""
+    apply_shift(shift, frame, target, shifted)
+    write_places(np.zeros_like(frame.places), shifted, target)
+    return float(log_target(shifted, target))
+
+
+@jit
+def log_width(frame: Frame, target: Target) -> tuple[float, float]:
+    """Move a frame to the likeliest one; return its log target and the log of the share of frames about as likely.
+
+    Their sum is the log of the target integrated over frames by Laplace, uniformly over rotations.
+    """
+    here = climb(frame, target, 10)
+    log_precision = write_places(np.zeros_like(frame.places), frame, target)
+    n_angles = target.layout.n_angles
+    n_parameters = n_angles + frame.log_sizes.shape[0]
+    gradient, hessian = np.empty(n_parameters), np.empty((n_parameters, n_parameters))
+    write_derivatives(here, frame, target, gradient, hessian)
+    width = 0.5 * np.log(2 * np.pi) * (n_parameters + frame.places.size) - 0.5 * log_precision
+    for curvature in np.linalg.eigvalsh(-hessian):
+        width -= 0.5 * np.log(max(curvature, FLATTEST))
+    if n_angles > 0:
+        width -= np.log(8 * np.pi**2 if n_angles == 3 else 2 * np.pi)
+    return here, width
 
 
 @jit
@@ -471,8 +502,8 @@ def climb(frame: Frame, target: Target, n_steps: int) -> float:
     By turns the likeliest places, which are known, and Newton steps of rotation and sizes, with derivatives from
     differences, damped until they lead upwards.
     """
-    n_parameters, still = target.layout.n_angles + frame.log_sizes.shape[0], np.zeros_like(frame.places)
-    write_places(still, frame, target)
+    n_parameters = target.layout.n_angles + frame.log_sizes.shape[0]
+    write_places(np.zeros_like(frame.places), frame, target)
     gradient, hessian = np.empty(n_parameters), np.empty((n_parameters, n_parameters))
     trial = Frame(np.empty_like(frame.turn), np.empty_like(frame.log_sizes), np.empty_like(frame.places))
     here = log_target(frame, target)
@@ -489,9 +520,7 @@ def climb(frame: Frame, target: Target, n_steps: int) -> float:
             longest = np.abs(shift).max()
             if longest > MAX_SHIFT:
                 shift *= MAX_SHIFT / longest
-            apply_shift(shift, frame, target, trial)
-            write_places(still, trial, target)
-            value = log_target(trial, target)
+            value = shifted_target(shift, frame, target, trial)
             if value > here:
                 break
             damping *= 30.0

@@ -146,7 +146,7 @@ def measured_weights(model: Model, starts: list[Start], spans: Sequence[int]) ->
 
 def start_from(starts: list[Start], rng: Generator, model: Model) -> ChainState:
     """Return the first state of a chain, at one of some starts drawn by their densities."""
-    scores = np.array([start.log_joint for start in starts])
+    scores = np.array([start.score for start in starts])
     probs = np.exp(scores - scores.max())
     start = starts[int(rng.choice(len(starts), p=probs / probs.sum()))]
     first = partial(ibphmm.init_state, path=start.path)

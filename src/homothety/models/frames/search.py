@@ -2,7 +2,8 @@
 
 For some numbers of states, one recording is taken as the reference and a small model fitted to it; every other
 recording is laid on it in the likeliest of its candidate frames; then states and frames are fitted together. All
-recordings in one frame is among the starts too: where they share one, principal axes lead astray.
+recordings in one frame is among the starts too: where they share one, principal axes lead astray. Starts are compared
+by their density with frames integrated out, and recordings share frames where that is denser.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from homothety.models.frames.candidates import (
 from homothety.models.frames.frames import Frames, aligned_steps, identity_frames, log_volumes, stacked
 from homothety.models.frames.looks import expected_sums, looks_of
 from homothety.models.frames.model import log_joint
+from homothety.models.frames.sharing import likeliest_frames, log_frame_volume, shared_frames
 from homothety.models.frames.state import ChainState
 from homothety.models.hmm.stays import mend_short_stays
 
@@ -53,7 +55,7 @@ class Start(NamedTuple):
 
     path: IntArray  # (n_steps,)
     frames: Frames
-    log_joint: float
+    score: float  # log joint density, frames integrated out
     n_states: int
 
 
@@ -76,8 +78,8 @@ class Search(NamedTuple):
 
     @property
     def best(self) -> float:
-        """Log joint density of the best start."""
-        return max((start.log_joint for start in self.starts), default=-np.inf)
+        """Score of the best start."""
+        return max((start.score for start in self.starts), default=-np.inf)
 
 
 def search_starts(
@@ -116,7 +118,7 @@ def search_starts(
         n_since = 0 if search.best > before else n_since + 1
         if not others and (not search.latest or n_since == n_worse):
             break
-    return search.model, sorted(search.starts, key=lambda start: -start.log_joint)
+    return search.model, sorted(search.starts, key=lambda start: -start.score)
 
 
 def fitted_again(rng: Generator, other: Search, search: Search) -> Search:
@@ -151,22 +153,37 @@ def with_more_states(rng: Generator, search: Search, n_states: int, n_references
 
 
 def with_fits(rng: Generator, search: Search, fits: list[Fitted]) -> Search:
-    """Return a search with some fits, all of one number of states, added."""
-    found = [start_of(rng, search.model, fitted) for fitted in fits]
-    order = np.argsort([-start.log_joint for start in found], kind="stable")
-    return Search(search.model, search.starts + found, [fits[place] for place in order])
+    """Return a search with some fits, all of one number of states, added, and the best also with frames shared."""
+    model = search.model
+    found = [start_of(rng, model, fitted) for fitted in fits]
+    if fits and model.sharing == "inferred":
+        best = fits[int(np.argmax([start.score for start in found]))]
+        shared = fit_with_shared_frames(rng, model, best)
+        if shared is not None:
+            fits, found = [*fits, shared], [*found, start_of(rng, model, shared)]
+    order = np.argsort([-start.score for start in found], kind="stable")
+    return Search(model, search.starts + found, [fits[place] for place in order])
+
+
+def fit_with_shared_frames(rng: Generator, model: Model, fitted: Fitted) -> Fitted | None:
+    """Return a fit in which recordings share frames where that is likelier; None if they share none."""
+    frames = shared_frames(model, state_of(rng, model, fitted))
+    if frames.n_frames == fitted.frames.n_frames:
+        return None
+    every, n_states = list(range(len(model.starts) - 1)), fitted.probs.shape[1]
+    return fit(rng, model, every, frames, n_states, N_LAST, probs=fitted.probs)
 
 
 def refit_starts(rng: Generator, model: Model, starts: list[Start]) -> list[Start]:
     """Return starts of a slightly different model: the best of each number of states fitted again, best first."""
     every, fits = list(range(len(model.starts) - 1)), []
     best_of = {start.n_states: start for start in reversed(starts)}
-    for start in sorted(best_of.values(), key=lambda one: -one.log_joint)[:N_REFIT]:
+    for start in sorted(best_of.values(), key=lambda one: -one.score)[:N_REFIT]:
         numbered = np.unique(start.path, return_inverse=True)[1]
         probs = np.eye(start.n_states)[numbered]
         fits.append(fit(rng, model, every, start.frames, start.n_states, N_LAST, probs=probs))
     fits += with_state_split(rng, model, fits[0])
-    return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.log_joint)
+    return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.score)
 
 
 def extended_starts(rng: Generator, part: Model, starts: list[Start], model: Model) -> list[Start]:
@@ -185,12 +202,12 @@ def extended_starts(rng: Generator, part: Model, starts: list[Start], model: Mod
     frames = identity_frames(model.blocks, np.zeros(len(model.starts) - 1, dtype=np.int64))
     every, best_of = list(range(len(model.starts) - 1)), {start.n_states: start for start in reversed(starts)}
     fits = []
-    for start in sorted(best_of.values(), key=lambda one: -one.log_joint)[:N_REFIT]:
+    for start in sorted(best_of.values(), key=lambda one: -one.score)[:N_REFIT]:
         probs = np.eye(start.n_states)[np.unique(start.path, return_inverse=True)[1]]
         known = fit(rng, part, list(range(len(part.starts) - 1)), start.frames, start.n_states, 1, probs=probs)
         probs, _, _ = smooth_through(model, model.steps, model.starts, known.chain, frames)
         fits.append(fit(rng, model, every, frames, start.n_states, N_SHORT, probs=probs))
-    return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.log_joint)
+    return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.score)
 
 
 def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitted]:
@@ -383,9 +400,15 @@ def climbed_frames(
 
 
 def start_of(rng: Generator, model: Model, fitted: Fitted) -> Start:
-    """Return the likeliest path of a fit, short stays mended, with its frames and their joint density."""
+    """Return the likeliest path of a fit, short stays mended, with its frames and their score."""
+    state = state_of(rng, model, fitted)
+    volume = log_frame_volume(model, likeliest_frames(model, state))
+    return Start(state.segmentation.path, state.frames, log_joint(model, state) + volume, state.segmentation.n_features)
+
+
+def state_of(rng: Generator, model: Model, fitted: Fitted) -> ChainState:
+    """Return the likeliest path of a fit, short stays mended, and its frames as the state of a chain."""
     path = mend_short_stays(fitted.probs.argmax(axis=1), model.starts, model.segmentation.least_stay)
-    segmentation = ibphmm.init_state(rng, model.aligned(fitted.frames), path=path)
-    segmentation, _ = ibphmm.resample_leaving(rng, model.aligned(fitted.frames), segmentation)
-    state = ChainState(segmentation, fitted.frames)
-    return Start(path, fitted.frames, log_joint(model, state), len(np.unique(path)))
+    aligned = model.aligned(fitted.frames)
+    segmentation, _ = ibphmm.resample_leaving(rng, aligned, ibphmm.init_state(rng, aligned, path=path))
+    return ChainState(segmentation, fitted.frames)
