@@ -34,6 +34,7 @@ SAVEABLE = {
     "Blocks": "homothety.models.frames.blocks",
     "ChannelBlocks": "homothety.channels",
     "FrameTable": "homothety.summaries.frames",
+    "IntervalFactors": "homothety.models.frames.doubt",
     "IBPHMM": "homothety.estimators.hmm",
     "ICSCHMM": "homothety.estimators.actions",
     "TwoStageHMM": "homothety.estimators.two_stage",

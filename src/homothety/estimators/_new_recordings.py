@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.channels import ChannelBlocks
     from homothety.models.frames.blocks import Blocks
+    from homothety.models.frames.doubt import IntervalFactors
     from homothety.models.hmm.states import StateModel
     from homothety.preprocessing import FittedPreprocessing
     from homothety.sequences import Sequences
@@ -73,6 +74,7 @@ class LaysNewRecordings:
     place_mean_: FloatArray
     place_spread_: FloatArray
     frame_table_: FrameTable
+    interval_factors_: IntervalFactors
     states_: StateModel
     n_states_: int
     paths_: list[IntArray]
@@ -199,7 +201,8 @@ class LaysNewRecordings:
         # The likeliest frame comes first: draws that are turned far from it are another mode.
         draws = [stacked(np.arange(2), [reference, self._in_fit(laid, one)]) for one in (laid.frame, *sampled)]
         axes = np.stack([np.zeros(blocks.dim), laid.line_axis])
-        table = frame_table(blocks, draws, ("reference", name), 0, 0, *self._middle_and_origin(), axes)
+        about = self._middle_and_origin()
+        table = frame_table(blocks, draws, ("reference", name), 0, 0, *about, axes, self.interval_factors_)
         row = table.rows(blocks, self.preprocessing_.offset, self.preprocessing_.factors)[1]
         return row._replace(recording=i)
 

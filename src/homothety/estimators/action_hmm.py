@@ -30,7 +30,8 @@ from homothety.estimators._new_recordings import LaysNewRecordings
 from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.models import frames
-from homothety.models.frames.defaults import Task, model_and_starts, start_from
+from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
+from homothety.models.frames.doubt import interval_factors
 from homothety.models.frames.frames import aligned_steps
 from homothety.models.frames.grouping import MergeTree, draw_groups, merge_tree, summarise_states
 from homothety.models.hmm.messages import log_likelihood
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from homothety.models.emissions import Emission
     from homothety.models.frames.blocks import Rotations
     from homothety.models.frames.grouping import StateSummary
+    from homothety.models.frames.recording import KeptFrames
     from homothety.sampling.diagnostics import Verdict
     from homothety.sampling.trace import Trace
     from homothety.summaries.frames import RecordingFrame
@@ -317,7 +319,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> IntArray:
         kept = [draw for trace in traces for draw in trace.kept]
         if kept:
-            self._report_frames(prepared, [draw.frames for draw in kept], most_probable(traces, n_burn))
+            self._report_frames(prepared, kept, most_probable(traces, n_burn))
         aligned = self._aligned(prepared) if kept else prepared
         states = [replace(trace, kept=[draw.path for draw in trace.kept]) for trace in traces]
         point = super()._answer(aligned, emission, states, n_burn)
@@ -375,13 +377,16 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
 
         return judge(self._kept_traces(), names=list(ACTION_NUMBERS), max_r_hat=1.05, min_ess=25)
 
-    def _report_frames(self, prepared: Sequences, draws: list[frames.Frames], best: int) -> None:
+    def _report_frames(self, prepared: Sequences, kept: list[KeptFrames], best: int) -> None:
         """Set the frame of every recording, relative to the recording with most steps."""
         blocks = self.prepared_blocks_
         reference = int(np.argmax(prepared.lengths))
         self.reference_middle_ = prepared[reference].mean(axis=0)
+        model = default_model(prepared, blocks, self.block_weights_, self.least_looks_)
+        self.interval_factors_ = interval_factors(model, kept[best].frames, kept[best].path.expand())
+        draws, about = [draw.frames for draw in kept], self._middle_and_origin()
         self.frame_table_ = frame_table(
-            blocks, draws, self.names_, reference, best, *self._middle_and_origin(), self.line_axes_
+            blocks, draws, self.names_, reference, best, *about, self.line_axes_, self.interval_factors_
         )
         self.frame_labels_ = self.frame_table_.labels
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from homothety.models.frames.doubt import IntervalFactors
 from homothety.models.frames.frames import Frames, carried, inverse_turn, product_of_turns, rotation_matrices
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ def frame_table(
     middle: FloatArray,
     origin: FloatArray,
     axes: FloatArray | None = None,
+    factors: IntervalFactors | None = None,
 ) -> FrameTable:
     """Summarise draws of frames.
 
@@ -191,7 +193,11 @@ def frame_table(
         what rotations and sizes are uncertain by, times the distance of the recording from the origin.
     axes : ndarray of shape (n_series, dim), optional
         Directions of recordings on a straight line, zero for all others.
+    factors : IntervalFactors, optional
+        What the deviations of draws from their mean are multiplied by for intervals.
     """
+    if factors is None:
+        factors = IntervalFactors(1.0, np.ones(len(blocks.sized)), np.ones(len(blocks.placed)))
     labels = sharing(draws)
     free = np.zeros((len(names), blocks.dim)) if axes is None else free_axes(axes, labels, reference)
     relative = [relative_to(blocks, draw, reference) for draw in draws]
@@ -206,18 +212,20 @@ def frame_table(
         own = near[:, i]
         turn = mean_turn(turns[own, i], turns[best, i])
         log_sizes = sizes[own, i].mean(axis=0)
-        images, origins = (
-            places[own, i] + carried(blocks, recorded[own, i], sizes[own, i], point) for point in (middle, origin)
-        )
-        place = images.mean(axis=0) - carried(blocks, turn, log_sizes, middle)
+        images = places[own, i] + carried(blocks, recorded[own, i], sizes[own, i], middle)
+        image = images.mean(axis=0)
+        # As the draws would be if their spread were right.
+        all_turns = turned_less(recorded[own, i], mean_turn(recorded[own, i], recorded[best, i]), factors.angle)
+        all_sizes = log_sizes + factors.sizes * (sizes[own, i] - log_sizes)
+        all_images = image + factors.places[:, None] * (images - image)
+        origins = all_images + carried(blocks, all_turns, all_sizes, origin - middle)
         low, high = (1 - LEVEL) / 2, (1 + LEVEL) / 2
-        errors = angle_between_turns(turns[own, i], turn)
         row = (
             turn,
             log_sizes,
-            place,
-            np.asarray(np.quantile(errors, LEVEL)),
-            np.moveaxis(np.quantile(sizes[own, i], [low, high], axis=0), 0, -1),
+            image - carried(blocks, turn, log_sizes, middle),
+            factors.angle * np.quantile(angle_between_turns(turns[own, i], turn), LEVEL),
+            np.moveaxis(np.quantile(all_sizes, [low, high], axis=0), 0, -1),
             np.moveaxis(np.quantile(origins, [low, high], axis=0), 0, -1),
         )
         for column, value in zip(columns, row, strict=True):
@@ -267,6 +275,27 @@ def mean_turn(turns: FloatArray, side: FloatArray) -> FloatArray:
     signs = np.where(turns @ side < 0, -1.0, 1.0) if turns.shape[1] == 4 else np.ones(len(turns))
     mean = (turns * signs[:, None]).mean(axis=0)
     return np.asarray(mean / np.linalg.norm(mean))
+
+
+def turned_less(turns: FloatArray, mean: FloatArray, factor: float) -> FloatArray:
+    """Return rotations with their angles from a mean multiplied by a factor.
+
+    Examples
+    --------
+    >>> quarter, none = np.array([[np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0]]), np.array([1.0, 0.0, 0.0, 0.0])
+    >>> np.degrees(angle_between_turns(turned_less(quarter, none, 0.5), none)).round(6).tolist()
+    [45.0]
+    """
+    back, found = inverse_turn(mean), []
+    for turn in turns:
+        between = product_of_turns(back, turn)
+        if len(between) == 4 and between[0] < 0:
+            between = -between
+        length = np.linalg.norm(between[1:])
+        angle = factor * np.arctan2(length, between[0])
+        axis = between[1:] / max(float(length), TINY)
+        found.append(product_of_turns(mean, np.array([np.cos(angle), *(np.sin(angle) * axis)])))
+    return np.stack(found)
 
 
 def sharing(draws: Sequence[Frames]) -> IntArray:

@@ -24,6 +24,8 @@ from homothety.models.frames import (
     moves,
 )
 from homothety.models.frames.candidates import angles_between, candidate_frames
+from homothety.models.frames.doubt import interval_factors
+from homothety.models.frames.frames import aligned_steps
 from homothety.models.frames.looks import recorded_sums
 from homothety.models.frames.recording import RECORDING
 from homothety.models.frames.search import search_starts
@@ -168,7 +170,7 @@ def bent_recordings(rng, blocks, n_series=3, n_each=40, labels=None):
     frames = naive.draw_frames(rng, blocks, prior, np.arange(n_series) if labels is None else labels)
     steps = naive.recorded_steps(blocks, frames, means[path] + noise, starts)
     world = naive.FrameWorld(n_series=n_series, n_steps=3 * n_each, blocks=blocks)
-    plain = naive_ibphmm.make_model(world, naive_ibphmm.Sequences(steps, starts, tuple("abcdef"[:n_series])))
+    plain = naive_ibphmm.make_model(world, naive_ibphmm.Sequences(steps, starts, tuple("abcdefghijkl"[:n_series])))
     model = Model(steps, plain, blocks, prior)
     state = init_state(rng, model, frames=frames, start=lambda rng, one: ibphmm.init_state(rng, one, path=path))
     return model, state
@@ -247,6 +249,33 @@ def test_a_start_is_no_better_for_frames_that_it_does_not_need():
 
     each = state.frames.taken(np.arange(3), np.zeros(3, dtype=np.int64))
     assert score(state.frames) > score(each) + 5
+
+
+def stays_of(rng, blocks, n_repeats, curve):
+    """Recordings in which every step comes several times, along a curve that is the same in every stay."""
+    model, state = bent_recordings(rng, blocks, n_series=12, n_each=20)
+    frames, path = state.frames, np.repeat(state.segmentation.path, n_repeats)
+    aligned = np.repeat(aligned_steps(blocks, frames, model.steps, model.starts), n_repeats, axis=0)
+    if curve:
+        turns = np.linspace(0, 2 * np.pi, 20 * n_repeats)
+        way = np.column_stack([np.cos((1 + c) * turns) for c in range(blocks.n_dims)])
+        aligned = 0.2 * aligned + np.tile(way, (len(aligned) // len(way), 1))
+    starts = n_repeats * model.starts
+    steps = naive.recorded_steps(blocks, frames, aligned, starts)
+    world = naive.FrameWorld(n_series=12, n_steps=60 * n_repeats, blocks=blocks)
+    plain = naive_ibphmm.make_model(world, naive_ibphmm.Sequences(steps, starts, tuple("abcdefghijkl")))
+    return Model(steps, plain, blocks, model.prior), frames, path
+
+
+@pytest.mark.parametrize(
+    ("n_repeats", "curve", "low", "high"),
+    [(1, False, 0.75, 1.3), (4, False, 1.6, 2.4), (1, True, 0.2, 0.7)],
+    ids=["as the model says", "every step four times", "along a curve"],
+)
+def test_intervals_are_as_wide_as_stays_differ(n_repeats, curve, low, high):
+    found = interval_factors(*stays_of(np.random.default_rng(17), SPACES["space"], n_repeats, curve))
+    factors = np.concatenate([[found.angle], found.sizes, found.places])
+    assert low < np.sqrt((factors**2).mean()) < high, factors
 
 
 def test_starts_of_short_recordings_have_few_states(rng):
