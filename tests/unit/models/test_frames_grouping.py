@@ -121,6 +121,11 @@ def ambiguous(rng, n_states=3):
     return make_states(rng, states, [range(n_states)], weights=np.full(2, 0.2))
 
 
+def n_gained(tree):
+    """Number of merges there is evidence for: those before the first that loses."""
+    return int(np.argmax([gain <= 0 for gain in tree.gains] + [True]))
+
+
 def test_groups_are_drawn_from_their_posterior(rng):
     states = ambiguous(rng)
     partitions = [tuple(labels.tolist()) for labels in all_partitions(3)]
@@ -128,7 +133,11 @@ def test_groups_are_drawn_from_their_posterior(rng):
     for labels in partitions:
         groups = [tuple(k for k in range(3) if labels[k] == g) for g in range(max(labels) + 1)]
         n_alike = {1: 1, 2: 3, 3: 1}[len(groups)]
-        scores.append(sum(log_evidence(states, group) for group in groups) - np.log(3 * n_alike))
+        scores.append(
+            sum(log_evidence(states, group) for group in groups)
+            + grouping.log_splits(states, groups)
+            - np.log(3 * n_alike)
+        )
     probs = np.exp(scores - np.logaddexp.reduce(scores))
     assert np.sort(probs)[-2] > 0.02, probs
     counts = Counter(tuple(draw_groups(rng, states).tolist()) for _ in range(1_500))
@@ -160,10 +169,10 @@ def test_a_tree_merges_what_gains_most_and_its_gains_add_up(rng):
         labels = tree.labels(4, n_groups)
         assert labels.max() + 1 == n_groups
         groups = [tuple(np.flatnonzero(labels == g).tolist()) for g in range(n_groups)]
-        gained = sum(log_evidence(states, group) for group in groups)
+        gained = sum(log_evidence(states, group) for group in groups) + grouping.log_splits(states, groups)
         gained -= sum(log_evidence(states, (k,)) for k in range(4))
         assert gained == pytest.approx(sum(tree.gains[: 4 - n_groups]))
-    assert tree.n_merges == 1
+    assert n_gained(tree) == 1
     assert tree.labels(4, 3).tolist() == [0, 1, 0, 2]
 
 
@@ -175,7 +184,7 @@ def test_many_states_are_drawn_along_the_tree(rng):
 def test_one_state_is_one_action(rng):
     states = make_states(rng, [(STILL, FORTH, STRAIGHT)], [[0]])
     assert draw_groups(rng, states).tolist() == [0]
-    assert merge_tree(states).n_merges == 0
+    assert n_gained(merge_tree(states)) == 0
 
 
 # --- what merges -----------------------------------------------------------------------------------------------------
@@ -350,7 +359,7 @@ def test_pieces_of_one_motion_are_one_action_whatever_they_look_like(rng):
     assert probability(states, [0, 1]) > 0.99
     joined = states._replace(pieces=~np.eye(2, dtype=bool))
     assert probability(joined, [0, 0]) == 1
-    assert merge_tree(joined).n_merges == 1
+    assert n_gained(merge_tree(joined)) == 1
 
 
 def test_states_that_share_out_the_recordings_are_likelier_one_action():
@@ -361,3 +370,17 @@ def test_states_that_share_out_the_recordings_are_likelier_one_action():
     assert grouping.log_coincidence(thirds) == pytest.approx(-np.log(0.02 + 0.98 / 12))
     for broken in (np.column_stack([first, first]), np.column_stack([first, [False, False, True, False]])):
         assert grouping.log_coincidence(broken) == 0
+
+
+def test_recordings_of_two_tasks_are_a_coincidence_once(rng):
+    first = np.arange(6) < 3
+    states = make_states(rng, [(STILL, k * FORTH, STRAIGHT) for k in range(4)], [range(4)])
+    states = states._replace(present=np.column_stack([first, ~first, first, ~first]))
+    one = grouping.log_coincidence(states.present[:, :2])
+    assert one > 0
+    assert grouping.log_splits(states, [(0, 1), (2,), (3,)]) == one
+    assert grouping.log_splits(states, [(0, 1), (2, 3)]) == one
+    other = states._replace(
+        present=np.column_stack([first, ~first, ~first[[0, 3, 1, 4, 2, 5]], first[[0, 3, 1, 4, 2, 5]]])
+    )
+    assert grouping.log_splits(other, [(0, 1), (2, 3)]) == pytest.approx(2 * one)

@@ -16,6 +16,7 @@ action with as many degrees of freedom.
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from math import comb, factorial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -141,10 +142,7 @@ def never_together(present: BoolArray) -> BoolArray:
 
 
 def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
-    """Log marginal likelihood that some states are one action, by the better of both kinds of evidence.
-
-    That every recording has exactly one of the states is evidence as well.
-    """
+    """Log marginal likelihood that some states are one action, by the better of both kinds of evidence."""
     chosen = list(group)
     together = sum(log_moved_copies(block, chosen) for block in states.blocks)
     if len(chosen) == 1:
@@ -156,7 +154,19 @@ def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
     # Few steps fit anything: that two states could be one is no evidence that they are.
     if not all(has_enough_steps(block, chosen) for block in states.blocks):
         together = min(together, alone)
-    return together + log_coincidence(states.present[:, chosen])
+    return together
+
+
+def log_splits(states: StateSummary, groups: list[tuple[int, ...]]) -> float:
+    """Log evidence for groups of states from how recordings share them out.
+
+    Groups that split recordings in the same way count once: if there were two tasks, all of their actions would do so.
+    """
+    splits = {}
+    for group in groups:
+        present = states.present[:, list(group)]
+        splits[tuple(sorted(map(tuple, present.T.tolist())))] = log_coincidence(present) if len(group) > 1 else 0.0
+    return sum(splits.values())
 
 
 def log_coincidence(present: BoolArray) -> float:
@@ -240,8 +250,11 @@ def merge_gains(states: StateSummary, groups: list[tuple[int, ...]]) -> FloatArr
     """Return what merging two groups of states gains, in nats, (n_groups, n_groups); minus infinity on the diagonal."""
     alone = [log_evidence(states, group) for group in groups]
     gains = np.full((len(groups), len(groups)), -np.inf)
+    before = log_splits(states, groups)
     for a, b in combinations(range(len(groups)), 2):
-        gain = log_evidence(states, groups[a] + groups[b]) - alone[a] - alone[b]
+        both = groups[a] + groups[b]
+        gain = log_evidence(states, both) - alone[a] - alone[b]
+        gain += log_splits(states, [both, *(group for c, group in enumerate(groups) if c not in (a, b))]) - before
         if states.pieces[np.ix_(groups[a], groups[b])].any():
             gain = max(gain, PIECE_GAIN)
         gains[a, b] = gains[b, a] = gain
@@ -260,12 +273,6 @@ class MergeTree(NamedTuple):
         for a, b in self.merged[: max(n_states - n_groups, 0)]:
             labels[labels == b] = a
         return np.unique(labels, return_inverse=True)[1]
-
-    @property
-    def n_merges(self) -> int:
-        """Number of merges there is evidence for: those before the first that loses."""
-        losing = [place for place, gain in enumerate(self.gains) if gain <= 0]
-        return losing[0] if losing else len(self.gains)
 
 
 def merge_tree(states: StateSummary) -> MergeTree:
@@ -296,7 +303,7 @@ def draw_groups(rng: Generator, states: StateSummary) -> IntArray:
         tree = merge_tree(states)
         partitions = [tree.labels(n_states, n) for n in range(1, n_states + 1)]
     known: dict[tuple[int, ...], float] = {}
-    scores = np.array([log_partition(states, labels, partitions, known) for labels in partitions])
+    scores = np.array([log_partition(states, labels, known) for labels in partitions])
     probs = np.exp(scores - scores.max())
     return with_pieces_joined(states, partitions[int(rng.choice(len(partitions), p=probs / probs.sum()))])
 
@@ -309,17 +316,27 @@ def with_pieces_joined(states: StateSummary, labels: IntArray) -> IntArray:
     return np.asarray(np.unique(joined, return_inverse=True)[1])
 
 
-def log_partition(
-    states: StateSummary, labels: IntArray, partitions: list[IntArray], known: dict[tuple[int, ...], float]
-) -> float:
+def log_partition(states: StateSummary, labels: IntArray, known: dict[tuple[int, ...], float]) -> float:
     """Log posterior of a partition, up to a constant; evidence that is known is not worked out again."""
-    n_groups = labels.max() + 1
-    alike = sum(other.max() + 1 == n_groups for other in partitions)
+    n_groups = int(labels.max()) + 1
     groups = [tuple(np.flatnonzero(labels == g).tolist()) for g in range(n_groups)]
     for group in groups:
         if group not in known:
             known[group] = log_evidence(states, group)
-    return sum(known[group] for group in groups) - float(np.log(alike))
+    evidence = sum(known[group] for group in groups) + log_splits(states, groups)
+    return evidence - float(np.log(n_partitions(len(labels), n_groups)))
+
+
+def n_partitions(n: int, n_groups: int) -> int:
+    """Return in how many ways items can be put into groups (a Stirling number of the second kind).
+
+    Examples
+    --------
+    >>> [n_partitions(4, k) for k in range(1, 5)]
+    [1, 7, 6, 1]
+    """
+    signed = sum((-1) ** (n_groups - j) * comb(n_groups, j) * j**n for j in range(n_groups + 1))
+    return signed // factorial(n_groups)
 
 
 def all_partitions(n: int) -> list[IntArray]:
