@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import gammaln, multigammaln
 
+from homothety.models.hmm.stays import stay_edges
+
 if TYPE_CHECKING:
     from numpy.random import Generator
 
@@ -105,7 +107,7 @@ def velocities_of(blocks: Blocks, aligned: FloatArray) -> FloatArray | None:
 
 def pieces_of_motions(velocities: FloatArray, path: IntArray, starts: IntArray, n_states: int) -> BoolArray:
     """Whether two states follow each other without a rest or a turn, (n_states, n_states)."""
-    edges = np.union1d(np.flatnonzero(np.diff(path)) + 1, starts)
+    edges = stay_edges(path, starts)
     changes = np.setdiff1d(edges, starts)
     pieces = np.zeros((n_states, n_states), dtype=bool)
     if not len(changes):

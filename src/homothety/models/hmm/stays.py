@@ -31,6 +31,17 @@ def transition_steps(path: IntArray, starts: IntArray, least_stay: int) -> BoolA
     return marked
 
 
+def stay_edges(path: IntArray, starts: IntArray) -> IntArray:
+    """Return the first step of every stay and the end of the last, (n_stays + 1,); every series begins a stay.
+
+    Examples
+    --------
+    >>> stay_edges(np.array([0, 0, 1, 1, 1, 0]), np.array([0, 4, 6])).tolist()
+    [0, 2, 4, 5, 6]
+    """
+    return np.union1d(np.flatnonzero(np.diff(path)) + 1, starts)
+
+
 def has_short_stay(path: IntArray, starts: IntArray, least_stay: int) -> bool:
     """Whether a state that was entered is left again before `least_stay` steps; ends of series do not count.
 
