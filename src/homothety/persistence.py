@@ -34,7 +34,7 @@ SAVEABLE = {
     "Blocks": "homothety.models.frames.blocks",
     "ChannelBlocks": "homothety.channels",
     "FrameTable": "homothety.summaries.frames",
-    "IntervalFactors": "homothety.models.frames.doubt",
+    "IntervalFactors": "homothety.models.frames.intervals",
     "IBPHMM": "homothety.estimators.hmm",
     "ICSCHMM": "homothety.estimators.actions",
     "TwoStageHMM": "homothety.estimators.two_stage",

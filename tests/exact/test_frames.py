@@ -215,7 +215,7 @@ def test_evidence_without_volume_is_caught():
     # Sizes that other moves would redraw come from new frames alone.
     sweep = {name: move for name, move in SWEEP.items() if name != "frames"}
     assert distances(N_SWEEPS // 2, sweep)["size"] < 0.25
-    with mock.patch.object(moves, "log_volumes", no_volumes):
+    with mock.patch.object(moves, "log_determinants", no_volumes):
         found = distances(N_SWEEPS // 2, sweep)
     assert found["size"] > 0.4, found
 

@@ -179,7 +179,7 @@ FAULTS = {
     ),
     "evidence without volume": (
         "sharing of frames",
-        lambda: mock.patch.object(moves, "log_volumes", lambda blocks, weights, frames: np.zeros(frames.n_frames)),
+        lambda: mock.patch.object(moves, "log_determinants", lambda blocks, weights, frames: np.zeros(frames.n_frames)),
     ),
     "no prior of frames": (
         "sharing of frames",

@@ -31,9 +31,9 @@ from homothety.estimators._sampled import forget_fit, most_probable, seed_sequen
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.models import frames
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
-from homothety.models.frames.doubt import interval_factors
 from homothety.models.frames.frames import aligned_steps
 from homothety.models.frames.grouping import MergeTree, draw_groups, merge_tree, summarise_states
+from homothety.models.frames.intervals import interval_factors
 from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.orientations import middle_orientation, orientations, rotation_vectors

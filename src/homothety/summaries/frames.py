@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety.models.frames.doubt import IntervalFactors
 from homothety.models.frames.frames import Frames, carried, inverse_turn, product_of_turns, rotation_matrices
+from homothety.models.frames.intervals import IntervalFactors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

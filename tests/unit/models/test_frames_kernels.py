@@ -21,7 +21,7 @@ from homothety.models.frames.frames import (
     draw_frame,
     draw_turn,
     inverse_turn,
-    log_volumes,
+    log_determinants,
     product_of_turns,
     rotation_matrices,
     states_in_frame,
@@ -70,7 +70,7 @@ def make_states(rng, blocks, weights=None):
             root = rng.normal(size=(channels.stop - channels.start,) * 2)
             covariances[k, channels, channels] = 0.2 * root @ root.T + 0.1 * np.eye(len(root))
             precisions[k, channels, channels] = weight * np.linalg.inv(covariances[k, channels, channels])
-    return means, covariances, kernels.Looks(means, precisions, weights)
+    return means, covariances, kernels.StateGaussians(means, precisions, weights)
 
 
 def sums_of(blocks, steps, path):
@@ -86,18 +86,18 @@ def make_problem(seed, blocks, n_steps=30, weights=None):
     rng = np.random.default_rng(seed)
     prior = naive.make_prior(blocks)
     frames = naive.draw_frames(rng, blocks, prior, [0, 1])
-    means, covariances, looks = make_states(rng, blocks, weights)
+    means, covariances, gaussians = make_states(rng, blocks, weights)
     path = rng.integers(N_STATES - 1, size=n_steps)
     noise = np.einsum("tab,tb->ta", np.linalg.cholesky(covariances)[path], rng.normal(size=(n_steps, blocks.n_dims)))
     steps = naive.recorded_steps(blocks, frames, np.tile(means[path] + noise, (2, 1)), [0, n_steps, 2 * n_steps])
-    return frames, steps[:n_steps], path, (means, covariances), looks, prior
+    return frames, steps[:n_steps], path, (means, covariances), gaussians, prior
 
 
-def slow_log_target(frames, f, steps, path, states, looks, prior, blocks):
+def slow_log_target(frames, f, steps, path, states, gaussians, prior, blocks):
     means, covariances = states
     total = naive.log_frame_prior(prior, frames, f)
     for step, k in zip(steps, path, strict=True):
-        total += naive.log_step_density(blocks, frames, f, step, means[k], covariances[k], looks.weights)
+        total += naive.log_step_density(blocks, frames, f, step, means[k], covariances[k], gaussians.block_weights)
     return total
 
 
@@ -157,7 +157,7 @@ def test_states_in_a_frame_are_those_of_recorded_steps(rng, blocks):
 
 def test_volume_is_the_determinant_of_what_a_frame_does(rng, blocks):
     frames = naive.draw_frames(rng, blocks, naive.make_prior(blocks), [0, 1])
-    found = log_volumes(blocks, np.ones(len(blocks.kinds)), frames)
+    found = log_determinants(blocks, np.ones(len(blocks.kinds)), frames)
     for f in range(2):
         matrix, _ = naive.transform_of(blocks, frames, f)
         assert found[f] == pytest.approx(np.linalg.slogdet(matrix)[1], abs=1e-12)
@@ -179,10 +179,12 @@ def test_blocks_refuse_what_cannot_be():
 
 @pytest.mark.usefixtures("_mode")
 def test_log_target_is_the_density_of_all_steps_up_to_a_constant(blocks):
-    frames, steps, path, states, looks, prior = make_problem(1, blocks)
+    frames, steps, path, states, gaussians, prior = make_problem(1, blocks)
     sums = sums_of(blocks, steps, path)
-    fast = [kernels.log_target(frame_of(frames, f), kernels.Target(sums, looks, prior, blocks.layout)) for f in (0, 1)]
-    slow = [slow_log_target(frames, f, steps, path, states, looks, prior, blocks) for f in (0, 1)]
+    fast = [
+        kernels.log_target(frame_of(frames, f), kernels.Target(sums, gaussians, prior, blocks.layout)) for f in (0, 1)
+    ]
+    slow = [slow_log_target(frames, f, steps, path, states, gaussians, prior, blocks) for f in (0, 1)]
     assert fast[1] - fast[0] == pytest.approx(slow[1] - slow[0], rel=1e-9, abs=1e-9)
     priors = [kernels.log_frame_prior(*frame_rest_of(frames, f), prior) for f in (0, 1)]
     assert priors == pytest.approx([naive.log_frame_prior(prior, frames, f) for f in (0, 1)])
@@ -207,9 +209,9 @@ def test_recorded_steps_are_summed_by_state(rng):
 @pytest.mark.parametrize("name", ["plane", "yaw", "every kind"])
 def test_places_are_drawn_from_their_conditional(name):
     blocks, n_draws = LAYOUTS[name], 4_000
-    frames, steps, path, _, looks, prior = make_problem(3, blocks, 8)
+    frames, steps, path, _, gaussians, prior = make_problem(3, blocks, 8)
     sums, rng = sums_of(blocks, steps, path), np.random.default_rng(4)
-    frame, target = frame_of(frames, 0), kernels.Target(sums, looks, prior, blocks.layout)
+    frame, target = frame_of(frames, 0), kernels.Target(sums, gaussians, prior, blocks.layout)
     places = frame.places
     draws = np.empty((n_draws, places.size))
     for draw in draws:
@@ -256,8 +258,8 @@ def test_places_are_carried_so_that_the_middle_stays(blocks):
 
 
 def test_climbing_leads_upwards(blocks):
-    frames, steps, path, _, looks, prior = make_problem(6, blocks)
-    target = kernels.Target(sums_of(blocks, steps, path), looks, prior, blocks.layout)
+    frames, steps, path, _, gaussians, prior = make_problem(6, blocks)
+    target = kernels.Target(sums_of(blocks, steps, path), gaussians, prior, blocks.layout)
     frame = frame_of(frames, 1)
     values = [kernels.log_target(frame, target)]
     for _ in range(10):
@@ -270,9 +272,9 @@ def test_climbing_leads_upwards(blocks):
 @pytest.mark.parametrize("name", ["every kind", "yaw", "plane", "point"])
 def test_climbing_ends_at_the_true_frame(name):
     blocks = LAYOUTS[name]
-    frames, steps, path, _, looks, _ = make_problem(7, blocks, 3_000, np.ones(len(LAYOUTS[name].kinds)))
+    frames, steps, path, _, gaussians, _ = make_problem(7, blocks, 3_000, np.ones(len(LAYOUTS[name].kinds)))
     prior = naive.make_prior(blocks, 2.0, 10.0)
-    target, true = kernels.Target(sums_of(blocks, steps, path), looks, prior, blocks.layout), frame_of(frames, 0)
+    target, true = kernels.Target(sums_of(blocks, steps, path), gaussians, prior, blocks.layout), frame_of(frames, 0)
     start = kernels.Frame(product_of_turns(true.turn, small_turn(blocks, 0.3)), true.log_sizes + 0.2, true.places - 0.3)
     assert kernels.climb(start, target, 50) >= kernels.log_target(true, target)
     assert np.linalg.norm(angles_between(blocks, true.turn, start.turn)) < 0.05
@@ -284,9 +286,9 @@ def test_climbing_ends_at_the_true_frame(name):
     "blocks", [Blocks(("point",), dim=2), Blocks(("vector",)), Blocks(("point",), rotations="yaw")], ids=str
 )
 def test_width_is_that_of_all_likely_frames(monkeypatch, blocks):
-    frames, steps, path, _, looks, _ = make_problem(8, blocks, 300, np.ones(len(blocks.kinds)))
+    frames, steps, path, _, gaussians, _ = make_problem(8, blocks, 300, np.ones(len(blocks.kinds)))
     prior = naive.make_prior(blocks, 2.0, 1.0)
-    target, frame = kernels.Target(sums_of(blocks, steps, path), looks, prior, blocks.layout), frame_of(frames, 0)
+    target, frame = kernels.Target(sums_of(blocks, steps, path), gaussians, prior, blocks.layout), frame_of(frames, 0)
     log_integral = sum(kernels.log_width(frame, target))
     # By importance sampling from draws about the likeliest frame; a model is only asked for its blocks and prior here.
     model, mode = SimpleNamespace(blocks=blocks, prior=prior), Frames(np.zeros(1, int), *(part[None] for part in frame))

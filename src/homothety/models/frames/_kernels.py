@@ -26,18 +26,18 @@ MAX_SLICE_STEPS = 50
 STEP_SIZES = (0.01, 0.03, 0.1, 0.3)  # radians: a random walk over rotations draws one of them
 DERIVATIVE_STEP = 1e-3
 MAX_SHIFT = 0.5  # of one Newton step: radians or log sizes
-NO_SHARE = 1e-12  # probability of a state below which a step is none of its
-FLATTEST = 0.3  # curvature of the log target, at least: an angle that nothing tells is within half a turn
-LEAST_GAIN = 1e-3  # nats: climbing ends below
+NEGLIGIBLE = 1e-12  # probability of a state below which a step is left out of the sums of that state
+FLATTEST = 0.3  # least curvature of the log target: an angle without information is known to within half a turn
+LEAST_GAIN = 1e-3  # nats: climbing ends when a step gains less
 
 
 class Layout(NamedTuple):
     """Blocks of channels, as arrays."""
 
-    starts: IntArray  # (n_blocks + 1,) first channel of each
-    turns: BoolArray  # (n_blocks,) whether a block turns
-    sizes: IntArray  # (n_blocks,) which log size a block has, or -1
-    places: IntArray  # (n_blocks,) which place it has, or -1
+    starts: IntArray  # (n_blocks + 1,) first channel of each block, and the number of channels
+    turned: BoolArray  # (n_blocks,) whether frames turn the block
+    size_index: IntArray  # (n_blocks,) row of the block in `Frame.log_sizes`, or -1
+    place_index: IntArray  # (n_blocks,) row of the block in `Frame.places`, or -1
     dim: int
     n_angles: int
 
@@ -51,20 +51,20 @@ class Frame(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What is known of the recorded steps of each state."""
+    """Sums over the recorded steps of each state in one frame; with another axis before, of several frames."""
 
-    n: FloatArray  # (n_states,)
-    first: FloatArray  # (n_states, n_dims)
-    second: FloatArray  # (n_states, n_dims, n_dims)
-    centre: FloatArray  # (n_places, dim) mean of each block with a place over all of the steps
+    n: FloatArray  # (n_states,) number of steps
+    first: FloatArray  # (n_states, n_dims) sum
+    second: FloatArray  # (n_states, n_dims, n_dims) sum of outer products
+    centre: FloatArray  # (n_places, dim) mean of each block with a place over the steps of all states
 
 
-class Looks(NamedTuple):
-    """What states look like, and how much each block counts."""
+class StateGaussians(NamedTuple):
+    """Means and precisions of states in the canonical frame, and weights of blocks."""
 
     means: FloatArray  # (n_states, n_dims)
     precisions: FloatArray  # (n_states, n_dims, n_dims) times the weight of the block
-    weights: FloatArray  # (n_blocks,)
+    block_weights: FloatArray  # (n_blocks,)
 
 
 class Prior(NamedTuple):
@@ -76,10 +76,10 @@ class Prior(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What a frame is judged by."""
+    """All that the density of a frame depends on."""
 
     sums: Sums
-    looks: Looks
+    gaussians: StateGaussians
     prior: Prior
     layout: Layout
 
@@ -98,9 +98,9 @@ def write_rotation(turn: FloatArray, rotation: FloatArray) -> None:
 
 
 @inlined
-def write_matrix(turn: FloatArray, turns: bool, matrix: FloatArray) -> None:
-    """Write the matrix by which a frame turns a block: a rotation, or one where the block does not turn."""
-    if turns:
+def write_matrix(turn: FloatArray, is_turned: bool, matrix: FloatArray) -> None:
+    """Write the matrix by which a frame turns a block: a rotation, or the identity if the block is not turned."""
+    if is_turned:
         write_rotation(turn, matrix)
     else:
         matrix[:] = np.eye(matrix.shape[0])
@@ -109,13 +109,13 @@ def write_matrix(turn: FloatArray, turns: bool, matrix: FloatArray) -> None:
 @inlined
 def is_framed(layout: Layout, block: int) -> bool:
     """Whether a frame does anything to a block."""
-    return bool(layout.turns[block] or layout.sizes[block] >= 0 or layout.places[block] >= 0)
+    return bool(layout.turned[block] or layout.size_index[block] >= 0 or layout.place_index[block] >= 0)
 
 
 @inlined
 def log_size_of(frame: Frame, layout: Layout, block: int) -> float:
     """Return the log size of a block, zero if it has none."""
-    return float(frame.log_sizes[layout.sizes[block]]) if layout.sizes[block] >= 0 else 0.0
+    return float(frame.log_sizes[layout.size_index[block]]) if layout.size_index[block] >= 0 else 0.0
 
 
 @jit
@@ -151,12 +151,12 @@ def align_steps(steps: FloatArray, start: int, stop: int, frame: Frame, layout: 
     """Write recorded steps, a stretch of them, as they are in the canonical frame."""
     d = layout.dim
     matrix = np.empty((d, d))
-    for block in range(layout.turns.shape[0]):
-        first, place = layout.starts[block], layout.places[block]
+    for block in range(layout.turned.shape[0]):
+        first, place = layout.starts[block], layout.place_index[block]
         if not is_framed(layout, block):
             aligned[start:stop, first : layout.starts[block + 1]] = steps[start:stop, first : layout.starts[block + 1]]
             continue
-        write_matrix(frame.turn, layout.turns[block], matrix)
+        write_matrix(frame.turn, layout.turned[block], matrix)
         factor = np.exp(-log_size_of(frame, layout, block))
         for t in range(start, stop):
             for a in range(d):
@@ -168,15 +168,15 @@ def align_steps(steps: FloatArray, start: int, stop: int, frame: Frame, layout: 
 
 
 @jit
-def log_fit(frame: Frame, sums: Sums, looks: Looks, layout: Layout) -> float:
+def log_fit(frame: Frame, sums: Sums, gaussians: StateGaussians, layout: Layout) -> float:
     """Log density of the recorded steps given their states and the frame, up to what the frame does not change."""
     total, n_steps, d = 0.0, sums.n.sum(), layout.dim
-    matrix, turned, mean = np.empty((d, d)), np.empty((d, d)), np.empty(d)
-    for block in range(layout.turns.shape[0]):
+    matrix, rotated, mean = np.empty((d, d)), np.empty((d, d)), np.empty(d)
+    for block in range(layout.turned.shape[0]):
         if not is_framed(layout, block):
             continue
-        first, at = layout.starts[block], layout.places[block]
-        write_matrix(frame.turn, layout.turns[block], matrix)
+        first, at = layout.starts[block], layout.place_index[block]
+        write_matrix(frame.turn, layout.turned[block], matrix)
         log_size = log_size_of(frame, layout, block)
         size = np.exp(log_size)
         for k in range(sums.n.shape[0]):
@@ -189,12 +189,12 @@ def log_fit(frame: Frame, sums: Sums, looks: Looks, layout: Layout) -> float:
                 for c in range(d):
                     place = frame.places[at, c] if at >= 0 else 0.0
                     mean[a] += matrix[c, a] * (sums.first[k, first + c] / n - place)
-                mean[a] = mean[a] / size - looks.means[k, first + a]
+                mean[a] = mean[a] / size - gaussians.means[k, first + a]
             for a in range(d):
                 for c in range(d):
-                    turned[a, c] = 0.0
+                    rotated[a, c] = 0.0
                     for e in range(d):
-                        turned[a, c] += matrix[e, a] * (
+                        rotated[a, c] += matrix[e, a] * (
                             sums.second[k, first + e, first + c]
                             - sums.first[k, first + e] * sums.first[k, first + c] / n
                         )
@@ -203,11 +203,11 @@ def log_fit(frame: Frame, sums: Sums, looks: Looks, layout: Layout) -> float:
                 for c in range(d):
                     value = 0.0
                     for e in range(d):
-                        value += turned[a, e] * matrix[e, c]
+                        value += rotated[a, e] * matrix[e, c]
                     value = value / (size * size) + n * mean[a] * mean[c]
-                    quadratic += looks.precisions[k, first + a, first + c] * value
+                    quadratic += gaussians.precisions[k, first + a, first + c] * value
             total -= 0.5 * quadratic
-        total -= looks.weights[block] * n_steps * d * log_size
+        total -= gaussians.block_weights[block] * n_steps * d * log_size
     return total
 
 
@@ -228,7 +228,7 @@ def log_frame_prior(log_sizes: FloatArray, places: FloatArray, prior: Prior) -> 
 @jit
 def log_target(frame: Frame, target: Target) -> float:
     """Log density of a frame given the states of its steps, up to a constant."""
-    fit = log_fit(frame, target.sums, target.looks, target.layout)
+    fit = log_fit(frame, target.sums, target.gaussians, target.layout)
     return fit + log_frame_prior(frame.log_sizes, frame.places, target.prior)
 
 
@@ -244,15 +244,15 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
 
     Returns the log determinant of the precision of all places.
     """
-    sums, looks, prior, layout = target.sums, target.looks, target.prior, target.layout
+    sums, gaussians, prior, layout = target.sums, target.gaussians, target.prior, target.layout
     d, log_precision = layout.dim, 0.0
     matrix, precision, linear = np.empty((d, d)), np.empty((d, d)), np.empty(d)
-    for block in range(layout.turns.shape[0]):
-        place = layout.places[block]
+    for block in range(layout.turned.shape[0]):
+        place = layout.place_index[block]
         if place < 0:
             continue
         first, size = layout.starts[block], np.exp(log_size_of(frame, layout, block))
-        write_matrix(frame.turn, layout.turns[block], matrix)
+        write_matrix(frame.turn, layout.turned[block], matrix)
         for a in range(d):
             for c in range(d):
                 precision[a, c] = 1.0 / prior.place_spread[place] ** 2 if a == c else 0.0
@@ -265,12 +265,12 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
                     value = 0.0
                     for e in range(d):
                         for g in range(d):
-                            value += matrix[a, e] * looks.precisions[k, first + e, first + g] * matrix[c, g]
+                            value += matrix[a, e] * gaussians.precisions[k, first + e, first + g] * matrix[c, g]
                     value /= size * size
                     precision[a, c] += sums.n[k] * value
                     moved = sums.first[k, first + c]
                     for e in range(d):
-                        moved -= sums.n[k] * size * matrix[c, e] * looks.means[k, first + e]
+                        moved -= sums.n[k] * size * matrix[c, e] * gaussians.means[k, first + e]
                     linear[a] += value * moved
         factor = np.linalg.cholesky(precision)
         # Solve precision * mean = linear, and add factor'^-1 times standard normals.
@@ -296,12 +296,12 @@ def carry_places(
     """Write the places under which the middle of the steps stays where it is, in the canonical frame."""
     d = layout.dim
     before, after = np.empty((d, d)), np.empty((d, d))
-    for block in range(layout.turns.shape[0]):
-        place, s = layout.places[block], layout.sizes[block]
+    for block in range(layout.turned.shape[0]):
+        place, s = layout.place_index[block], layout.size_index[block]
         if place < 0:
             continue
-        write_matrix(old.turn, layout.turns[block], before)
-        write_matrix(turn, layout.turns[block], after)
+        write_matrix(old.turn, layout.turned[block], before)
+        write_matrix(turn, layout.turned[block], after)
         growth = np.exp(log_sizes[s] - old.log_sizes[s]) if s >= 0 else 1.0
         for a in range(d):
             value = 0.0
@@ -322,11 +322,11 @@ def draw_sizes(rng: Generator, frame: Frame, target: Target) -> None:
     """
     layout, centre = target.layout, target.sums.centre
     trial = Frame(frame.turn, frame.log_sizes.copy(), frame.places.copy())
-    for block in range(layout.turns.shape[0]):
-        s = layout.sizes[block]
+    for block in range(layout.turned.shape[0]):
+        s = layout.size_index[block]
         if s < 0:
             continue
-        volume = float(layout.dim) if layout.places[block] >= 0 else 0.0
+        volume = float(layout.dim) if layout.place_index[block] >= 0 else 0.0
         here = frame.log_sizes[s]
         level = log_target(frame, target) + volume * here + np.log(rng.random())
         low = here - SLICE_WIDTH * rng.random()
@@ -388,19 +388,17 @@ def move_frames(
     turns: FloatArray,
     log_sizes: FloatArray,
     places: FloatArray,
-    n: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    centres: FloatArray,
-    looks: Looks,
+    sums: Sums,
+    gaussians: StateGaussians,
     prior: Prior,
     layout: Layout,
 ) -> int:
-    """Redraw place, sizes and rotation of every frame given the states of its steps; return accepted rotations."""
+    """Redraw places, sizes and rotation of every frame given the states of its steps; return accepted rotations."""
     n_accepted = 0
     for f in range(turns.shape[0]):
         frame = Frame(turns[f], log_sizes[f], places[f])
-        target = Target(Sums(n[f], first[f], second[f], centres[f]), looks, prior, layout)
+        own = Sums(sums.n[f], sums.first[f], sums.second[f], sums.centre[f])
+        target = Target(own, gaussians, prior, layout)
         draw_places(rng, frame, target)
         draw_sizes(rng, frame, target)
         n_accepted += turn_locally(rng, frame, target)
@@ -435,7 +433,7 @@ def add_expected(
     for t in range(start, stop):
         for k in range(probs.shape[1]):
             share = probs[t, k]
-            if share < NO_SHARE:
+            if share < NEGLIGIBLE:
                 continue
             n[k] += share
             for a in range(steps.shape[1]):
@@ -447,7 +445,7 @@ def add_expected(
 
 @jit
 def write_derivatives(here: float, frame: Frame, target: Target, gradient: FloatArray, hessian: FloatArray) -> None:
-    """Write first and second derivatives of `shifted_target`, by differences."""
+    """Write first and second derivatives of `shifted_target`, by finite differences."""
     n_parameters, step = gradient.shape[0], DERIVATIVE_STEP
     shift, plus = np.zeros(n_parameters), np.empty(n_parameters)
     trial = Frame(np.empty_like(frame.turn), np.empty_like(frame.log_sizes), np.empty_like(frame.places))
@@ -470,16 +468,16 @@ def write_derivatives(here: float, frame: Frame, target: Target, gradient: Float
 @jit
 def shifted_target(shift: FloatArray, frame: Frame, target: Target, shifted: Frame) -> float:
     """Write a frame turned and resized, with the likeliest places, and return its log target."""
-    apply_shift(shift, frame, target, shifted)
+    apply_shift(shift, frame, target.sums.centre, target.layout, shifted)
     write_places(np.zeros_like(frame.places), shifted, target)
     return float(log_target(shifted, target))
 
 
 @jit
 def log_width(frame: Frame, target: Target) -> tuple[float, float]:
-    """Move a frame to the likeliest one; return its log target and the log of the share of frames about as likely.
+    """Move a frame to the likeliest one; return its log target and the log volume of frames about as likely.
 
-    Their sum is the log of the target integrated over frames by Laplace, uniformly over rotations.
+    The sum of both is the log of the integral of the target over frames by Laplace's method, with uniform rotations.
     """
     here = climb(frame, target, 10)
     log_precision = write_places(np.zeros_like(frame.places), frame, target)
@@ -497,10 +495,10 @@ def log_width(frame: Frame, target: Target) -> tuple[float, float]:
 
 @jit
 def climb(frame: Frame, target: Target, n_steps: int) -> float:
-    """Move a frame, in place, towards the likeliest one given expected states; return the log target it reaches.
+    """Move a frame, in place, towards the likeliest one; return its log target.
 
-    By turns the likeliest places, which are known, and Newton steps of rotation and sizes, with derivatives from
-    differences, damped until they lead upwards.
+    Newton steps over rotation and sizes, damped until the target increases; derivatives are finite differences. Places
+    are the likeliest given rotation and sizes, in closed form.
     """
     n_parameters = target.layout.n_angles + frame.log_sizes.shape[0]
     write_places(np.zeros_like(frame.places), frame, target)
@@ -534,9 +532,8 @@ def climb(frame: Frame, target: Target, n_steps: int) -> float:
 
 
 @jit
-def apply_shift(shift: FloatArray, frame: Frame, target: Target, shifted: Frame) -> None:
-    """Write a frame that is turned and resized about the middle of the steps."""
-    layout = target.layout
+def apply_shift(shift: FloatArray, frame: Frame, centre: FloatArray, layout: Layout, shifted: Frame) -> None:
+    """Write a frame turned and resized about the middle of the steps, by angles and then log sizes."""
     n_angles = layout.n_angles
     shifted.turn[:] = frame.turn
     if n_angles > 0:
@@ -545,4 +542,4 @@ def apply_shift(shift: FloatArray, frame: Frame, target: Target, shifted: Frame)
         write_product(frame.turn, small, shifted.turn)
     for s in range(frame.log_sizes.shape[0]):
         shifted.log_sizes[s] = frame.log_sizes[s] + shift[n_angles + s]
-    carry_places(frame, shifted.turn, shifted.log_sizes, target.sums.centre, layout, shifted.places)
+    carry_places(frame, shifted.turn, shifted.log_sizes, centre, layout, shifted.places)

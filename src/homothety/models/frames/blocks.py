@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from homothety.arrays import read_only
 from homothety.errors import InputError
 from homothety.models.frames._kernels import Layout
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from homothety.arrays import IntArray
 
 Kind = Literal["point", "vector", "orientation", "plain"]
 Rotations = Literal["all", "yaw", "none"]
@@ -101,7 +102,7 @@ class Blocks:
 
     @property
     def leading(self) -> int | None:
-        """The block whose principal axes are looked at: the first point, or else the first block that turns."""
+        """The block whose principal axes are compared: the first point, or else the first block that turns."""
         return next((b for b in [*self.points, *self.turned] if b in self.turned), None)
 
     @property
@@ -118,23 +119,18 @@ class Blocks:
 
     @cached_property
     def layout(self) -> Layout:
-        """The same for compiled loops."""
-        every = range(len(self.kinds))
+        """The blocks as arrays, for compiled loops."""
         return Layout(
-            _frozen(np.concatenate([[0], np.cumsum(self.sizes)])),
-            _frozen([b in self.turned for b in every], dtype=bool),
-            _frozen([_place(b, self.sized) for b in every]),
-            _frozen([_place(b, self.placed) for b in every]),
+            read_only(np.concatenate([[0], np.cumsum(self.sizes)])),
+            read_only(self._index_in(self.turned) >= 0),
+            read_only(self._index_in(self.sized)),
+            read_only(self._index_in(self.placed)),
             self.dim,
             self.n_angles,
         )
 
-
-def _place(block: int, listed: list[int]) -> int:
-    return listed.index(block) if block in listed else -1
-
-
-def _frozen(values: object, dtype: type = np.int64) -> NDArray[Any]:
-    array: NDArray[Any] = np.array(values, dtype=dtype)
-    array.setflags(write=False)
-    return array
+    def _index_in(self, chosen: list[int]) -> IntArray:
+        """Return the position of every block in a list of blocks, (n_blocks,), or -1."""
+        index = np.full(len(self.kinds), -1, dtype=np.int64)
+        index[chosen] = np.arange(len(chosen))
+        return index

@@ -1,8 +1,9 @@
 """Frames in which a recording may be, found from the recording and the states alone (section 3 of the model).
 
-Principal axes of the recording are laid on those of the states, in every way that a rotation allows; each of these
-frames is then improved by turns of smoothing and climbing. Nothing here looks at the frame the recording has now, so a
-move may propose from these frames in both directions.
+Principal axes of the recording are laid on those of the states, in every way that a rotation allows. Each of these
+frames is then improved in some rounds: smoothing gives probabilities of states, and Newton steps move the frame given
+these. Candidates do not depend on the current frame of the recording, so a move may propose from them in both
+directions.
 """
 
 from __future__ import annotations
@@ -12,37 +13,39 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from homothety.models.frames import _kernels
+from homothety.models.frames._kernels import Frame, Sums, Target
 from homothety.models.frames.frames import (
     Frames,
     aligned_steps,
     carried,
     inverse_turn,
-    log_volumes,
+    log_determinants,
     product_of_turns,
     stacked,
     turn_of_matrix,
 )
-from homothety.models.frames.looks import expected_sums, looks_of
+from homothety.models.frames.statistics import state_gaussians, sums_by_state
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.models import ibphmm
-    from homothety.models.frames._kernels import Looks
+    from homothety.models.frames._kernels import StateGaussians
     from homothety.models.frames.blocks import Blocks
     from homothety.models.frames.model import Model
 
 NEAR = 0.1  # spread of proposals about a candidate: radians, log sizes, and spreads of places
 LARGEST_GROWTH = 5.0  # log size of a candidate
 N_ROUNDS = 2  # of smoothing and climbing
-FARTHEST = 3.0  # spreads of a place that candidates are from the prior mean, at most
+N_NEWTON = 3  # Newton steps of each round
+FARTHEST = 3.0  # largest distance of a candidate's place from the prior mean, in prior standard deviations
 N_KEPT = 2  # candidates that proposals are drawn about
-ALONE = np.zeros(1, dtype=np.int64)
 
 
 class Chain(NamedTuple):
-    """States that a recording moves through."""
+    """A hidden Markov chain with known states."""
 
     whiteners: FloatArray  # (n_states, n_dims, n)
     initial: FloatArray  # (n_states,)
@@ -52,17 +55,14 @@ class Chain(NamedTuple):
 
 def candidate_frames(model: Model, segmentation: ibphmm.ChainState, i: int) -> Frames:
     """Return the likeliest frames of recording `i` given the states and the other recordings."""
-    steps = model.steps[model.starts[i] : model.starts[i + 1]]
-    found, _ = likely_frames(model, steps, chain_of(model, segmentation, i))
-    return found
+    return likely_frames(model, model.steps_of([i])[0], chain_of(model, segmentation, i))[0]
 
 
 def chain_of(model: Model, segmentation: ibphmm.ChainState, i: int) -> Chain:
-    """Return the states that recording `i` has, as it moves between them."""
+    """Return the states that recording `i` has and the transitions between them."""
     own = np.flatnonzero(segmentation.active[i])
-    inside = np.ones(len(segmentation.path), dtype=bool)
-    inside[model.starts[i] : model.starts[i + 1]] = False
-    occupancy = np.bincount(segmentation.path[inside], minlength=segmentation.n_features)[own].astype(np.float64)
+    elsewhere = np.delete(segmentation.path, slice(*model.starts[i : i + 2]))
+    occupancy = np.bincount(elsewhere, minlength=segmentation.n_features)[own].astype(np.float64)
     initial, transition = model.segmentation.chain_between(
         segmentation.weights[i][np.ix_(own, own)], model.segmentation.leaving_at(segmentation)
     )
@@ -84,32 +84,33 @@ def likely_frames(
         Frames to try besides those from principal axes.
     n_kept : int
     """
-    looks = looks_of(model, chain.whiteners)
-    tried = principal_frames(model, steps, looks, chain.occupancy)
+    gaussians = state_gaussians(model, chain.whiteners)
+    tried = principal_frames(model, steps, gaussians, chain.occupancy)
     if others is not None:
         tried = stacked(np.arange(tried.n_frames + others.n_frames), [tried, others])
-    refined = [refine(model, steps, chain, looks, frame_of(tried, f)) for f in range(tried.n_frames)]
+    refined = [refine(model, steps, chain, gaussians, Frames.single(tried[f])) for f in range(tried.n_frames)]
     scores = np.array([score for _, score in refined])
     best = np.argsort(-scores, kind="stable")[:n_kept]
     return stacked(np.arange(len(best)), [refined[f][0] for f in best]), scores[best]
 
 
-def refine(model: Model, steps: FloatArray, chain: Chain, looks: Looks, frame: Frames) -> tuple[Frames, float]:
-    """Return a frame improved by turns of smoothing and climbing, and its log posterior with the path summed out."""
+def refine(
+    model: Model, steps: FloatArray, chain: Chain, gaussians: StateGaussians, frame: Frames
+) -> tuple[Frames, float]:
+    """Return a frame improved by smoothing and climbing in alternation, and its log posterior, the path summed out."""
     whole = np.array([0, len(steps)])
     for _ in range(N_ROUNDS):
         probs, _, _ = smooth_through(model, steps, whole, chain, frame)
-        frame = climbed(model, steps, probs, looks, frame)
+        frame = climbed(model, steps, whole, probs, gaussians, frame, N_NEWTON)
     return frame, log_posterior(model, steps, chain, frame)
 
 
 def log_posterior(model: Model, steps: FloatArray, chain: Chain, frame: Frames) -> float:
     """Log density of the frame of a recording given the states, the path summed out, up to a constant."""
-    from homothety.models.frames._kernels import log_frame_prior
-
     _, _, score = smooth_through(model, steps, np.array([0, len(steps)]), chain, frame)
-    volume = float(log_volumes(model.blocks, model.block_weights, frame)[0])
-    return score - len(steps) * volume + float(log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior))
+    log_determinant = float(log_determinants(model.blocks, model.block_weights, frame)[0])
+    log_prior = float(_kernels.log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior))
+    return score - len(steps) * log_determinant + log_prior
 
 
 def smooth_through(
@@ -127,29 +128,30 @@ def smooth_through(
 
 
 def climbed(
-    model: Model, steps: FloatArray, probs: FloatArray, looks: Looks, frame: Frames, n_steps: int = 3
+    model: Model,
+    steps: FloatArray,
+    starts: IntArray,
+    probs: FloatArray,
+    gaussians: StateGaussians,
+    frames: Frames,
+    n_steps: int,
 ) -> Frames:
-    """Return the frame after some Newton steps towards the likeliest one, given the probabilities of states."""
-    from homothety.models.frames._kernels import Frame, Sums, Target, climb
-
-    found = Frame(frame.turns[0].copy(), frame.log_sizes[0].copy(), frame.places[0].copy())
-    sums = expected_sums(model, steps, np.array([0, len(steps)]), probs, frame)
-    climb(found, Target(Sums(*(part[0] for part in sums)), looks, model.prior, model.blocks.layout), n_steps)
-    return Frames(ALONE, *(part[None] for part in found))
-
-
-def frame_of(frames: Frames, f: int) -> Frames:
-    """Return one of several frames, for one recording."""
-    return frames.taken(ALONE.copy(), np.array([f]))
+    """Return frames after some Newton steps towards the likeliest ones, given the probabilities of states."""
+    sums = sums_by_state(model.blocks, steps, starts, frames.labels, probs, probs.shape[1])
+    moved = (frames.turns.copy(), frames.log_sizes.copy(), frames.places.copy())
+    for f in range(frames.n_frames):
+        frame, own = Frame(*(part[f] for part in moved)), Sums(*(part[f] for part in sums))
+        _kernels.climb(frame, Target(own, gaussians, model.prior, model.blocks.layout), n_steps)
+    return Frames(frames.labels, *moved)
 
 
-def principal_frames(model: Model, steps: FloatArray, looks: Looks, occupancy: FloatArray) -> Frames:
+def principal_frames(model: Model, steps: FloatArray, gaussians: StateGaussians, occupancy: FloatArray) -> Frames:
     """Return frames that lay the principal axes of a recording on those of the states, in every way.
 
     Sizes and places are such that spreads and means agree.
     """
     blocks = model.blocks
-    means, covariances = moments_of_states(blocks, looks, occupancy)
+    means, covariances = moments_of_states(blocks, gaussians, occupancy)
     recorded = [moments_of_block(steps[:, block]) for block in blocks.slices]
     growth = [np.log(spread(recorded[b][1]) / spread(covariances[b])) for b in blocks.sized]
     sizes = np.clip(growth, -LARGEST_GROWTH, LARGEST_GROWTH)  # a block that stands still has no spread
@@ -162,12 +164,12 @@ def principal_frames(model: Model, steps: FloatArray, looks: Looks, occupancy: F
     frames = []
     for turn in turns:
         places = targets - carried(blocks, turn, sizes, origins)
-        frames.append(Frames(ALONE, turn[None], sizes[None], within_prior(model, places)[None]))
+        frames.append(Frames.single(Frame(turn, sizes, clip_to_prior(model, places))))
     return stacked(np.arange(len(frames)), frames)
 
 
-def within_prior(model: Model, places: FloatArray) -> FloatArray:
-    """Return places no farther from the prior than it would have them: the zero of a tared sensor is known."""
+def clip_to_prior(model: Model, places: FloatArray) -> FloatArray:
+    """Return places within `FARTHEST` standard deviations of the prior mean: the zero of a tared sensor is known."""
     reach = FARTHEST * model.prior.place_spread[:, None]
     return np.clip(places, model.prior.place_mean - reach, model.prior.place_mean + reach)
 
@@ -195,14 +197,16 @@ def moments_of_block(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return mean, (values - mean).T @ (values - mean) / len(values)
 
 
-def moments_of_states(blocks: Blocks, looks: Looks, occupancy: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
+def moments_of_states(
+    blocks: Blocks, gaussians: StateGaussians, occupancy: FloatArray
+) -> tuple[list[FloatArray], list[FloatArray]]:
     """Return mean and covariance of each block over the states, weighted by their steps."""
     share = (occupancy + 1e-3) / (occupancy + 1e-3).sum()
     means, covariances = [], []
-    for block, weight in zip(blocks.slices, looks.weights, strict=True):
-        centres = looks.means[:, block]
+    for block, weight in zip(blocks.slices, gaussians.block_weights, strict=True):
+        centres = gaussians.means[:, block]
         mean = share @ centres
-        within = weight * np.linalg.inv(looks.precisions[:, block, block])
+        within = weight * np.linalg.inv(gaussians.precisions[:, block, block])
         between = np.einsum("k,ka,kb->ab", share, centres - mean, centres - mean)
         means.append(mean)
         covariances.append(np.einsum("k,kab->ab", share, within) + between)
@@ -216,20 +220,18 @@ def spread(covariance: FloatArray) -> float:
 
 def draw_near(rng: Generator, model: Model, candidates: Frames, which: int) -> Frames:
     """Draw a frame near one of some candidates."""
-    from homothety.models.frames._kernels import write_small_turn
-
     blocks = model.blocks
     turn = candidates.turns[which].copy()
     if blocks.n_angles:
         angles, small = np.full(blocks.n_angles, np.inf), np.empty(blocks.turn_size)
         while np.linalg.norm(angles) > np.pi:
             angles = NEAR * rng.standard_normal(blocks.n_angles)
-        write_small_turn(angles, blocks.n_angles, small)
+        _kernels.write_small_turn(angles, blocks.n_angles, small)
         turn = product_of_turns(turn, small)
     sizes = candidates.log_sizes[which] + NEAR * rng.standard_normal(len(blocks.sized))
     noise = rng.standard_normal((len(blocks.placed), blocks.dim))
     places = candidates.places[which] + NEAR * model.prior.place_spread[:, None] * noise
-    return Frames(ALONE.copy(), turn[None], sizes[None], places[None])
+    return Frames.single(Frame(turn, sizes, places))
 
 
 def log_density_near(model: Model, candidates: Frames, frame: Frames) -> FloatArray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.models.frames import _kernels
 from homothety.models.frames._kernels import Frame
 from homothety.sampling.codec import storable
 
@@ -44,6 +45,11 @@ class Frames:
         for item in fields(self):
             getattr(self, item.name).setflags(write=False)
 
+    @classmethod
+    def single(cls, frame: Frame) -> Frames:
+        """Return one frame, of one recording."""
+        return cls(np.zeros(1, dtype=np.int64), *(part[None] for part in frame))
+
     @property
     def n_frames(self) -> int:
         """Number of frames."""
@@ -59,16 +65,17 @@ class Frames:
         return rotation_matrices(self.turns)
 
     def per_recording(self) -> Frames:
-        """Return the same with a frame for each recording, equal where they are shared."""
+        """Return a frame for each recording, with copies of frames that are shared."""
         return self.taken(np.arange(len(self.labels)), self.labels)
 
     def taken(self, labels: IntArray, which: IntArray) -> Frames:
-        """Return chosen frames under new labels."""
+        """Return chosen frames with new labels."""
         return Frames(labels, self.turns[which], self.log_sizes[which], self.places[which])
 
 
-def identity_frames(blocks: Blocks, labels: IntArray) -> Frames:
-    """Return frames that change nothing."""
+def identity_frames(blocks: Blocks, labels: IntArray | None = None) -> Frames:
+    """Return frames that change nothing, for recordings with given labels or for one recording."""
+    labels = np.zeros(1, dtype=np.int64) if labels is None else labels
     n_frames = int(labels.max()) + 1
     turns = np.zeros((n_frames, blocks.turn_size))
     turns[:, 0] = 1.0
@@ -77,7 +84,7 @@ def identity_frames(blocks: Blocks, labels: IntArray) -> Frames:
 
 
 def stacked(labels: IntArray, parts: list[Frames]) -> Frames:
-    """Return the frames of several, one after the other, under new labels."""
+    """Return frames concatenated, with new labels."""
     columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("turns", "log_sizes", "places"))
     return Frames(np.array(labels, dtype=np.int64), *columns)
 
@@ -108,10 +115,8 @@ def turn_of_matrix(rotation: FloatArray) -> FloatArray:
 
 def product_of_turns(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the product of two rotations."""
-    from homothety.models.frames._kernels import write_product
-
     out = np.empty(len(left))
-    write_product(left, right, out)
+    _kernels.write_product(left, right, out)
     return out
 
 
@@ -138,16 +143,14 @@ def draw_frame(rng: Generator, blocks: Blocks, prior: Prior) -> Frames:
     """Draw one frame from its prior, for one recording."""
     sizes = prior.size_spread * rng.standard_normal(len(blocks.sized))
     places = prior.place_mean + prior.place_spread[:, None] * rng.standard_normal(prior.place_mean.shape)
-    return Frames(np.zeros(1, dtype=np.int64), draw_turn(rng, blocks)[None], sizes[None], places[None])
+    return Frames.single(Frame(draw_turn(rng, blocks), sizes, places))
 
 
 def aligned_steps(blocks: Blocks, frames: Frames, steps: FloatArray, starts: IntArray) -> FloatArray:
     """Return recorded steps in the canonical frame, (n_steps, n_dims)."""
-    from homothety.models.frames._kernels import align_steps
-
     aligned = np.empty_like(steps)
     for i, f in enumerate(frames.labels):
-        align_steps(steps, starts[i], starts[i + 1], frames[f], blocks.layout, aligned)
+        _kernels.align_steps(steps, starts[i], starts[i + 1], frames[f], blocks.layout, aligned)
     return aligned
 
 
@@ -166,7 +169,7 @@ def carried(blocks: Blocks, turns: FloatArray, log_sizes: FloatArray, values: Fl
 
 
 def composed(blocks: Blocks, outer: Frames, inner: Frames) -> Frames:
-    """Return frames that do what the inner ones do and then what the outer ones do, one by one."""
+    """Return the composition of each outer frame with the inner one of the same number, which acts first."""
     turns = np.stack([product_of_turns(a, b) for a, b in zip(outer.turns, inner.turns, strict=True)])
     moved = [carried(blocks, *parts) for parts in zip(outer.turns, outer.log_sizes, inner.places, strict=True)]
     return Frames(outer.labels, turns, outer.log_sizes + inner.log_sizes, outer.places + np.stack(moved))
@@ -187,6 +190,9 @@ def states_in_frame(
     return means @ matrix.T + places, matrix @ covariances @ matrix.T
 
 
-def log_volumes(blocks: Blocks, weights: FloatArray, frames: Frames) -> FloatArray:
-    """Return the weighted log determinant of each frame: what one step less is worth, (n_frames,)."""
+def log_determinants(blocks: Blocks, weights: FloatArray, frames: Frames) -> FloatArray:
+    """Return the log determinant of each frame, (n_frames,), blocks counted by their weights.
+
+    The log density of a recorded step is that of the aligned step less this number.
+    """
     return np.asarray(frames.log_sizes @ (blocks.dim * weights[blocks.sized]))

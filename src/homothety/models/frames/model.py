@@ -13,9 +13,11 @@ from homothety.arrays import frozen
 from homothety.errors import InputError
 from homothety.models import ibphmm
 from homothety.models.frames._kernels import log_frame_prior
-from homothety.models.frames.frames import Frames, aligned_steps, log_volumes
+from homothety.models.frames.frames import Frames, aligned_steps, log_determinants
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions import Emission
     from homothety.models.frames._kernels import Prior
@@ -85,6 +87,12 @@ class Model:
         """First step of each recording, and the end of the last."""
         return self.segmentation.starts
 
+    def steps_of(self, series: Sequence[int] | None = None) -> tuple[FloatArray, IntArray]:
+        """Return a copy of the steps of some or all recordings, and where each begins in it and the last ends."""
+        every = range(len(self.starts) - 1)
+        parts = [self.steps[self.starts[i] : self.starts[i + 1]] for i in (every if series is None else series)]
+        return np.concatenate(parts), np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+
     @property
     def block_weights(self) -> FloatArray:
         """How much of an observation a step counts as in each block, (n_blocks,)."""
@@ -125,7 +133,7 @@ def log_joint(model: Model, state: ChainState) -> float:
 def log_frames(model: Model, frames: Frames) -> float:
     """Log prior density of frames and of their sharing, and the volume that data take in the recordings."""
     lengths = np.bincount(frames.labels, weights=np.diff(model.starts), minlength=frames.n_frames)
-    total = -float(lengths @ log_volumes(model.blocks, model.block_weights, frames))
+    total = -float(lengths @ log_determinants(model.blocks, model.block_weights, frames))
     for log_sizes, places in zip(frames.log_sizes, frames.places, strict=True):
         total += log_frame_prior(log_sizes, places, model.prior)
     return total + (log_sharing(frames.labels, model.concentration) if model.sharing == "inferred" else 0.0)

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.models import ibphmm
+from homothety.models.frames import _kernels
 from homothety.models.frames.candidates import candidate_frames, draw_near, log_density_near
 from homothety.models.frames.frames import (
     Frames,
     draw_frame,
     draw_turn,
-    log_volumes,
+    log_determinants,
     product_of_turns,
     stacked,
 )
-from homothety.models.frames.looks import looks_of, recorded_sums
+from homothety.models.frames.statistics import recorded_sums, state_gaussians
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
+    from homothety.models.frames._kernels import StateGaussians
     from homothety.models.frames.model import Model
     from homothety.models.frames.state import ChainState
 
@@ -48,16 +50,21 @@ def move_segmentation(move: Callable[..., Any], rng: Generator, model: Model, st
 
 
 def resample_frames(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Redraw place and sizes of every frame, and turn it a little, given the paths (moves 1 to 3)."""
-    from homothety.models.frames._kernels import STEP_SIZES, move_frames
+    """Redraw places and sizes of every frame, and turn it a little, given the paths (moves 1 to 3)."""
+    gaussians = state_gaussians(model, state.segmentation.whiteners)
+    frames, n_accepted = redrawn_frames(rng, model, state.frames, state.segmentation.path, gaussians)
+    n_tried = frames.n_frames * len(_kernels.STEP_SIZES) if model.blocks.n_angles else 0
+    return replace(state, frames=frames), Tried(n_tried, n_accepted)
 
-    frames = state.frames
-    sums = recorded_sums(model, state.segmentation.path, state.segmentation.n_features, frames)
-    looks = looks_of(model, state.segmentation.whiteners)
+
+def redrawn_frames(
+    rng: Generator, model: Model, frames: Frames, path: IntArray, gaussians: StateGaussians
+) -> tuple[Frames, int]:
+    """Return frames after moves 1 to 3 given the path of all recordings, and how many small rotations were accepted."""
+    sums = recorded_sums(model, path, len(gaussians.means), frames)
     moved = (frames.turns.copy(), frames.log_sizes.copy(), frames.places.copy())
-    n_accepted = move_frames(rng, *moved, *sums, looks, model.prior, model.blocks.layout)
-    n_tried = frames.n_frames * len(STEP_SIZES) if model.blocks.n_angles else 0
-    return replace(state, frames=Frames(frames.labels, *moved)), Tried(n_tried, n_accepted)
+    n_accepted = _kernels.move_frames(rng, *moved, sums, gaussians, model.prior, model.blocks.layout)
+    return Frames(frames.labels, *moved), n_accepted
 
 
 def turn_globally(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
@@ -69,23 +76,21 @@ def turn_globally(rng: Generator, model: Model, state: ChainState) -> tuple[Chai
     for _ in range(n_trials):
         f = int(rng.integers(state.frames.n_frames))
         series = np.flatnonzero(state.frames.labels == f)
-        proposed = turned(rng, model, state.frames, f, series)
+        proposed = turned(rng, model, state.frames, f)
         accepted, state = accept_frames(rng, model, state, proposed, series, 0.0)
         n_accepted += accepted
     return state, Tried(n_trials, n_accepted)
 
 
-def turned(rng: Generator, model: Model, frames: Frames, f: int, series: IntArray) -> Frames:
-    """Return frames of which one has a half turn more, or is turned at random; the middle of its steps stays."""
-    from homothety.models.frames._kernels import carry_places
-
-    centre, axes = middle_and_axes(model, series)
+def turned(rng: Generator, model: Model, frames: Frames, f: int) -> Frames:
+    """Return frames with one of them turned by half a turn, or at random; the middle of its steps stays."""
+    centre, axes = middle_and_axes(model, np.flatnonzero(frames.labels == f))
     turns, places = frames.turns.copy(), frames.places.copy()
     if rng.random() < HAAR_SHARE:
         turns[f] = draw_turn(rng, model.blocks)
     else:
         turns[f] = product_of_turns(half_turn(rng, model, axes), frames.turns[f])
-    carry_places(frames[f], turns[f], frames.log_sizes[f], centre, model.blocks.layout, places[f])
+    _kernels.carry_places(frames[f], turns[f], frames.log_sizes[f], centre, model.blocks.layout, places[f])
     return replace(frames, turns=turns, places=places)
 
 
@@ -104,7 +109,7 @@ def half_turn(rng: Generator, model: Model, axes: FloatArray) -> FloatArray:
 def middle_and_axes(model: Model, series: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the mean of each block with a place over some recordings, and principal axes of the leading block."""
     blocks = model.blocks
-    steps = np.concatenate([model.steps[model.starts[i] : model.starts[i + 1]] for i in series])
+    steps, _ = model.steps_of(series.tolist())
     slices, lead = blocks.slices, blocks.leading
     centre = np.array([steps[:, slices[b]].mean(axis=0) for b in blocks.placed]).reshape(-1, blocks.dim)
     values = np.eye(blocks.dim) if lead is None else steps[:, slices[lead]]
@@ -121,7 +126,7 @@ def resample_sharing(rng: Generator, model: Model, state: ChainState) -> tuple[C
         i = int(moving[rng.integers(len(moving))])
         proposed, log_ratio = another_frame(rng, model, state, i)
         if proposed is None or len(np.unique(proposed.labels[moving])) < proposed.n_frames:
-            continue  # a frame of resting recordings alone is none
+            continue  # a frame needs a recording that moves
         accepted, state = accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
         n_accepted += accepted
     return state, Tried(model.n_global, n_accepted)
@@ -137,8 +142,6 @@ def another_frame(rng: Generator, model: Model, state: ChainState, i: int) -> tu
         Log of prior over proposal density of a new frame, less that of a frame that is given up. The process itself
         is in prior and proposal alike.
     """
-    from homothety.models.frames._kernels import log_frame_prior
-
     frames = state.frames
     own = int(frames.labels[i])
     others = np.bincount(np.delete(frames.labels, i), minlength=frames.n_frames).astype(float)
@@ -152,12 +155,12 @@ def another_frame(rng: Generator, model: Model, state: ChainState, i: int) -> tu
         candidates = candidate_frames(model, state.segmentation, i)
     if is_new:
         fresh = draw_new(rng, model, candidates)
-        log_ratio += log_frame_prior(fresh.log_sizes[0], fresh.places[0], model.prior)
+        log_ratio += _kernels.log_frame_prior(fresh.log_sizes[0], fresh.places[0], model.prior)
         log_ratio -= log_density_new(model, candidates, fresh)
     if alone:
-        old = frames.taken(np.zeros(1, dtype=np.int64), np.array([own]))
+        old = Frames.single(frames[own])
         log_ratio += log_density_new(model, candidates, old)
-        log_ratio -= log_frame_prior(old.log_sizes[0], old.places[0], model.prior)
+        log_ratio -= _kernels.log_frame_prior(old.log_sizes[0], old.places[0], model.prior)
     labels = frames.labels.copy()
     labels[i] = chosen
     proposed = stacked(labels, [frames, fresh]) if is_new else replace(frames, labels=labels)
@@ -179,10 +182,8 @@ def draw_new(rng: Generator, model: Model, candidates: Frames) -> Frames:
 
 def log_density_new(model: Model, candidates: Frames, frame: Frames) -> float:
     """Log density of drawing a frame by `draw_new`."""
-    from homothety.models.frames._kernels import log_frame_prior
-
     near = log_density_near(model, candidates, frame) - np.log(candidates.n_frames)
-    log_prior = log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior)
+    log_prior = _kernels.log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior)
     parts = np.append(np.log(1 - PRIOR_SHARE) + near, np.log(PRIOR_SHARE) + log_prior)
     return float(np.logaddexp.reduce(parts))
 
@@ -201,13 +202,11 @@ def accept_frames(
 
     Priors of the frames count here unless only the sharing changes, where `log_ratio` holds them.
     """
-    from homothety.models.frames._kernels import log_frame_prior
-
     log_ratio += log_evidence(model, state, proposed, series) - log_evidence(model, state, state.frames, series)
     if not shared:
         for sign, frames in ((1.0, proposed), (-1.0, state.frames)):
             f = frames.labels[series[0]]
-            log_ratio += sign * log_frame_prior(frames.log_sizes[f], frames.places[f], model.prior)
+            log_ratio += sign * _kernels.log_frame_prior(frames.log_sizes[f], frames.places[f], model.prior)
     if not np.log(rng.random()) < log_ratio:
         return False, state
     path = ibphmm.redrawn_paths(rng, model.aligned(proposed), state.segmentation, series)
@@ -217,8 +216,8 @@ def accept_frames(
 def log_evidence(model: Model, state: ChainState, frames: Frames, series: IntArray) -> float:
     """Log-likelihood of some recordings under given frames, paths summed out."""
     total = ibphmm.series_log_likelihoods(model.aligned(frames), state.segmentation, series).sum()
-    volumes = log_volumes(model.blocks, model.block_weights, frames)[frames.labels[series]]
-    return float(total - np.diff(model.starts)[series] @ volumes)
+    per_step = log_determinants(model.blocks, model.block_weights, frames)[frames.labels[series]]
+    return float(total - np.diff(model.starts)[series] @ per_step)
 
 
 def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., tuple[ChainState, Any]]]:

@@ -1,4 +1,4 @@
-"""Draws of the frame of one recording given states that are known: what is sampled of recordings after a fit."""
+"""Draws of the frame of one new recording given the states of a fit."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.models.frames.candidates import log_posterior
-from homothety.models.frames.frames import Frames, aligned_steps
-from homothety.models.frames.looks import looks_of, recorded_sums
-from homothety.models.frames.moves import turned
+from homothety.models.frames.frames import aligned_steps
+from homothety.models.frames.moves import redrawn_frames, turned
+from homothety.models.frames.statistics import state_gaussians
 from homothety.models.hmm.messages import sample_path
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.models.frames.candidates import Chain
+    from homothety.models.frames.frames import Frames
     from homothety.models.frames.model import Model
-
-ONLY = np.zeros(1, dtype=np.int64)  # recording of the model
 
 
 def sample_frames(
@@ -43,19 +42,14 @@ def sample_frames(
     draws : list of Frames
         Successive ones are correlated.
     """
-    from homothety.models.frames._kernels import move_frames
-
-    looks, draws = looks_of(model, chain.whiteners), []
+    gaussians, draws = state_gaussians(model, chain.whiteners), []
     for number in range(n_burn + n_draws):
         frame = turned_globally(rng, model, chain, frame)
         aligned = aligned_steps(model.blocks, frame, model.steps, model.starts)
         evidence = model.emission.log_evidence(model.emission.augment_steps(aligned), chain.whiteners)
         least_stay = model.segmentation.least_stay
         path, _ = sample_path(rng, evidence, chain.initial, chain.transition, least_stay=least_stay)
-        sums = recorded_sums(model, path, len(chain.whiteners), frame)
-        moved = (frame.turns.copy(), frame.log_sizes.copy(), frame.places.copy())
-        move_frames(rng, *moved, *sums, looks, model.prior, model.blocks.layout)
-        frame = Frames(frame.labels, *moved)
+        frame, _ = redrawn_frames(rng, model, frame, path, gaussians)
         if number >= n_burn:
             draws.append(frame)
     return draws
@@ -65,6 +59,6 @@ def turned_globally(rng: Generator, model: Model, chain: Chain, frame: Frames) -
     """Return the frame after the proposal of a half turn or of any rotation, the path summed out (move 4)."""
     if not model.blocks.n_angles:
         return frame
-    proposed = turned(rng, model, frame, 0, ONLY)
+    proposed = turned(rng, model, frame, 0)
     log_ratio = log_posterior(model, model.steps, chain, proposed) - log_posterior(model, model.steps, chain, frame)
     return proposed if np.log(rng.random()) < log_ratio else frame

@@ -1,30 +1,22 @@
 """Where chains start: expectation-maximisation over states and frames, from several references (section 3).
 
 For some numbers of states, one recording is taken as the reference and a small model fitted to it; every other
-recording is laid on it in the likeliest of its candidate frames; then states and frames are fitted together. All
-recordings in one frame is among the starts too: where they share one, principal axes lead astray. Starts are compared
-by their density with frames integrated out, and recordings share frames where that is denser.
+recording is laid on it in the likeliest of its candidate frames; then states and frames are fitted together. Another
+start has all recordings in one frame: if they do share a frame, principal axes give wrong rotations. Starts are
+compared by their density with frames integrated out, and recordings share frames where that increases the density.
 """
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from homothety.models import ibphmm
-from homothety.models.emissions.statistics import Statistics, mean_parameters
-from homothety.models.frames.candidates import (
-    Chain,
-    frame_of,
-    likely_frames,
-    smooth_through,
-    within_prior,
-)
-from homothety.models.frames.frames import Frames, aligned_steps, identity_frames, log_volumes, stacked
-from homothety.models.frames.looks import expected_sums, looks_of
+from homothety.models.frames.candidates import clip_to_prior, likely_frames, smooth_through
+from homothety.models.frames.em import Fitted, block_spreads, fit, fit_clusters, k_means
+from homothety.models.frames.frames import Frames, aligned_steps, identity_frames, stacked
 from homothety.models.frames.model import log_joint
 from homothety.models.frames.sharing import likeliest_frames, log_frame_volume, shared_frames
 from homothety.models.frames.state import ChainState
@@ -35,19 +27,17 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
-    from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.arrays import FloatArray, IntArray
     from homothety.models.frames.blocks import Blocks
     from homothety.models.frames.model import Model
 
-N_JOINT = 10  # rounds of states and frames together after every search for frames
-N_LAST = 30
-N_SHORT = 6  # rounds after which the split of a state is judged
+N_JOINT = 10  # rounds of EM after every search for frames
+N_LAST = 30  # rounds of the last EM of a fit
+N_SHORT = 6  # rounds of EM after which splits of states are compared
 N_COMPARED = 3  # states with which models are compared
 N_AFRESH = 3  # states up to which models are fitted afresh; larger ones come from splits of states
 N_REFIT = 4  # numbers of states that are fitted again when weights have changed
 N_SPLIT = 2  # fits whose states are split when a state is added
-ENOUGH = 0.2  # nats: EM ends where a round gains less
-SMALL_COUNT = 0.3  # of every change of state, besides those expected
 
 
 class Start(NamedTuple):
@@ -57,16 +47,6 @@ class Start(NamedTuple):
     frames: Frames
     score: float  # log joint density, frames integrated out
     n_states: int
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """States and frames at some round of expectation-maximisation."""
-
-    frames: Frames  # one label per recording in use
-    probs: FloatArray  # (n_steps, n_states)
-    chain: Chain
-    log_likelihood: float
 
 
 class Search(NamedTuple):
@@ -91,18 +71,18 @@ def search_starts(
     n_references: int = 2,
     n_worse: int = 2,
 ) -> tuple[Model, list[Start]]:
-    """Return starts with one state, two, and so on until more are worse, best first, and the model they are of.
+    """Return the likeliest model and its starts, best first, with one state, two, and so on until more are worse.
 
     Parameters
     ----------
     rng : Generator
     model : Model
     ways : sequence of Model, optional
-        Models of the same recordings whose frames act on more blocks. With few states they are fitted again from what
-        was found without them, and the likeliest takes the place of `model`.
+        Models of the same recordings whose frames act on other blocks. With up to `N_COMPARED` states they are fitted
+        too, beginning with the fits of `model`; then the likeliest of them takes its place.
     most_states : int
     n_references : int
-        Recordings that take the part of the reference, for each number of states.
+        Recordings that are the reference in turn, for each number of states.
     n_worse : int
         Numbers of states in a row that may be worse than the best before the search ends.
     """
@@ -118,38 +98,30 @@ def search_starts(
         n_since = 0 if search.best > before else n_since + 1
         if not others and (not search.latest or n_since == n_worse):
             break
-    return search.model, sorted(search.starts, key=lambda start: -start.score)
+    return search.model, best_first(search.starts)
 
 
-def fitted_again(rng: Generator, other: Search, search: Search) -> Search:
-    """Return the search of another model with the latest fits of a search added, fitted to that model."""
-    model, every = other.model, list(range(len(other.model.starts) - 1))
-    fits = []
-    for known in search.latest:
-        frames, n_states = frames_of_blocks(search.model.blocks, model, known.frames), known.probs.shape[1]
-        fits.append(fit(rng, model, every, frames, n_states, N_LAST, probs=known.probs))
-    return with_fits(rng, other, fits)
+def best_first(starts: list[Start]) -> list[Start]:
+    """Return starts sorted by their scores."""
+    return sorted(starts, key=lambda start: -start.score)
 
 
-def frames_of_blocks(old: Blocks, model: Model, frames: Frames) -> Frames:
-    """Return frames that act on other blocks: what they know of a block is kept, and the others are centred."""
-    new = model.blocks
-    sizes, places = np.zeros((frames.n_frames, len(new.sized))), middles(model, frames.labels)
-    for own, b in enumerate(new.sized):
-        if b in old.sized:
-            sizes[:, own] = frames.log_sizes[:, old.sized.index(b)]
-    for own, b in enumerate(new.placed):
-        if b in old.placed:
-            places[:, own] = frames.places[:, old.placed.index(b)]
-    return Frames(frames.labels, frames.turns, sizes, places)
+# --- one number of states ---------------------------------------------------------------------------------------------
 
 
 def with_more_states(rng: Generator, search: Search, n_states: int, n_references: int) -> Search:
     """Return a search with fits of one state more: afresh if they are few, and with a state of the best fits split."""
     model = search.model
-    fits = fits_of(rng, model, n_states, n_references) if n_states <= min(N_AFRESH, len(model.steps)) else []
+    fits = fits_afresh(rng, model, n_states, n_references) if n_states <= min(N_AFRESH, len(model.steps)) else []
     fits += [fitted for one in search.latest[:N_SPLIT] for fitted in with_state_split(rng, model, one)]
     return with_fits(rng, search, fits)
+
+
+def fitted_again(rng: Generator, other: Search, search: Search) -> Search:
+    """Return the search of another model with the latest fits of a search added, fitted to that model."""
+    model, old = other.model, search.model.blocks
+    fits = [fit(model, frames_of_blocks(old, model, one.frames), one.probs, N_LAST) for one in search.latest]
+    return with_fits(rng, other, fits)
 
 
 def with_fits(rng: Generator, search: Search, fits: list[Fitted]) -> Search:
@@ -158,245 +130,61 @@ def with_fits(rng: Generator, search: Search, fits: list[Fitted]) -> Search:
     found = [start_of(rng, model, fitted) for fitted in fits]
     if fits and model.sharing == "inferred":
         best = fits[int(np.argmax([start.score for start in found]))]
-        shared = fit_with_shared_frames(rng, model, best)
-        if shared is not None:
+        frames = shared_frames(model, state_of(rng, model, best))
+        if frames.n_frames < best.frames.n_frames:
+            shared = fit(model, frames, best.probs, N_LAST)
             fits, found = [*fits, shared], [*found, start_of(rng, model, shared)]
     order = np.argsort([-start.score for start in found], kind="stable")
     return Search(model, search.starts + found, [fits[place] for place in order])
 
 
-def fit_with_shared_frames(rng: Generator, model: Model, fitted: Fitted) -> Fitted | None:
-    """Return a fit in which recordings share frames where that is likelier; None if they share none."""
-    frames = shared_frames(model, state_of(rng, model, fitted))
-    if frames.n_frames == fitted.frames.n_frames:
-        return None
-    every, n_states = list(range(len(model.starts) - 1)), fitted.probs.shape[1]
-    return fit(rng, model, every, frames, n_states, N_LAST, probs=fitted.probs)
-
-
-def refit_starts(rng: Generator, model: Model, starts: list[Start]) -> list[Start]:
-    """Return starts of a slightly different model: the best of each number of states fitted again, best first."""
-    every, fits = list(range(len(model.starts) - 1)), []
-    best_of = {start.n_states: start for start in reversed(starts)}
-    for start in sorted(best_of.values(), key=lambda one: -one.score)[:N_REFIT]:
-        numbered = np.unique(start.path, return_inverse=True)[1]
-        probs = np.eye(start.n_states)[numbered]
-        fits.append(fit(rng, model, every, start.frames, start.n_states, N_LAST, probs=probs))
-    fits += with_state_split(rng, model, fits[0])
-    return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.score)
-
-
-def extended_starts(rng: Generator, part: Model, starts: list[Start], model: Model) -> list[Start]:
-    """Return starts of recordings from those of a part of them, best first; for recordings without frames.
-
-    Parameters
-    ----------
-    rng : Generator
-    part : Model
-        Of stretches of the recordings.
-    starts : list of Start
-        Of the part, best first.
-    model : Model
-        Of the recordings.
-    """
-    frames = identity_frames(model.blocks, np.zeros(len(model.starts) - 1, dtype=np.int64))
-    every, best_of = list(range(len(model.starts) - 1)), {start.n_states: start for start in reversed(starts)}
-    fits = []
-    for start in sorted(best_of.values(), key=lambda one: -one.score)[:N_REFIT]:
-        probs = np.eye(start.n_states)[np.unique(start.path, return_inverse=True)[1]]
-        known = fit(rng, part, list(range(len(part.starts) - 1)), start.frames, start.n_states, 1, probs=probs)
-        probs, _, _ = smooth_through(model, model.steps, model.starts, known.chain, frames)
-        fits.append(fit(rng, model, every, frames, start.n_states, N_SHORT, probs=probs))
-    return sorted((start_of(rng, model, fitted) for fitted in fits), key=lambda start: -start.score)
-
-
-def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitted]:
-    """Return the best of the models in which one state of another becomes two, its frames kept at first."""
-    every = list(range(len(model.starts) - 1))
-    aligned = aligned_steps(model.blocks, fitted.frames, model.steps, model.starts)
-    aligned = aligned / block_sizes(model, aligned)
-    path, n_states = fitted.probs.argmax(axis=1), fitted.probs.shape[1] + 1
-    tried = []
-    for k in range(n_states - 1):
-        own = np.flatnonzero(path == k)
-        if len(own) < 2 * model.segmentation.least_stay * len(every):
-            continue
-        second = own[halves(rng, aligned[own])]
-        split = np.column_stack([fitted.probs, np.zeros(len(path))])
-        split[second, -1], split[second, k] = split[second, k], 0.0
-        tried.append(fit(rng, model, every, fitted.frames, n_states, N_SHORT, probs=split))
-    if not tried:
-        return []
-    best = max(tried, key=lambda one: one.log_likelihood)
-    return [fit(rng, model, every, best.frames, n_states, N_LAST, probs=best.probs)]
-
-
-def halves(rng: Generator, steps: FloatArray) -> BoolArray:
-    """Return which of some steps are in the second of two clusters by k-means."""
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    means = KMeans(2, n_init=1, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return np.asarray(means.fit_predict(steps) == 1)
-
-
-def fits_of(rng: Generator, model: Model, n_states: int, n_references: int) -> list[Fitted]:
-    """Return models with some number of states: recordings as they are, moved, and in frames found from references."""
-    every, groups = list(range(len(model.starts) - 1)), model.start_groups
+def fits_afresh(rng: Generator, model: Model, n_states: int, n_references: int) -> list[Fitted]:
+    """Return fits with a number of states: recordings as they are, centred, and in frames found from references."""
+    groups = model.start_groups
     together = np.zeros_like(groups) if model.sharing == "inferred" else groups
-    shared = fit(rng, model, every, unturned_frames(model, together), n_states, N_LAST)
+    shared = fit_clusters(rng, model, unturned_frames(model, together), n_states, N_LAST)
     n_groups = int(groups.max()) + 1
     if n_groups == 1 or not (model.blocks.turned or model.blocks.placed):
         return [shared]
-    moved = fit(rng, model, every, centred_frames(model), n_states, N_LAST)
+    centred = fit_clusters(rng, model, centred_frames(model), n_states, N_LAST)
     references = rng.permutation(n_groups)[:n_references].tolist()
-    return [shared, moved, *(fit_from(rng, model, reference, n_states) for reference in references)]
+    return [shared, centred, *(fit_from_reference(rng, model, reference, n_states) for reference in references)]
 
 
-def unturned_frames(model: Model, labels: IntArray) -> Frames:
-    """Return frames that leave everything as it was recorded but for what the prior says of places."""
-    frames = identity_frames(model.blocks, labels)
-    return replace(frames, places=np.tile(model.prior.place_mean, (frames.n_frames, 1, 1)))
-
-
-def centred_frames(model: Model) -> Frames:
-    """Return frames of all groups of recordings that move their middles to the origin, and nothing else."""
-    return replace(identity_frames(model.blocks, model.start_groups), places=middles(model, model.start_groups))
-
-
-def middles(model: Model, labels: IntArray) -> FloatArray:
-    """Return the middle of each block with a place over the recordings of each frame, (n_frames, n_places, dim).
-
-    The middle of anything but a point is its median: a force sensor measures nothing most of the time.
-    """
-    blocks = model.blocks
-    places = np.empty((int(labels.max()) + 1, len(blocks.placed), blocks.dim))
-    for f in range(len(places)):
-        steps = np.concatenate([steps_of(model, int(i)) for i in np.flatnonzero(labels == f)])
-        for place, b in enumerate(blocks.placed):
-            middle = np.mean if blocks.kinds[b] == "point" else np.median
-            places[f, place] = middle(steps[:, blocks.slices[b]], axis=0)
-    return np.stack([within_prior(model, one) for one in places])
-
-
-def fit_from(rng: Generator, model: Model, reference: int, n_states: int) -> Fitted:
+def fit_from_reference(rng: Generator, model: Model, reference: int, n_states: int) -> Fitted:
     """Fit states to the longest recording of one group, lay that of every other group on it, and fit all together."""
-    every, groups = list(range(len(model.starts) - 1)), model.start_groups
-    lengths = np.diff(model.starts)
+    groups, lengths = model.start_groups, np.diff(model.starts)
     longest = [int(np.where(groups == g, lengths, 0).argmax()) for g in range(int(groups.max()) + 1)]
-    alone = frame_of(centred_frames(model), reference)
-    fitted = fit(rng, model, [longest[reference]], alone, n_states, N_JOINT, move=False)
+    alone = Frames.single(centred_frames(model)[reference])
+    fitted = fit_clusters(rng, model, alone, n_states, N_JOINT, [longest[reference]])
     known: list[Frames | None] = [alone if g == reference else None for g in range(len(longest))]
     for _ in range(2):
         found = [
-            likely_frames(model, steps_of(model, i), fitted.chain, own, n_kept=1)[0]
+            likely_frames(model, model.steps_of([i])[0], fitted.chain, own, n_kept=1)[0]
             for i, own in zip(longest, known, strict=True)
         ]
-        fitted = fit(rng, model, every, stacked(groups, found), n_states, N_JOINT)
-        known = [frame_of(fitted.frames, g) for g in range(len(longest))]
-    return fit(rng, model, every, fitted.frames, n_states, N_LAST, probs=fitted.probs)
+        fitted = fit_clusters(rng, model, stacked(groups, found), n_states, N_JOINT)
+        known = [Frames.single(fitted.frames[g]) for g in range(len(longest))]
+    return fit(model, fitted.frames, fitted.probs, N_LAST)
 
 
-def fit(
-    rng: Generator,
-    model: Model,
-    series: list[int],
-    frames: Frames,
-    n_states: int,
-    n_rounds: int,
-    *,
-    probs: FloatArray | None = None,
-    move: bool = True,
-) -> Fitted:
-    """Fit states, and frames if they may move, to some recordings by expectation-maximisation.
-
-    It begins with the given probabilities of states, or with clusters of the aligned steps.
-    """
-    steps = np.concatenate([steps_of(model, i) for i in series])
-    lengths = np.diff(model.starts)[series]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    initial, transition = np.full(n_states, 1 / n_states), between(model, np.zeros((n_states, n_states)))
-    aligned = aligned_steps(model.blocks, frames, steps, starts)
-    probs = clusters(rng, model, aligned, n_states) if probs is None else probs
-    before = -np.inf
-    for number in range(n_rounds):
-        chain = Chain(parameters(model, aligned, probs), initial, transition, probs.sum(axis=0))
-        if move and number > 0 and frames.n_frames > 1:
-            frames = climbed_frames(model, steps, starts, probs, chain, frames)
-            aligned = aligned_steps(model.blocks, frames, steps, starts)
-            chain = chain._replace(whiteners=parameters(model, aligned, probs))
-        probs, n_transitions, total = smooth_through(model, steps, starts, chain, frames)
-        total -= float(lengths @ log_volumes(model.blocks, model.block_weights, frames)[frames.labels])
-        transition = between(model, n_transitions)
-        initial = 0.5 + probs[starts[:-1]].sum(axis=0)
-        initial /= initial.sum()
-        if abs(total - before) < ENOUGH:
-            break
-        before = total
-    return Fitted(frames, probs, chain, total)
-
-
-def steps_of(model: Model, i: int) -> FloatArray:
-    """Return the recorded steps of a recording."""
-    return model.steps[model.starts[i] : model.starts[i + 1]]
-
-
-def between(model: Model, n_transitions: FloatArray) -> FloatArray:
-    """Return transition probabilities from expected numbers of transitions."""
-    n, segmentation = len(n_transitions), model.segmentation
-    counts = n_transitions + SMALL_COUNT + (0.0 if segmentation.leaving else 10.0) * np.eye(n)
-    leaving = segmentation.leaving
-    if segmentation.leaving_range is not None and n_transitions.any():
-        n_left = n_transitions.sum() - np.trace(n_transitions)
-        leaving = float(np.clip(n_left / n_transitions.sum(), *segmentation.leaving_range))
-    return segmentation.chain_between(counts, leaving)[1]
-
-
-def clusters(rng: Generator, model: Model, aligned: FloatArray, n_states: int) -> FloatArray:
-    """Return clusters of aligned steps by k-means as probabilities of states, blocks brought to one size."""
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    means = KMeans(n_states, n_init=1, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # steps of a recording that rests are all the same
-        return np.eye(n_states)[means.fit_predict(aligned / block_sizes(model, aligned))]
-
-
-def block_sizes(model: Model, steps: FloatArray) -> FloatArray:
-    """Return the spread of the block of every channel, (n_dims,)."""
-    blocks = zip(model.blocks.slices, model.blocks.sizes, strict=True)
-    return np.concatenate([np.full(n, spread_of(steps[:, block])) for block, n in blocks])
-
-
-def spread_of(values: FloatArray) -> float:
-    """Return the root mean variance of the channels of a block."""
-    return float(np.sqrt(values.var(axis=0).mean() + np.finfo(float).tiny))
-
-
-def parameters(model: Model, aligned: FloatArray, probs: FloatArray) -> FloatArray:
-    """Return the parameters of states at their posterior means, given probabilities of states."""
-    emission = model.emission
-    z = emission.augment_steps(aligned)
-    scales = emission.prior_scale + emission.weight * ((probs.T[:, None, :] * z.T) @ z)
-    return mean_parameters(emission, Statistics(emission.weight * probs.sum(axis=0), np.ascontiguousarray(scales)))
-
-
-def climbed_frames(
-    model: Model, steps: FloatArray, starts: IntArray, probs: FloatArray, chain: Chain, frames: Frames
-) -> Frames:
-    """Return all frames moved to where recordings are likelier."""
-    from homothety.models.frames._kernels import Frame, Sums, Target, climb
-
-    looks = looks_of(model, chain.whiteners)
-    sums = expected_sums(model, steps, starts, probs, frames)
-    moved = (frames.turns.copy(), frames.log_sizes.copy(), frames.places.copy())
-    for f in range(frames.n_frames):
-        frame, own = Frame(*(part[f] for part in moved)), Sums(*(part[f] for part in sums))
-        climb(frame, Target(own, looks, model.prior, model.blocks.layout), 1)
-    return Frames(frames.labels, *moved)
+def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitted]:
+    """Return the best fit in which one state of another fit becomes two; none if all states are too short to split."""
+    aligned = aligned_steps(model.blocks, fitted.frames, model.steps, model.starts)
+    scaled = aligned / block_spreads(model, aligned)
+    path, tried = fitted.probs.argmax(axis=1), []
+    for k in range(fitted.n_states):
+        own = np.flatnonzero(path == k)
+        if len(own) < 2 * model.segmentation.least_stay * (len(model.starts) - 1):
+            continue
+        second = own[k_means(rng, scaled[own], 2) == 1]
+        split = np.column_stack([fitted.probs, np.zeros(len(path))])
+        split[second, -1], split[second, k] = split[second, k], 0.0
+        tried.append(fit(model, fitted.frames, split, N_SHORT))
+    if not tried:
+        return []
+    best = max(tried, key=lambda one: one.log_likelihood)
+    return [fit(model, best.frames, best.probs, N_LAST)]
 
 
 def start_of(rng: Generator, model: Model, fitted: Fitted) -> Start:
@@ -412,3 +200,91 @@ def state_of(rng: Generator, model: Model, fitted: Fitted) -> ChainState:
     aligned = model.aligned(fitted.frames)
     segmentation, _ = ibphmm.resample_leaving(rng, aligned, ibphmm.init_state(rng, aligned, path=path))
     return ChainState(segmentation, fitted.frames)
+
+
+# --- frames that fits begin with --------------------------------------------------------------------------------------
+
+
+def unturned_frames(model: Model, labels: IntArray) -> Frames:
+    """Return frames that neither turn nor resize, with places at their prior means."""
+    frames = identity_frames(model.blocks, labels)
+    return replace(frames, places=np.tile(model.prior.place_mean, (frames.n_frames, 1, 1)))
+
+
+def centred_frames(model: Model) -> Frames:
+    """Return frames of all groups of recordings that neither turn nor resize, with places at the middles."""
+    return replace(identity_frames(model.blocks, model.start_groups), places=middles(model, model.start_groups))
+
+
+def frames_of_blocks(old: Blocks, model: Model, frames: Frames) -> Frames:
+    """Return frames for the blocks of a model: sizes and places of old blocks are kept, other blocks are centred."""
+    new = model.blocks
+    sizes, places = np.zeros((frames.n_frames, len(new.sized))), middles(model, frames.labels)
+    for own, b in enumerate(new.sized):
+        if b in old.sized:
+            sizes[:, own] = frames.log_sizes[:, old.sized.index(b)]
+    for own, b in enumerate(new.placed):
+        if b in old.placed:
+            places[:, own] = frames.places[:, old.placed.index(b)]
+    return Frames(frames.labels, frames.turns, sizes, places)
+
+
+def middles(model: Model, labels: IntArray) -> FloatArray:
+    """Return the middle of each block with a place over the recordings of each frame, (n_frames, n_places, dim).
+
+    The middle of a point is its mean, that of other blocks their median: a force sensor shows its zero most of the
+    time.
+    """
+    blocks = model.blocks
+    places = np.empty((int(labels.max()) + 1, len(blocks.placed), blocks.dim))
+    for f in range(len(places)):
+        steps, _ = model.steps_of(np.flatnonzero(labels == f).tolist())
+        for place, b in enumerate(blocks.placed):
+            middle = np.mean if blocks.kinds[b] == "point" else np.median
+            places[f, place] = middle(steps[:, blocks.slices[b]], axis=0)
+    return clip_to_prior(model, places)
+
+
+# --- starts of another model ------------------------------------------------------------------------------------------
+
+
+def refit_starts(rng: Generator, model: Model, starts: list[Start]) -> list[Start]:
+    """Return starts of a model with other weights of blocks, best first: the best starts fitted again.
+
+    One more fit has a state of the best of them split.
+    """
+    fits = [fit(model, start.frames, probs_of(start), N_LAST) for start in best_of_each_number(starts)]
+    fits += with_state_split(rng, model, fits[0])
+    return best_first([start_of(rng, model, fitted) for fitted in fits])
+
+
+def extended_starts(rng: Generator, part: Model, starts: list[Start], model: Model) -> list[Start]:
+    """Return starts of recordings from those of a part of them, best first; for recordings without frames.
+
+    Parameters
+    ----------
+    rng : Generator
+    part : Model
+        Of stretches of the recordings.
+    starts : list of Start
+        Of the part.
+    model : Model
+        Of the recordings.
+    """
+    frames = identity_frames(model.blocks, np.zeros(len(model.starts) - 1, dtype=np.int64))
+    fits = []
+    for start in best_of_each_number(starts):
+        known = fit(part, start.frames, probs_of(start), 1)
+        probs, _, _ = smooth_through(model, model.steps, model.starts, known.chain, frames)
+        fits.append(fit(model, frames, probs, N_SHORT))
+    return best_first([start_of(rng, model, fitted) for fitted in fits])
+
+
+def best_of_each_number(starts: list[Start]) -> list[Start]:
+    """Return the best start of each number of states, the best `N_REFIT` of these, best first."""
+    return best_first(list({start.n_states: start for start in reversed(starts)}.values()))[:N_REFIT]
+
+
+def probs_of(start: Start) -> FloatArray:
+    """Return the path of a start as probabilities of states, (n_steps, n_states)."""
+    return np.eye(start.n_states)[np.unique(start.path, return_inverse=True)[1]]

@@ -1,4 +1,4 @@
-"""Which recordings share a frame, and how much of the space of frames is likely: what starts are judged by."""
+"""Densities of starts with frames integrated out, and which recordings share a frame."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from homothety.models.frames import _kernels
+from homothety.models.frames._kernels import Frame, Sums, Target
 from homothety.models.frames.frames import Frames
-from homothety.models.frames.looks import centres_of, looks_of, recorded_sums
+from homothety.models.frames.statistics import centres_of, recorded_sums, state_gaussians
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from homothety.arrays import FloatArray
-    from homothety.models.frames._kernels import Frame, Looks
+    from homothety.models.frames._kernels import StateGaussians
     from homothety.models.frames.model import Model
     from homothety.models.frames.state import ChainState
 
@@ -26,7 +27,7 @@ class Likeliest(NamedTuple):
     frame: Frame
     log_target: float
     log_width: float
-    """Log of the share of frames that are about as likely, by Laplace."""
+    """Log volume of frames that are about as likely, by Laplace's method."""
 
     @property
     def log_evidence(self) -> float:
@@ -37,41 +38,41 @@ class Likeliest(NamedTuple):
 def likeliest_frames(model: Model, state: ChainState) -> list[Likeliest]:
     """Return the likeliest frame for the recordings of each frame."""
     sums = recorded_sums(model, state.segmentation.path, state.segmentation.n_features, state.frames)
-    looks = looks_of(model, state.segmentation.whiteners)
-    return [likeliest_frame(model, looks, sums, [f], state.frames) for f in range(state.frames.n_frames)]
+    gaussians = state_gaussians(model, state.segmentation.whiteners)
+    return [likeliest_frame(model, gaussians, sums, [f], state.frames) for f in range(state.frames.n_frames)]
 
 
-def likeliest_frame(model: Model, looks: Looks, sums: Sequence[FloatArray], of: list[int], frames: Frames) -> Likeliest:
-    """Return the likeliest frame for the recordings of some frames, found from the first of these."""
-    from homothety.models.frames._kernels import Frame, Sums, Target, log_width
-
-    n, first, second = (part[of].sum(axis=0) for part in sums[:3])
-    own = Sums(n, first, second, centres_of(model, n[None], first[None])[0])
-    frame = Frame(*(part[of[0]].copy() for part in (frames.turns, frames.log_sizes, frames.places)))
-    return Likeliest(frame, *log_width(frame, Target(own, looks, model.prior, model.blocks.layout)))
+def likeliest_frame(
+    model: Model, gaussians: StateGaussians, sums: Sums, chosen: list[int], frames: Frames
+) -> Likeliest:
+    """Return the likeliest common frame for the recordings of some frames, searched from the first of these."""
+    n, first, second = (part[chosen].sum(axis=0) for part in sums[:3])
+    own = Sums(n, first, second, centres_of(model.blocks, n[None], first[None])[0])
+    frame = Frame(*(part.copy() for part in frames[chosen[0]]))
+    return Likeliest(frame, *_kernels.log_width(frame, Target(own, gaussians, model.prior, model.blocks.layout)))
 
 
 def log_frame_volume(model: Model, likeliest: Sequence[Likeliest]) -> float:
-    """Log of what the joint density is multiplied by when frames are integrated out.
+    """Log of the factor between the joint density and that with frames integrated out.
 
-    Without it, a start would be the better the more frames it has, and the tighter their prior. All frames together may
-    be turned, moved and resized at will if the states are too, so one of them counts with the whole of its prior.
+    Without it, a start would score higher the more frames it has and the tighter their prior is. If states and all
+    frames are turned, moved and resized together, the density does not change, so one frame is integrated over its
+    whole prior.
     """
-    from homothety.models.frames._kernels import log_frame_prior
-
-    whole = -np.mean([log_frame_prior(one.frame.log_sizes, one.frame.places, model.prior) for one in likeliest])
+    frames = [one.frame for one in likeliest]
+    whole = -np.mean([_kernels.log_frame_prior(one.log_sizes, one.places, model.prior) for one in frames])
     widths = [one.log_width for one in likeliest]
     return float(sum(widths) - np.mean(widths) + whole)
 
 
 def shared_frames(model: Model, state: ChainState) -> Frames:
-    """Return frames of which two at a time became one, as long as that made recordings likelier, states as they are."""
+    """Return frames merged in pairs while that makes recordings likelier, given the states of their steps."""
     frames = state.frames
     sums = recorded_sums(model, state.segmentation.path, state.segmentation.n_features, frames)
-    looks, n_recordings = looks_of(model, state.segmentation.whiteners), np.bincount(frames.labels)
+    gaussians, n_recordings = state_gaussians(model, state.segmentation.whiteners), np.bincount(frames.labels)
 
     def evidence(group: tuple[int, ...]) -> float:
-        own = likeliest_frame(model, looks, sums, list(group), frames)
+        own = likeliest_frame(model, gaussians, sums, list(group), frames)
         prior = np.log(model.concentration) + gammaln(n_recordings[list(group)].sum())
         return own.log_evidence + float(prior)
 
@@ -89,5 +90,5 @@ def shared_frames(model: Model, state: ChainState) -> Frames:
     labels = np.empty_like(frames.labels)
     for number, group in enumerate(groups):
         labels[np.isin(frames.labels, group)] = number
-    found = [likeliest_frame(model, looks, sums, list(group), frames).frame for group in groups]
+    found = [likeliest_frame(model, gaussians, sums, list(group), frames).frame for group in groups]
     return Frames(labels, *(np.stack(parts) for parts in zip(*found, strict=True)))
