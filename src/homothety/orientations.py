@@ -58,7 +58,8 @@ def orientations(vectors: FloatArray, middle: FloatArray) -> FloatArray:
 
 
 def middle_orientation(quaternions: FloatArray) -> FloatArray:
-    """Return the mean of orientations whatever their signs: the quaternion that lies along most of them."""
+    """Return the mean of orientations, (n_steps, 4): a unit quaternion, of either sign."""
+    # The leading eigenvector of the sum of q q' does not change when a sign does (Markley et al. 2007).
     return np.asarray(np.linalg.eigh(quaternions.T @ quaternions)[1][:, -1])
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from homothety.arrays import frozen
 from homothety.decorrelation import decorrelating_stride
 from homothety.errors import InputError
+from homothety.orientations import middle_orientation
 from homothety.sequences import ROUNDING, Sequences, check_sequences
 
 if TYPE_CHECKING:
@@ -403,9 +404,7 @@ def _named(sequences: Sequences) -> list[tuple[str, FloatArray]]:
 
 def _mean_rotation(quaternions: FloatArray) -> FloatArray:
     """Return the mean direction of quaternions (n_steps, 4) whatever their signs, its largest entry positive."""
-    # The leading eigenvector of the mean of q q' does not change when a sign does (Markley et al. 2007).
-    _, vectors = np.linalg.eigh(quaternions.T @ quaternions / len(quaternions))
-    mean = vectors[:, -1]
+    mean = middle_orientation(quaternions)
     return np.asarray(mean * np.sign(mean[np.abs(mean).argmax()]))
 
 
