@@ -15,6 +15,7 @@ from homothety.words.transforms import Estimate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from homothety.arrays import FloatArray
     from homothety.estimators.action_hmm import ActionHMM
     from homothety.summaries.frames import RecordingFrame
 
@@ -24,11 +25,11 @@ NOT_DETERMINED = "rotation about its line"  # of a recording on a straight line
 MAX_SENTENCES = 20
 MAX_NAMES = 3  # of recordings that share a frame, in a sentence
 AXES = "xyz"
-ROUNDING = 1e-12  # numbers that are zero but for the arithmetic
+ROUNDING = 1e-12  # numbers below are rounding errors
 
 
 def rows(model: ActionHMM) -> list[dict[str, Any]]:
-    """Return the frame of every recording as what JSON can hold; angles in degrees, intervals of 90 %."""
+    """Return the frame of every recording for JSON; angles in degrees, intervals of 90 %."""
     sizes, places, zeros = size_names(model), place_names(model), zero_names(model)
     frames = model.frames_
     return [
@@ -39,9 +40,9 @@ def rows(model: ActionHMM) -> list[dict[str, Any]]:
             "turned_by": _number(one.angle),
             "turned_within": _number(one.angle_error),
             "rotation": [[_number(entry) for entry in row] for row in one.rotation.tolist()],
-            "sizes": {name: _interval(*numbers) for name, numbers in zip(sizes, _sizes(one), strict=True)},
-            "moved": {name: _interval(*numbers) for name, numbers in zip(places, _places(one), strict=True)},
-            "zeros": {name: _interval(*numbers) for name, numbers in zip(zeros, _zeros(one), strict=True)},
+            "sizes": _named(sizes, one.sizes, one.size_intervals),
+            "moved": _named(places, one.places, one.place_intervals),
+            "zeros": _named(zeros, one.zeros, one.zero_intervals),
             "agreement": _number(one.agreement),
             "not_determined": NOT_DETERMINED if one.free_axis is not None else "",
         }
@@ -122,22 +123,14 @@ def _numbered(words: list[str]) -> list[str]:
     return numbered
 
 
-def _sizes(one: RecordingFrame) -> list[tuple[float, float, float]]:
-    return [(size, low, high) for size, (low, high) in zip(one.sizes, one.size_intervals, strict=True)]
+def _with_ends(values: FloatArray, intervals: FloatArray) -> FloatArray:
+    """Return each value with the ends of its interval, (n_values, 3)."""
+    return np.column_stack([values.ravel(), intervals.reshape(-1, 2)])
 
 
-def _places(one: RecordingFrame) -> list[tuple[float, float, float]]:
-    values, intervals = one.places.ravel(), one.place_intervals.reshape(-1, 2)
-    return [(value, low, high) for value, (low, high) in zip(values, intervals, strict=True)]
-
-
-def _zeros(one: RecordingFrame) -> list[tuple[float, float, float]]:
-    values, intervals = one.zeros.ravel(), one.zero_intervals.reshape(-1, 2)
-    return [(value, low, high) for value, (low, high) in zip(values, intervals, strict=True)]
-
-
-def _interval(value: float, low: float, high: float) -> dict[str, float | None]:
-    return {"value": _number(value), "low": _number(low), "high": _number(high)}
+def _named(names: list[str], values: FloatArray, intervals: FloatArray) -> dict[str, dict[str, float | None]]:
+    rows = zip(names, _with_ends(values, intervals), strict=True)
+    return {name: dict(zip(("value", "low", "high"), map(_number, row), strict=True)) for name, row in rows}
 
 
 def _number(number: float) -> float | None:
@@ -179,18 +172,18 @@ def sentences(model: ActionHMM) -> list[str]:
         return []
     reference = reference_of(model)
     told = [reference if labels[one.recording] == labels[reference.recording] else one for one in firsts]
-    turns = model.prepared_blocks_.n_angles > 0
-    size = leading_size(model)
-    return [sentence(one, frames, turns=turns, size=size) for one in told if not one.is_reference or one.shared_with]
+    may_turn, size = model.prepared_blocks_.n_angles > 0, leading_size(model)
+    told = [one for one in told if not one.is_reference or one.shared_with]
+    return [sentence(one, frames, may_turn=may_turn, size=size) for one in told]
 
 
 def leading_size(model: ActionHMM) -> int:
-    """Return which of the sizes of a frame is told first: that of positions, if there are any."""
+    """Return which of the sizes of a frame is reported: that of positions, if there are any."""
     blocks = model.prepared_blocks_
     return blocks.sized.index(blocks.leading) if blocks.leading in blocks.sized else 0
 
 
-def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, turns: bool = True, size: int = 0) -> str:
+def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, may_turn: bool = True, size: int = 0) -> str:
     """Return how a recording differs from the reference.
 
     Parameters
@@ -198,25 +191,25 @@ def sentence(one: RecordingFrame, frames: Sequence[RecordingFrame], *, turns: bo
     one : RecordingFrame
     frames : sequence of RecordingFrame
         Of all recordings, for the names of those that share the frame.
-    turns : bool
-        Whether recordings could have been found to be turned.
+    may_turn : bool
+        Whether frames of the model may have rotations.
     size : int
-        Which of the sizes is told.
+        Which of the sizes is reported.
     """
     others = [frames[other] for other in one.shared_with]
     if any(each.is_reference for each in (one, *others)):
         return f"Recording {one.name} shares its frame with {_names(others)}."
-    parts = ([_turned(one)] if turns else []) + ([_resized(one, size)] if len(one.sizes) else [])
+    parts = ([_turned(one)] if may_turn else []) + ([_resized(one, size)] if len(one.sizes) else [])
     shared = [f"shares its frame with {_names(others)}"] if others else []
     is_like = [f"is {enumerated(parts)}"] if len(parts) > 1 and not shared else [f"is {', '.join(parts)}"] * bool(parts)
     said = ", and ".join([*is_like, *shared]) or "has a frame of its own"
     doubt = (
         f" {1 - one.agreement:.0%} of the draws turn it by more than 90 degrees from this.".replace("%", " %")
-        if turns and one.agreement < SURE
+        if may_turn and one.agreement < SURE
         else ""
     )
     line = " It lies on a straight line, so its rotation about that line cannot be determined."
-    return f"Recording {one.name} {said}.{line * (turns and one.free_axis is not None)}{doubt}"
+    return f"Recording {one.name} {said}.{line * (may_turn and one.free_axis is not None)}{doubt}"
 
 
 def _names(frames: Sequence[RecordingFrame]) -> str:
@@ -247,11 +240,11 @@ def _resized(one: RecordingFrame, which: int) -> str:
 def table(model: ActionHMM) -> tuple[list[str], list[list[Any]]]:
     """Return header and rows of a table of all frames."""
     frames = model.frames_
-    turns, places, size = model.prepared_blocks_.n_angles > 0, place_names(model), leading_size(model)
+    may_turn, places, size = model.prepared_blocks_.n_angles > 0, place_names(model), leading_size(model)
     header = [
         "recording",
         "shares its frame with",
-        *["turned by (degrees)"] * turns,
+        *["turned by (degrees)"] * may_turn,
         *["times as large"] * bool(len(frames[0].sizes)),
         *(f"moved along {name}" for name in places),
     ]
@@ -262,8 +255,9 @@ def table(model: ActionHMM) -> tuple[list[str], list[list[Any]]]:
         if one.is_reference:
             cells += ["-"] * (len(header) - len(cells))
         else:
-            cells += [f"{one.angle:.1f} (± {one.angle_error:.1f})"] * turns
-            cells += [_cell(*numbers) for numbers in [*_sizes(one)[size : size + 1], *_places(one)]]
+            cells += [f"{one.angle:.1f} (± {one.angle_error:.1f})"] * may_turn
+            shown = _with_ends(one.sizes, one.size_intervals)[size : size + 1]
+            cells += [_cell(*row) for row in (*shown, *_with_ends(one.places, one.place_intervals))]
         found.append(cells)
     return header, found
 
