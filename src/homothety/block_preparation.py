@@ -1,13 +1,12 @@
-"""Recordings in blocks of channels made ready for frames: how often to look, velocities, sizes, and weights of blocks.
+"""Recordings in blocks of channels made ready for frames: subsampling, velocities, sizes, and weights of blocks.
 
-Blocks are measured as wholes: whatever turns, moves or resizes a recording changes none of these numbers, or only by
-the common size of all recordings.
+All channels of a block are measured together, so none of these numbers depends on how a recording is turned or moved.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from homothety.decorrelation import decorrelating_stride
 from homothety.errors import InputError
 from homothety.models.frames.blocks import Blocks
+from homothety.models.hmm.stays import stay_edges
 from homothety.preprocessing import FittedPreprocessing, Preprocessing
 from homothety.sequences import check_sequences
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from homothety.models.frames.blocks import Rotations
     from homothety.sequences import Sequences
 
-LAG_GROWTH = 1.1  # from one lag looked at to the next
+LAG_GROWTH = 1.1  # from one lag tried to the next
 DIRECTED = 0.7  # correlation of two displacements in succession, below which a motion has turned
-MOVED = 0.02  # share of how far independent steps are apart, in mean squares: nearer ones have not moved
-INDEPENDENT = 0.1  # share of the same that noise has from step to step: with more, steps follow no path
-MIN_LOOKS = 40  # of the median recording
+MOVED = 0.02  # least mean squared displacement of a motion, as a share of that between independent steps
+INDEPENDENT = 0.1  # largest mean squared noise of steps that follow a path, as a share of the same
+MIN_LOOKS = 40  # steps of the median recording that are used, at least
 WINDOW = 4  # strides that velocities are smoothed over
-LEAST_SHIFT = 0.01  # of the size of a block: zeros of different recordings are never taken to be nearer
-RESTING = 0.01  # of the size of a typical recording
-FLAT = 0.02  # of the extent along the longest direction, below which recordings do not extend in another
-FILL = 0.3  # spread across planes and lines, of the size of a recording: about what is expected of a state
+LEAST_SHIFT = 0.01  # least prior spread of the zero of a block, as a share of its size
+RESTING = 0.01  # size below which a recording does not move, as a share of a typical recording
+FLAT = 0.02  # least extent of a recording in a direction, as a share of its largest extent
+FILL = 0.3  # spread of noise across planes and lines, as a share of the size of a recording: as expected of a state
 LONGEST_LAG = 200  # looks
 LEAST_WEIGHT = 0.005
-ROUNDING = 1e-20  # share of the mean square of all recordings, below which a recording does not move
+ROUNDING = 1e-20  # mean square below which a recording does not move, as a share of that of all recordings
 TINY = np.finfo(float).tiny
 
 
@@ -63,7 +63,7 @@ def prepare_blocks(
         Whether velocities of points are appended, as vectors. If not given, they are where points move: steps that are
         independent of each other have none.
     subsample : int, optional
-        Every so many-th step is looked at; measured if not given.
+        Every `subsample`-th step is used; measured if not given.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def prepare_blocks(
         subsample=subsample,
         smooth=window if with_velocities else None,
         velocities="append" if with_velocities else None,
-        velocity_dims=dims_of(recorded, recorded.points) if with_velocities else None,
+        velocity_dims=np.r_[tuple(recorded.slices[b] for b in recorded.points)].tolist() if with_velocities else None,
     )
     appended = ("vector",) * len(points) if with_velocities else ()
     runs = [(kind, len(list(run))) for kind, run in groupby(recorded.kinds)]
@@ -148,9 +148,9 @@ def place_prior(blocks: Blocks, prepared: Sequences) -> tuple[FloatArray, FloatA
 
 
 def spans_of(blocks: Blocks, prepared: Sequences) -> tuple[int, ...]:
-    """Return in how many dimensions each block extends in any recording: 2 where all lie in planes, 1 on lines.
+    """Return in how many dimensions each point or vector extends: 2 if all recordings lie in planes, 1 if on lines.
 
-    All channels of other blocks count.
+    Other blocks have all their channels.
 
     Examples
     --------
@@ -169,9 +169,9 @@ def spans_of(blocks: Blocks, prepared: Sequences) -> tuple[int, ...]:
 def filled(blocks: Blocks, spans: Sequence[int], prepared: Sequences) -> Sequences:
     """Return recordings with noise across the planes or lines in which all of them lie.
 
-    Where nothing extends there is no density: any size could be found, and one state would be better than two however
-    they differ. The noise is white, the same in every run, and of the size that the prior expects of states, so that it
-    tells nothing of frames and states. It turns and grows with its recording.
+    Without it, densities across a plane or line are infinite, and sizes and states cannot be compared. The noise is
+    white, the same in every run, turned and resized with its recording, and as large as the prior expects of states, so
+    that it holds no information on frames and states.
 
     Parameters
     ----------
@@ -195,9 +195,9 @@ def filled(blocks: Blocks, spans: Sequence[int], prepared: Sequences) -> Sequenc
 
 
 def line_axes(blocks: Blocks, prepared: Sequences) -> FloatArray:
-    """Return the direction of each recording on a straight line, (n_series, dim), about which it may turn unnoticed.
+    """Return the direction of each straight recording, (n_series, dim), if rotations about it cannot be determined.
 
-    Zero for all other recordings, and wherever rotations about that line would be noticed or are not allowed.
+    Zero for all other recordings.
     """
     axes = np.zeros((prepared.n_series, blocks.dim))
     if blocks.n_angles < 3 or len(blocks.turned) > len(blocks.sized):
@@ -210,7 +210,7 @@ def line_axes(blocks: Blocks, prepared: Sequences) -> FloatArray:
 
 
 def scatter_of(blocks: Blocks, chosen: Sequence[int], steps: FloatArray) -> FloatArray:
-    """Return mean products of coordinates, (dim, dim), block by block, about their means unless they are velocities."""
+    """Return the sum over blocks of their mean outer products, (dim, dim), about the means of blocks with a place."""
     parts = [steps[:, blocks.slices[b]] for b in chosen]
     centred = [part - part.mean(axis=0) if b in blocks.placed else part for b, part in zip(chosen, parts, strict=True)]
     return np.asarray(sum(one.T @ one / len(one) for one in centred))
@@ -237,11 +237,6 @@ def stretches(recordings: Sequences, n_stretches: int, length: int) -> Sequences
         end = int(recordings.starts[np.searchsorted(recordings.starts, first, side="right")])
         parts.append(recordings.steps[first : min(first + length, end)])
     return check_sequences(parts, allow_constant=True, min_steps=1)
-
-
-def dims_of(blocks: Blocks, chosen: Sequence[int]) -> list[int]:
-    """Return the channels of some blocks."""
-    return [dim for b in chosen for dim in range(blocks.slices[b].start, blocks.slices[b].stop)]
 
 
 def in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Sequences) -> FittedPreprocessing:
@@ -277,10 +272,9 @@ def typical_size(parts: Sequence[FloatArray], *, about_zero: bool) -> float:
 def motion_stride(parts: Sequence[FloatArray]) -> int | None:
     """Return for how many steps points go on in the direction they are going; None if steps are independent.
 
-    Two displacements in succession, each over some steps, are correlated by 1 while a motion goes straight on, and by
-    the cosine of a swing's phase. The number of steps is the first at which that correlation falls below `DIRECTED`:
-    an eighth of the period of a swing. Noise of the recording is subtracted: it is what is left of the displacement
-    when the number of steps goes to zero.
+    Two successive displacements over a lag have correlation 1 on a straight path; on a swing it is the cosine of the
+    phase between them. The shortest lag with a correlation below `DIRECTED` is returned: an eighth of the period of a
+    swing. Noise of the recording is subtracted: it is the limit of the squared displacement as the lag goes to zero.
 
     Examples
     --------
@@ -321,9 +315,9 @@ def block_weights(
 ) -> FloatArray:
     """Return how much of an independent observation a step counts as in each block, (n_blocks,), at most 1.
 
-    Measured on what is left of aligned steps about the mean of their state, inside stays. A mean of steps with lag-one
-    correlation r is worth ``(1 - r) / (1 + r)`` of as many independent ones; a covariance is worth one over the sum of
-    squared correlations at all lags, which also sees slow drifts and swings. The smaller of both counts.
+    Measured on deviations of aligned steps from the mean of their state, inside stays. Steps with lag-one correlation
+    r count as ``(1 - r) / (1 + r)`` for their mean. For their covariance they count as one over the sum of squared
+    correlations at all lags, which also includes slow drifts and swings. The smaller of both is returned.
 
     Parameters
     ----------
@@ -335,11 +329,10 @@ def block_weights(
     spans : sequence of int, optional
         Dimensions of each block that are not filled with noise.
     """
-    stays = stays_of(path, starts)
-    weights = []
+    edges, weights = stay_edges(path, starts), []
     for block, n, span in zip(blocks.slices, blocks.sizes, blocks.sizes if spans is None else spans, strict=True):
-        correlations, shares = correlations_in_stays(whitened(steps[:, block], path), stays)
-        correlations[1:] *= n / span  # noise has none, and would make the mean over all dimensions smaller
+        correlations, shares = correlations_in_stays(whitened(steps[:, block], path), edges)
+        correlations[1:] *= n / span  # filled dimensions are uncorrelated and lower the mean over all dimensions
         lag_one = correlations[1] if len(correlations) > 1 else 0.0
         by_mean = (1.0 - max(lag_one, 0.0)) / (1.0 + max(lag_one, 0.0))
         by_square = 1.0 / (1.0 + 2.0 * (shares[1:] * correlations[1:] ** 2).sum())
@@ -347,14 +340,8 @@ def block_weights(
     return np.maximum(weights, LEAST_WEIGHT)
 
 
-def stays_of(path: IntArray, starts: IntArray) -> list[tuple[int, int]]:
-    """Return where each stay of a path begins and ends."""
-    edges = np.union1d(np.flatnonzero(np.diff(path)) + 1, starts)
-    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-
-
 def whitened(values: FloatArray, path: IntArray) -> FloatArray:
-    """Return what is left of values about the mean of their state, in units of its covariance."""
+    """Return deviations of values from the mean of their state, whitened by its covariance."""
     residuals = np.empty_like(values)
     for k in np.unique(path):
         centred = values[path == k] - values[path == k].mean(axis=0)
@@ -364,11 +351,11 @@ def whitened(values: FloatArray, path: IntArray) -> FloatArray:
     return residuals
 
 
-def correlations_in_stays(residuals: FloatArray, stays: list[tuple[int, int]]) -> tuple[FloatArray, FloatArray]:
+def correlations_in_stays(residuals: FloatArray, edges: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return autocorrelations of residuals inside stays, and the share of pairs that each lag has, (n_lags,) each."""
-    longest = min(max(stop - start for start, stop in stays), LONGEST_LAG)
+    longest = min(int(np.diff(edges).max()), LONGEST_LAG)
     products, counts = np.zeros(longest), np.zeros(longest)
-    for start, stop in stays:
+    for start, stop in pairwise(edges.tolist()):
         n = stop - start
         spectrum = np.fft.rfft(residuals[start:stop], 2 * n, axis=0)
         sums = np.fft.irfft((np.abs(spectrum) ** 2).sum(axis=1))[: min(n, longest)]

@@ -32,13 +32,11 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 20.0  # independent steps that a state counts as, at most
 STEPS_PER_CHANNEL, ENOUGH_STEPS = 3.0, 15.0  # independent steps that a state needs to be merged
-MOST_DRAWS = 1000.0  # the same where recordings do not move, and no performance differs from the other
+MOST_DRAWS = 1000.0  # `MOST_STEPS` where recordings do not move: then performances do not differ
 PRIOR_SCALE = 0.5  # prior expectation of a covariance, as a multiple of the variance inside states
 MEAN_STRENGTH = 1.0  # steps that the prior mean of a vector counts as
-SHARED = 0.1  # of the largest share of a recording that a state takes: recordings with more of it have the state
-MOST_ENUMERATED = 6  # states whose partitions are all looked at
-
-
+SHARED = 0.1  # least share of a recording that a state takes, relative to its largest share of any recording
+MOST_ENUMERATED = 6  # states of which all partitions are compared
 SHAPE_SPREAD = 0.7  # of log proportions of axes, from action to action
 BY_DESIGN = 0.02  # probability that recordings of different tasks share out two actions: mostly all are of one task
 PIECE_GAIN = 10.0  # nats that pieces of one motion count as, at least
@@ -48,23 +46,23 @@ PIECE_COSINE = 0.5  # of the directions before and after the change
 
 
 class BlockSummary(NamedTuple):
-    """What states look like in one block."""
+    """Steps of states in one block."""
 
     sizes: FloatArray  # (n_states,) independent steps, at most `MOST_STEPS`
     means: FloatArray  # (n_states, n) less that of all steps
     scatters: FloatArray  # (n_states, n, n) about the means, for that many steps
     scale: FloatArray  # (n, n) of the prior
     is_point: bool
-    turns: bool
+    is_turned: bool  # whether frames turn the block
 
 
 class StateSummary(NamedTuple):
-    """All that the grouping of states looks at."""
+    """All that the grouping of states depends on."""
 
     blocks: list[BlockSummary]
     present: BoolArray  # (n_series, n_states) which recordings have a state
-    apart: BoolArray  # (n_states, n_states) whether they may be turned on their own: no recording has both
-    pieces: BoolArray  # (n_states, n_states) whether they are pieces of one motion
+    apart: BoolArray  # (n_states, n_states) whether two states may be turned on their own: no recording has both
+    pieces: BoolArray  # (n_states, n_states) whether two states are pieces of one motion
 
 
 def summarise_states(
@@ -86,8 +84,8 @@ def summarise_states(
         inside = np.trace(covariances, axis1=1, axis2=2).mean() / means.shape[1]
         scale = max(PRIOR_SCALE * float(inside), np.finfo(float).tiny) * np.eye(means.shape[1])
         scatters = sizes[:, None, None] * np.stack(covariances)
-        turns = b in blocks.turned and blocks.n_angles > 0
-        summaries.append(BlockSummary(sizes, means, scatters, scale, kind == "point", turns))
+        is_turned = b in blocks.turned and blocks.n_angles > 0
+        summaries.append(BlockSummary(sizes, means, scatters, scale, kind == "point", is_turned))
     present = presence(path, starts, n_states)
     apart = never_together(present) if moving else ~np.eye(n_states, dtype=bool)
     velocities = velocities_of(blocks, aligned) if moving else None
@@ -150,7 +148,7 @@ def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
     if len(chosen) == 1:
         return together
     alone = sum(log_moved_copies(block, [k]) for block in states.blocks for k in chosen)
-    may_turn = any(block.turns for block in states.blocks)
+    may_turn = any(block.is_turned for block in states.blocks)
     if may_turn and all(states.apart[a, b] for a, b in combinations(chosen, 2)):
         together = max(together, alone + sum(log_turned_gain(block, chosen) for block in states.blocks))
     # Few steps fit anything: that two states could be one is no evidence that they are.
@@ -208,7 +206,7 @@ def log_turned_gain(block: BlockSummary, chosen: list[int]) -> float:
     differ by about `SHAPE_SPREAD`. Plain channels are never turned: they are compared as they are.
     """
     n = block.means.shape[1]
-    if not block.turns:
+    if not block.is_turned:
         return log_moved_copies(block, chosen) - sum(log_moved_copies(block, [k]) for k in chosen)
     covariances = block.scatters[chosen] / block.sizes[chosen][:, None, None] + 1e-9 * block.scale
     lengths = 0.5 * np.log(np.linalg.eigvalsh(covariances))
@@ -270,7 +268,7 @@ class MergeTree(NamedTuple):
     gains: list[float]  # nats that each merge gains
 
     def labels(self, n_states: int, n_groups: int) -> IntArray:
-        """Return the action of every state when merges are made until so many groups are left."""
+        """Return the action of every state when merges end at `n_groups` groups."""
         labels = np.arange(n_states)
         for a, b in self.merged[: max(n_states - n_groups, 0)]:
             labels[labels == b] = a
