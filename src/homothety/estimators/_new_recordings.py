@@ -34,11 +34,10 @@ if TYPE_CHECKING:
 
 LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
 N_FRAME_DRAWS = 200  # of the frame of a new recording
-ONLY = np.zeros(1, dtype=np.int64)  # frame of the one recording
 
 
 class NewRecording(NamedTuple):
-    """What is known of a new recording."""
+    """Actions, frame and score of a new recording."""
 
     action_probs: FloatArray
     """(n_steps, n_actions)"""
@@ -54,16 +53,16 @@ class NewRecording(NamedTuple):
 class Laid(NamedTuple):
     """A new recording laid on the states of a fit."""
 
-    frame: frames.Frames  # as the model has it
+    frame: frames.Frames  # for the blocks of `model`
     aligned: FloatArray  # (n_looks, n_dims) in the frame of the reference
-    model: frames.Model | None  # of this recording, whose blocks may turn that stayed as recorded; None if it rests
-    chain: Chain | None  # states as recordings of the frame `inner` show them
-    inner: frames.Frames  # what the recording was in before it was turned as a whole
-    line_axis: FloatArray  # (dim,) of a straight recording, else zero
+    model: frames.Model | None  # of this recording; its frames may also turn `Blocks.still`. None if it does not move
+    chain: Chain | None  # states in the frame `inner`
+    inner: frames.Frames  # frame of the fit that acts before `frame`
+    line_axis: FloatArray  # (dim,) direction of a straight recording, else zero
 
 
 class LaysNewRecordings:
-    """Mixin of `ActionHMM`: what it says of recordings that it was not fitted to."""
+    """Mixin of `ActionHMM`: actions and frames of recordings that it was not fitted to."""
 
     blocks_: ChannelBlocks
     prepared_blocks_: Blocks
@@ -152,35 +151,34 @@ class LaysNewRecordings:
         """Return one prepared recording in its likeliest frame.
 
         A recording that does not move has the frame of the reference. The prior of its place is as wide as in the fit
-        and centred on the recording, so that it may be anywhere. Where blocks stayed as recorded in the fit, the new
-        recording may also be one like those of any frame of the fit that was turned as a whole, these blocks included.
+        and centred on the recording. Where frames of the fit leave some blocks still, the new recording may also be one
+        in a frame of the fit that was then turned as a whole, these blocks included.
         """
-        blocks, alone, whole = self.prepared_blocks_, check_sequences([steps], allow_constant=True), [0, len(steps)]
+        blocks, alone = self.prepared_blocks_, check_sequences([steps], allow_constant=True)
         if resting_recordings(blocks, alone)[0]:
-            frame = frames.identity_frames(blocks, ONLY)
-            return Laid(frame, aligned_steps(blocks, frame, steps, np.array(whole)), None, None, frame, axis)
+            frame = frames.identity_frames(blocks)
+            return Laid(frame, aligned_steps(blocks, frame, steps, alone.starts), None, None, frame, axis)
         known, tried = self.frame_table_.frames, []
         cases: list[tuple[Blocks, frames.Frames, frames.Frames | None]] = [
-            (blocks, frames.identity_frames(blocks, ONLY), known)
+            (blocks, frames.identity_frames(blocks), known)
         ]
         if blocks.still:
             firsts = np.unique(self.frame_table_.labels, return_index=True)[1]
-            cases += [(replace(blocks, still=()), known.taken(ONLY, np.array([i])), None) for i in firsts]
+            cases += [(replace(blocks, still=()), frames.Frames.single(known[i]), None) for i in firsts]
         for way, inner, candidates in cases:
             model = default_model(alone, way, self.block_weights_, self.least_looks_)
             model = replace(model, prior=self._place_prior_of(model))
             chain = self._chain(model, inner)
             found, scores = likely_frames(model, model.steps, chain, candidates, n_kept=1)
-            recorded = aligned_steps(way, found, steps, np.array(whole))
-            aligned = aligned_steps(blocks, inner, recorded, np.array(whole))
+            recorded = aligned_steps(way, found, steps, alone.starts)
+            aligned = aligned_steps(blocks, inner, recorded, alone.starts)
             tried.append((scores[0], Laid(found, aligned, model, chain, inner, axis)))
         return max(tried, key=lambda one: one[0])[1]
 
     def _place_prior_of(self, model: frames.Model) -> frames.Prior:
         """Return the prior of a new recording: points may be anywhere, the zeros of other blocks are as in the fit."""
         blocks = model.blocks
-        is_point = np.array([blocks.kinds[b] == "point" for b in blocks.placed], dtype=bool).reshape(-1, 1)
-        mean = np.where(is_point, model.prior.place_mean, self.place_mean_)
+        mean = np.where(np.isin(blocks.placed, blocks.points)[:, None], model.prior.place_mean, self.place_mean_)
         return model.prior._replace(place_mean=np.ascontiguousarray(mean), place_spread=self.place_spread_)
 
     def _in_fit(self, laid: Laid, found: frames.Frames) -> frames.Frames:
@@ -194,10 +192,10 @@ class LaysNewRecordings:
         blocks, model = self.prepared_blocks_, laid.model
         if model is None or laid.chain is None:
             return None
-        rng = np.random.default_rng(0)  # so that a recording has the same intervals whenever it is looked at
+        rng = np.random.default_rng(0)  # the same recording has the same intervals in every call
         with threadpool_limits(1):
             sampled = sample_frames(rng, model, laid.chain, laid.frame, N_FRAME_DRAWS)
-        reference = frames.identity_frames(blocks, ONLY)
+        reference = frames.identity_frames(blocks)
         # The likeliest frame comes first: draws that are turned far from it are another mode.
         draws = [stacked(np.arange(2), [reference, self._in_fit(laid, one)]) for one in (laid.frame, *sampled)]
         axes = np.stack([np.zeros(blocks.dim), laid.line_axis])
@@ -207,7 +205,7 @@ class LaysNewRecordings:
         return row._replace(recording=i)
 
     def _chain(self, model: frames.Model, inner: frames.Frames) -> Chain:
-        """Return the states found, as recordings of a frame of the fit show them."""
+        """Return the states of the fit in one of its frames."""
         states, emission = self.states_, model.emission
         used = emission.structure_mask[:, : emission.n_regressors]  # of its regressors, a dimension uses one
         means = (states.coefficients * used).sum(axis=2)

@@ -62,9 +62,9 @@ if TYPE_CHECKING:
     from homothety.sampling.trace import Trace
     from homothety.summaries.frames import RecordingFrame
 
-LEAST_SCORE_SPREAD = 0.2  # nats per look and block, between the recordings of a fit
-ACTION_NUMBERS = ("n_actions", "n_action_segments", "action_entropy")  # traced, and free of how actions are numbered
-LEAST_LOOKS = 4  # of a stay, by default, where recordings move: half a period of a swing
+LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
+ACTION_NUMBERS = ("n_actions", "n_action_segments", "action_entropy")  # traced; do not depend on the order of actions
+LEAST_LOOKS = 4  # default length of a stay where recordings move: half a period of a swing
 
 
 class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
@@ -91,11 +91,11 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         Fewest steps of the recording that an action lasts; or a time, such as "0.5s" or "200ms", where recordings come
         with their rate. "auto": half a period of a typical swing.
     subsample : int or "auto", default="auto"
-        Every so many-th step is used. "auto": a few for every turn of the motion.
+        Use every `subsample`-th step; 1 uses all. "auto": a few steps for every turn of the motion.
     n_actions : int, optional
         Number of actions to report. If not given, it is inferred; `actions_at` gives any other number after the fit.
-        States are merged until so many actions are left and never split: with fewer states than that, a
-        `FewerActionsWarning` says how many actions there are.
+        States are merged into actions and never split: with fewer states than `n_actions`, a `FewerActionsWarning`
+        says how many actions there are.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         As in `IBPHMM`.
 
@@ -200,16 +200,14 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             velocities=None if self.velocities == "auto" else bool(self.velocities),
             subsample=None if self.subsample == "auto" else int(self.subsample),
         )
+        slices = self.prepared_blocks_.slices
         self.has_path_ = self.preprocessing_.settings.velocities is not None or any(
-            motion_stride([one[:, block] for one in rearranged]) is not None
-            for block in (self.prepared_blocks_.slices[b] for b in self.prepared_blocks_.points)
+            motion_stride([one[:, slices[b]] for one in rearranged]) is not None for b in self.prepared_blocks_.points
         )
         prepared = self.preprocessing_.transform(rearranged)
         self._say_which_rest(prepared)
-        self.spans_, self.line_axes_ = (
-            spans_of(self.prepared_blocks_, prepared),
-            line_axes(self.prepared_blocks_, prepared),
-        )
+        self.spans_ = spans_of(self.prepared_blocks_, prepared)
+        self.line_axes_ = line_axes(self.prepared_blocks_, prepared)
         self._say_if_straight()
         prepared = filled(self.prepared_blocks_, self.spans_, prepared)
         with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other
@@ -231,7 +229,6 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             check_count(self.n_actions, "n_actions")
         if isinstance(self.frames, str) and self.frames not in ("auto", "one", "each"):
             raise InputError(f"frames is {self.frames!r}, needed 'auto', 'one', 'each' or a label for each recording.")
-
         if self.velocities not in (True, False, "auto"):
             raise InputError(f"velocities is {self.velocities!r}, needed True, False or 'auto'.")
 
@@ -393,11 +390,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     def _middle_and_origin(self) -> tuple[FloatArray, FloatArray]:
         """Return the middle of the reference and the origin of the recordings, in each block with a place."""
         blocks, zero = self.prepared_blocks_, -self.preprocessing_.offset * self.preprocessing_.factors
-        middle, origin = (
-            np.array([point[blocks.slices[b]] for b in blocks.placed]).reshape(-1, blocks.dim)
-            for point in (self.reference_middle_, zero)
-        )
-        return middle, origin
+        return blocks.at_places(self.reference_middle_), blocks.at_places(zero)
 
     def _aligned(self, prepared: Sequences) -> Sequences:
         """Return prepared recordings in the frame of the reference."""
@@ -420,7 +413,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         return self.has_path_ or not self.prepared_blocks_.points
 
     def _report_scores(self, aligned: Sequences) -> None:
-        """Set how well the recordings of the fit fit: log density per look, which that of new ones is compared with."""
+        """Set mean and spread of the scores of the recordings of the fit, which new recordings are compared with."""
         scores = [self._score_of(one) for one in aligned]
         self.fit_score_ = float(np.mean(scores))
         self.fit_score_spread_ = max(float(np.std(scores)), LEAST_SCORE_SPREAD * len(self.prepared_blocks_.kinds))
@@ -433,7 +426,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         return total / (len(aligned) * float(self.block_weights_.mean()))
 
     def _cut(self, n_actions: int) -> IntArray:
-        """Return the action of every state when states are merged until so many actions are left."""
+        """Return the action of every state when states are merged into a number of actions."""
         tree = MergeTree([(a, b) for a, b in self.merges_.tolist()], self.merge_gains_.tolist())
         return tree.labels(len(self.merge_gains_) + 1, n_actions)
 
@@ -500,12 +493,12 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
 
 
 def digest_of(recordings: Sequences) -> str:
-    """Return what tells recordings from any others."""
+    """Return a digest of the values and lengths of recordings."""
     return sha256(recordings.starts.tobytes() + recordings.steps.tobytes()).hexdigest()
 
 
 def frame_groups(labels: Sequence[Any], n_series: int) -> IntArray:
-    """Return numbers, from zero without gaps, of the labels that recordings have; equal labels, equal numbers."""
+    """Return labels of recordings as numbers from zero without gaps, (n_series,)."""
     if not hasattr(labels, "__len__") or len(labels) != n_series:
         found = f"has {len(labels)} labels" if hasattr(labels, "__len__") else f"is {labels!r}"
         raise InputError(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9  # of intervals
 TINY = 1e-12
+COLUMNS = ("turns", "log_sizes", "places", "angle_errors", "size_intervals", "place_intervals")  # of `FrameTable`
 NEAR = np.pi / 2  # radians: draws that are turned farther from the most probable one are another mode
 
 
@@ -105,8 +106,7 @@ class FrameTable:
             What was subtracted from each channel, and what it was multiplied by then.
         """
         rotations = rotation_matrices(self.turns)
-        origins = np.array([offset[blocks.slices[b]] for b in blocks.placed]).reshape(-1, blocks.dim)
-        scales = np.array([1 / factors[blocks.slices[b]][0] for b in blocks.placed]).reshape(-1, 1)
+        origins, scales = blocks.at_places(offset), 1 / blocks.at_places(factors)[:, :1]
         points = [place for place, b in enumerate(blocks.placed) if blocks.kinds[b] == "point"]
         shifted = [place for place, b in enumerate(blocks.placed) if blocks.kinds[b] == "vector"]
         rows = []
@@ -158,7 +158,7 @@ def relative_to(blocks: Blocks, draw: Frames, reference: int) -> Frames:
     Only points have places that are relative: the zero of a vector or orientation is that of its own recording.
     """
     each = draw.per_recording()
-    is_point = np.array([blocks.kinds[b] == "point" for b in blocks.placed], dtype=bool).reshape(-1, 1)
+    is_point = np.isin(blocks.placed, blocks.points)[:, None]
     turn, sizes, places = each.turns[reference], each.log_sizes[reference], each.places[reference] * is_point
     turns = np.stack([product_of_turns(one, inverse_turn(turn)) for one in each.turns])
     log_sizes = each.log_sizes - sizes
@@ -206,44 +206,31 @@ def frame_table(
     for i in np.flatnonzero(free.any(axis=1)).tolist():
         turns[:, i] = [without_twist(turn, free[i]) for turn in turns[:, i]]
     near = angle_between_turns(turns, turns[best]) < NEAR
-    n_series = turns.shape[1]
-    columns: list[list[FloatArray]] = [[] for _ in range(6)]
-    for i in range(n_series):
+    rows = []
+    for i in range(len(names)):
         own = near[:, i]
         turn = mean_turn(turns[own, i], turns[best, i])
         log_sizes = sizes[own, i].mean(axis=0)
         images = places[own, i] + carried(blocks, recorded[own, i], sizes[own, i], middle)
         image = images.mean(axis=0)
-        # As the draws would be if their spread were right.
-        all_turns = turned_less(recorded[own, i], mean_turn(recorded[own, i], recorded[best, i]), factors.angle)
+        # Draws with the spread that `factors` correct for.
+        all_turns = with_angles_scaled(recorded[own, i], mean_turn(recorded[own, i], recorded[best, i]), factors.angle)
         all_sizes = log_sizes + factors.sizes * (sizes[own, i] - log_sizes)
         all_images = image + factors.places[:, None] * (images - image)
         origins = all_images + carried(blocks, all_turns, all_sizes, origin - middle)
         low, high = (1 - LEVEL) / 2, (1 + LEVEL) / 2
-        row = (
-            turn,
-            log_sizes,
-            image - carried(blocks, turn, log_sizes, middle),
-            factors.angle * np.quantile(angle_between_turns(turns[own, i], turn), LEVEL),
-            np.moveaxis(np.quantile(all_sizes, [low, high], axis=0), 0, -1),
-            np.moveaxis(np.quantile(origins, [low, high], axis=0), 0, -1),
+        rows.append(
+            (
+                turn,
+                log_sizes,
+                image - carried(blocks, turn, log_sizes, middle),
+                factors.angle * np.quantile(angle_between_turns(turns[own, i], turn), LEVEL),
+                np.moveaxis(np.quantile(all_sizes, [low, high], axis=0), 0, -1),
+                np.moveaxis(np.quantile(origins, [low, high], axis=0), 0, -1),
+            )
         )
-        for column, value in zip(columns, row, strict=True):
-            column.append(value)
-    turn, log_sizes, place, errors, size_intervals, place_intervals = (np.stack(column) for column in columns)
-    return FrameTable(
-        names,
-        reference,
-        labels,
-        turn,
-        log_sizes,
-        place,
-        errors,
-        size_intervals,
-        place_intervals,
-        near.mean(axis=0),
-        free,
-    )
+    columns = {name: np.stack(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
+    return FrameTable(names, reference, labels, **columns, agreements=near.mean(axis=0), free_axes=free)
 
 
 def free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray:
@@ -260,7 +247,7 @@ def free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray:
 
 
 def without_twist(turn: FloatArray, axis: FloatArray) -> FloatArray:
-    """Return the smallest rotation that carries to an axis what a rotation, a quaternion, carries to it."""
+    """Return the smallest rotation that takes the same direction to an axis as a given rotation does."""
     origin = rotation_matrices(turn).T @ axis
     if origin @ axis < -1 + TINY:  # a half turn about any direction across the axis
         across = np.eye(3)[np.argmin(np.abs(axis))]
@@ -271,19 +258,19 @@ def without_twist(turn: FloatArray, axis: FloatArray) -> FloatArray:
 
 
 def mean_turn(turns: FloatArray, side: FloatArray) -> FloatArray:
-    """Return the mean of rotations that are near each other, on the side of one of them."""
+    """Return the mean of rotations that are near each other; quaternions get the sign of `side`."""
     signs = np.where(turns @ side < 0, -1.0, 1.0) if turns.shape[1] == 4 else np.ones(len(turns))
     mean = (turns * signs[:, None]).mean(axis=0)
     return np.asarray(mean / np.linalg.norm(mean))
 
 
-def turned_less(turns: FloatArray, mean: FloatArray, factor: float) -> FloatArray:
+def with_angles_scaled(turns: FloatArray, mean: FloatArray, factor: float) -> FloatArray:
     """Return rotations with their angles from a mean multiplied by a factor.
 
     Examples
     --------
     >>> quarter, none = np.array([[np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0]]), np.array([1.0, 0.0, 0.0, 0.0])
-    >>> np.degrees(angle_between_turns(turned_less(quarter, none, 0.5), none)).round(6).tolist()
+    >>> np.degrees(angle_between_turns(with_angles_scaled(quarter, none, 0.5), none)).round(6).tolist()
     [45.0]
     """
     back, found = inverse_turn(mean), []

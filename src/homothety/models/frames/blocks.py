@@ -14,7 +14,7 @@ from homothety.errors import InputError
 from homothety.models.frames._kernels import Layout
 
 if TYPE_CHECKING:
-    from homothety.arrays import IntArray
+    from homothety.arrays import FloatArray, IntArray
 
 Kind = Literal["point", "vector", "orientation", "plain"]
 Rotations = Literal["all", "yaw", "none"]
@@ -94,6 +94,11 @@ class Blocks:
     def placed(self) -> list[int]:
         """Blocks with a place: points, and shifted vectors and orientations."""
         return [b for b, kind in enumerate(self.kinds) if kind == "point" or b in self.shifted]
+
+    def at_places(self, values: FloatArray) -> FloatArray:
+        """Return the channels of blocks with a place, (..., n_places, dim), from all channels, (..., n_dims)."""
+        channels = self.layout.starts[self.placed][:, None] + np.arange(self.dim)
+        return np.take(values, channels, axis=-1)
 
     @property
     def points(self) -> list[int]:

@@ -159,8 +159,8 @@ def principal_frames(model: Model, steps: FloatArray, gaussians: StateGaussians,
     lead = blocks.leading
     if blocks.n_angles and lead is not None:
         turns = axis_turns(blocks, recorded[lead][1], covariances[lead])
-    targets = np.array([recorded[b][0] for b in blocks.placed]).reshape(-1, blocks.dim)
-    origins = np.array([means[b] for b in blocks.placed]).reshape(-1, blocks.dim)
+    targets = blocks.at_places(np.concatenate([mean for mean, _ in recorded]))
+    origins = blocks.at_places(np.concatenate(means))
     frames = []
     for turn in turns:
         places = targets - carried(blocks, turn, sizes, origins)

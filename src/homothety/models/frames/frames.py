@@ -159,10 +159,9 @@ def carried(blocks: Blocks, turns: FloatArray, log_sizes: FloatArray, values: Fl
 
     Turns and log sizes of several frames give as many results, (n_frames, n_places, dim).
     """
-    rotations, still = rotation_matrices(turns), np.eye(blocks.dim)
-    found = []
+    rotations, found = rotation_matrices(turns), []
     for b, value in zip(blocks.placed, values, strict=True):
-        turned = rotations @ value if b in blocks.turned else np.broadcast_to(still @ value, rotations.shape[:-1])
+        turned = rotations @ value if b in blocks.turned else np.broadcast_to(value, rotations.shape[:-1])
         size = np.exp(log_sizes[..., blocks.sized.index(b)]) if b in blocks.sized else np.ones(rotations.shape[:-2])
         found.append(size[..., None] * turned)
     return np.stack(found, axis=-2) if found else np.zeros((*rotations.shape[:-2], 0, blocks.dim))

@@ -59,6 +59,4 @@ def sums_by_state(
 
 def centres_of(blocks: Blocks, n: FloatArray, first: FloatArray) -> FloatArray:
     """Return the mean of every block with a place over the steps of all states, (n_labels, n_places, dim)."""
-    means = first.sum(axis=1) / n.sum(axis=1)[:, None]
-    centres = [means[:, blocks.slices[b]] for b in blocks.placed]
-    return np.stack(centres, axis=1) if centres else np.zeros((len(n), 0, blocks.dim))
+    return blocks.at_places(first.sum(axis=1) / n.sum(axis=1)[:, None])
