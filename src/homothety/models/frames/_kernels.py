@@ -168,6 +168,44 @@ def align_steps(steps: FloatArray, start: int, stop: int, frame: Frame, layout: 
 
 
 @jit
+def add_recorded(
+    steps: FloatArray,
+    path: IntArray,
+    start: int,
+    stop: int,
+    n: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+) -> None:
+    """Add a stretch of recorded steps to the sums of their states."""
+    for t in range(start, stop):
+        k = path[t]
+        n[k] += 1.0
+        for a in range(steps.shape[1]):
+            first[k, a] += steps[t, a]
+            for c in range(a + 1):
+                second[k, a, c] += steps[t, a] * steps[t, c]
+
+
+@jit
+def add_expected(
+    steps: FloatArray, probs: FloatArray, start: int, stop: int, n: FloatArray, first: FloatArray, second: FloatArray
+) -> None:
+    """Add a stretch of recorded steps to the sums of all states, by the probabilities of these."""
+    for t in range(start, stop):
+        for k in range(probs.shape[1]):
+            share = probs[t, k]
+            if share < NEGLIGIBLE:
+                continue
+            n[k] += share
+            for a in range(steps.shape[1]):
+                weighted = share * steps[t, a]
+                first[k, a] += weighted
+                for c in range(a + 1):
+                    second[k, a, c] += weighted * steps[t, c]
+
+
+@jit
 def log_fit(frame: Frame, sums: Sums, gaussians: StateGaussians, layout: Layout) -> float:
     """Log density of the recorded steps given their states and the frame, up to what the frame does not change."""
     total, n_steps, d = 0.0, sums.n.sum(), layout.dim
@@ -233,6 +271,29 @@ def log_target(frame: Frame, target: Target) -> float:
 
 
 @jit
+def move_frames(
+    rng: Generator,
+    turns: FloatArray,
+    log_sizes: FloatArray,
+    places: FloatArray,
+    sums: Sums,
+    gaussians: StateGaussians,
+    prior: Prior,
+    layout: Layout,
+) -> int:
+    """Redraw places, sizes and rotation of every frame given the states of its steps; return accepted rotations."""
+    n_accepted = 0
+    for f in range(turns.shape[0]):
+        frame = Frame(turns[f], log_sizes[f], places[f])
+        own = Sums(sums.n[f], sums.first[f], sums.second[f], sums.centre[f])
+        target = Target(own, gaussians, prior, layout)
+        draw_places(rng, frame, target)
+        draw_sizes(rng, frame, target)
+        n_accepted += turn_locally(rng, frame, target)
+    return n_accepted
+
+
+@jit
 def draw_places(rng: Generator, frame: Frame, target: Target) -> None:
     """Draw the place of every block that has one from its Gaussian conditional, in place."""
     write_places(rng.standard_normal(frame.places.shape), frame, target)
@@ -287,30 +348,6 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
             linear[a] /= factor[a, a]
         frame.places[place] = linear
     return log_precision
-
-
-@jit
-def carry_places(
-    old: Frame, turn: FloatArray, log_sizes: FloatArray, centre: FloatArray, layout: Layout, places: FloatArray
-) -> None:
-    """Write the places under which the middle of the steps stays where it is, in the canonical frame."""
-    d = layout.dim
-    before, after = np.empty((d, d)), np.empty((d, d))
-    for block in range(layout.turned.shape[0]):
-        place, s = layout.place_index[block], layout.size_index[block]
-        if place < 0:
-            continue
-        write_matrix(old.turn, layout.turned[block], before)
-        write_matrix(turn, layout.turned[block], after)
-        growth = np.exp(log_sizes[s] - old.log_sizes[s]) if s >= 0 else 1.0
-        for a in range(d):
-            value = 0.0
-            for c in range(d):
-                turned = 0.0
-                for e in range(d):
-                    turned += after[a, e] * before[c, e]
-                value += turned * (centre[place, c] - old.places[place, c])
-            places[place, a] = centre[place, a] - growth * value
 
 
 @jit
@@ -383,94 +420,27 @@ def turn_locally(rng: Generator, frame: Frame, target: Target) -> int:
 
 
 @jit
-def move_frames(
-    rng: Generator,
-    turns: FloatArray,
-    log_sizes: FloatArray,
-    places: FloatArray,
-    sums: Sums,
-    gaussians: StateGaussians,
-    prior: Prior,
-    layout: Layout,
-) -> int:
-    """Redraw places, sizes and rotation of every frame given the states of its steps; return accepted rotations."""
-    n_accepted = 0
-    for f in range(turns.shape[0]):
-        frame = Frame(turns[f], log_sizes[f], places[f])
-        own = Sums(sums.n[f], sums.first[f], sums.second[f], sums.centre[f])
-        target = Target(own, gaussians, prior, layout)
-        draw_places(rng, frame, target)
-        draw_sizes(rng, frame, target)
-        n_accepted += turn_locally(rng, frame, target)
-    return n_accepted
-
-
-@jit
-def add_recorded(
-    steps: FloatArray,
-    path: IntArray,
-    start: int,
-    stop: int,
-    n: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
+def carry_places(
+    old: Frame, turn: FloatArray, log_sizes: FloatArray, centre: FloatArray, layout: Layout, places: FloatArray
 ) -> None:
-    """Add a stretch of recorded steps to the sums of their states."""
-    for t in range(start, stop):
-        k = path[t]
-        n[k] += 1.0
-        for a in range(steps.shape[1]):
-            first[k, a] += steps[t, a]
-            for c in range(a + 1):
-                second[k, a, c] += steps[t, a] * steps[t, c]
-
-
-@jit
-def add_expected(
-    steps: FloatArray, probs: FloatArray, start: int, stop: int, n: FloatArray, first: FloatArray, second: FloatArray
-) -> None:
-    """Add a stretch of recorded steps to the sums of all states, by the probabilities of these."""
-    for t in range(start, stop):
-        for k in range(probs.shape[1]):
-            share = probs[t, k]
-            if share < NEGLIGIBLE:
-                continue
-            n[k] += share
-            for a in range(steps.shape[1]):
-                weighted = share * steps[t, a]
-                first[k, a] += weighted
-                for c in range(a + 1):
-                    second[k, a, c] += weighted * steps[t, c]
-
-
-@jit
-def write_derivatives(here: float, frame: Frame, target: Target, gradient: FloatArray, hessian: FloatArray) -> None:
-    """Write first and second derivatives of `shifted_target`, by finite differences."""
-    n_parameters, step = gradient.shape[0], DERIVATIVE_STEP
-    shift, plus = np.zeros(n_parameters), np.empty(n_parameters)
-    trial = Frame(np.empty_like(frame.turn), np.empty_like(frame.log_sizes), np.empty_like(frame.places))
-    for i in range(n_parameters):
-        shift[i] = step
-        plus[i] = shifted_target(shift, frame, target, trial)
-        shift[i] = -step
-        minus = shifted_target(shift, frame, target, trial)
-        gradient[i] = (plus[i] - minus) / (2 * step)
-        hessian[i, i] = (plus[i] - 2 * here + minus) / (step * step)
-        for j in range(i):
-            shift[i], shift[j] = step, step
-            both = shifted_target(shift, frame, target, trial)
-            hessian[i, j] = (both - plus[i] - plus[j] + here) / (step * step)
-            hessian[j, i] = hessian[i, j]
-            shift[j] = 0.0
-        shift[i] = 0.0
-
-
-@jit
-def shifted_target(shift: FloatArray, frame: Frame, target: Target, shifted: Frame) -> float:
-    """Write a frame turned and resized, with the likeliest places, and return its log target."""
-    apply_shift(shift, frame, target.sums.centre, target.layout, shifted)
-    write_places(np.zeros_like(frame.places), shifted, target)
-    return float(log_target(shifted, target))
+    """Write the places under which the middle of the steps stays where it is, in the canonical frame."""
+    d = layout.dim
+    before, after = np.empty((d, d)), np.empty((d, d))
+    for block in range(layout.turned.shape[0]):
+        place, s = layout.place_index[block], layout.size_index[block]
+        if place < 0:
+            continue
+        write_matrix(old.turn, layout.turned[block], before)
+        write_matrix(turn, layout.turned[block], after)
+        growth = np.exp(log_sizes[s] - old.log_sizes[s]) if s >= 0 else 1.0
+        for a in range(d):
+            value = 0.0
+            for c in range(d):
+                turned = 0.0
+                for e in range(d):
+                    turned += after[a, e] * before[c, e]
+                value += turned * (centre[place, c] - old.places[place, c])
+            places[place, a] = centre[place, a] - growth * value
 
 
 @jit
@@ -529,6 +499,36 @@ def climb(frame: Frame, target: Target, n_steps: int) -> float:
         if gain < LEAST_GAIN:
             return here
     return here
+
+
+@jit
+def write_derivatives(here: float, frame: Frame, target: Target, gradient: FloatArray, hessian: FloatArray) -> None:
+    """Write first and second derivatives of `shifted_target`, by finite differences."""
+    n_parameters, step = gradient.shape[0], DERIVATIVE_STEP
+    shift, plus = np.zeros(n_parameters), np.empty(n_parameters)
+    trial = Frame(np.empty_like(frame.turn), np.empty_like(frame.log_sizes), np.empty_like(frame.places))
+    for i in range(n_parameters):
+        shift[i] = step
+        plus[i] = shifted_target(shift, frame, target, trial)
+        shift[i] = -step
+        minus = shifted_target(shift, frame, target, trial)
+        gradient[i] = (plus[i] - minus) / (2 * step)
+        hessian[i, i] = (plus[i] - 2 * here + minus) / (step * step)
+        for j in range(i):
+            shift[i], shift[j] = step, step
+            both = shifted_target(shift, frame, target, trial)
+            hessian[i, j] = (both - plus[i] - plus[j] + here) / (step * step)
+            hessian[j, i] = hessian[i, j]
+            shift[j] = 0.0
+        shift[i] = 0.0
+
+
+@jit
+def shifted_target(shift: FloatArray, frame: Frame, target: Target, shifted: Frame) -> float:
+    """Write a frame turned and resized, with the likeliest places, and return its log target."""
+    apply_shift(shift, frame, target.sums.centre, target.layout, shifted)
+    write_places(np.zeros_like(frame.places), shifted, target)
+    return float(log_target(shifted, target))
 
 
 @jit
