@@ -79,7 +79,7 @@ def test_states_that_share_mean_and_covariance_have_one_marginal(rng, chosen):
     means = np.array([part.mean(axis=0) for part in members])
     scatters = np.array([(part - mean).T @ (part - mean) for part, mean in zip(members, means, strict=True)])
     sizes, scale = np.array([5.0, 7.0, 4.0]), 0.7 * np.eye(2)
-    block = grouping.BlockSummary(sizes, means, scatters, scale, is_point=False, turns=True)
+    block = grouping.BlockSummary(sizes, means, scatters, scale, is_point=False, is_turned=True)
     steps = np.concatenate([members[k] for k in chosen])
     n, dof = len(steps), 4.0
     posterior_mean = steps.sum(axis=0) / (MEAN_STRENGTH + n)
@@ -252,7 +252,7 @@ def block_of(sizes, n_channels):
     sizes, n_states = np.array(sizes), len(sizes)
     scatters = sizes[:, None, None] * np.eye(n_channels)
     means, scale = np.zeros((n_states, n_channels)), 0.5 * np.eye(n_channels)
-    return grouping.BlockSummary(sizes, means, scatters, scale, is_point=True, turns=True)
+    return grouping.BlockSummary(sizes, means, scatters, scale, is_point=True, is_turned=True)
 
 
 @pytest.mark.parametrize(("n_channels", "needed"), [(1, 3.0), (3, 9.0), (4, 12.0), (6, 15.0)])

@@ -38,7 +38,7 @@ def test_recordings_that_share_a_frame_that_is_not_the_reference(model):
     )
     assert "about as large (0.95 to 1.05 times), and shares its frame with demo 0." in frames.sentence(found[1], found)
     assert "not turned by more than 4 degrees" in frames.sentence(found[1], found)
-    assert "turned" not in frames.sentence(found[0], found, turns=False)
+    assert "turned" not in frames.sentence(found[0], found, may_turn=False)
 
 
 def test_draws_that_disagree_on_a_rotation_are_told(model):
