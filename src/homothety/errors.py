@@ -49,5 +49,9 @@ class ShortChainWarning(HomothetyWarning):
     """A chain was too short for what was asked of it."""
 
 
+class ConvergenceWarning(HomothetyWarning):
+    """Chains do not agree; the message names the quantity they differ in, its R-hat, and what to do."""
+
+
 class CheckpointWarning(HomothetyWarning):
     """A checkpoint could not be written; the run goes on, and the last good checkpoint is untouched."""

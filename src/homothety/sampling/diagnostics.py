@@ -1,4 +1,4 @@
-"""Have the chains run long enough? R-hat and effective sample size through ArviZ, and what they mean in plain words."""
+"""Have the chains run long enough? R-hat, effective sample size (through ArviZ), and what they mean in plain words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from homothety.errors import InputError
 
@@ -29,7 +31,8 @@ class Diagnosis(NamedTuple):
         Rank-normalised split R-hat; 1 if chains agree. NaN where it is undefined: one chain, or always the same value.
         Infinite if every chain stays at one value, but not all at the same.
     ess : float
-        Bulk effective sample size, the number of independent draws that all draws are worth. NaN where it is undefined.
+        Bulk effective sample size, the number of independent draws that all draws are worth. NaN where it is undefined,
+        or where ArviZ is not installed.
     trouble : str
         What is wrong, empty if nothing is.
     """
@@ -84,6 +87,9 @@ def judge(
     R-hat and the limits are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021). Numbers of clusters do not
     change when clusters are relabelled, so they can be compared between chains; labels cannot.
 
+    Effective sample sizes need ArviZ. Without it, chains that differ are still told; for all others an ImportError says
+    what to install.
+
     Examples
     --------
     >>> from homothety.sampling import Trace
@@ -96,7 +102,12 @@ def judge(
     n_chains, n_draws = next(iter(draws.values())).shape
     if n_draws < MIN_DRAWS:
         return Verdict(False, f"run longer: {n_draws} kept sweeps in each chain, needed at least {MIN_DRAWS}.", ())
-    table = tuple(_diagnose(name, values, max_r_hat, min_ess * n_chains) for name, values in draws.items())
+    r_hats = {name: r_hat(values) for name, values in draws.items()}
+    differ = any(value > max_r_hat for value in r_hats.values())
+    table = tuple(
+        _diagnose(name, values, r_hats[name], max_r_hat, min_ess * n_chains, is_needed=not differ)
+        for name, values in draws.items()
+    )
     if n_chains == 1:
         return Verdict(False, "one chain only: nothing to compare. Run several.", table)
     troubles = [f"{row.name} {row.trouble}" for row in table if row.trouble]
@@ -126,6 +137,52 @@ def to_arviz(traces: Sequence[Trace], *, names: Sequence[str] | None = None) -> 
     if int(arviz.__version__.split(".")[0]) >= 1:
         return arviz.from_dict(groups)
     return arviz.from_dict(**groups).to_datatree()
+
+
+def r_hat(draws: FloatArray) -> float:
+    """Return the rank-normalised split R-hat of one traced number.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws)
+
+    Returns
+    -------
+    r_hat : float
+        1 if chains agree. Infinite if every half of a chain stays at one value, but not all at the same. NaN for one
+        chain, for fewer than four draws in each chain, for a single value, and where a value is not finite.
+
+    Notes
+    -----
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021): every chain is halved, values are replaced by normal scores
+    of their ranks, and R-hat is the larger one of that of the values and that of their distances from the median.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> agreeing = rng.normal(size=(2, 500))
+    >>> print(f"{r_hat(agreeing):.2f} {r_hat(agreeing + [[0], [3]]):.2f}")
+    1.00 1.75
+    """
+    n_chains, n_draws = draws.shape
+    if n_chains < 2 or n_draws < MIN_DRAWS or not np.isfinite(draws).all():
+        return np.nan
+    half = n_draws // 2
+    halves = np.concatenate([draws[:, :half], draws[:, -half:]])
+    ratios = [_variance_ratio(values) for values in (halves, np.abs(halves - np.median(halves)))]
+    # Distances from the median may all be the same, as are those of two values that are equally frequent.
+    return max((ratio for ratio in ratios if not np.isnan(ratio)), default=np.nan)
+
+
+def _variance_ratio(halves: FloatArray) -> float:
+    """Return R-hat of normal scores of ranks, (2 n_chains, n_draws / 2); NaN if all values are equal."""
+    if (halves == halves[:, :1]).all():
+        return np.nan if (halves == halves[0, 0]).all() else np.inf
+    n_draws = halves.shape[1]
+    ranks = rankdata(halves).reshape(halves.shape)
+    scores = ndtri((ranks - 0.375) / (halves.size + 0.25))  # Blom's offset
+    between, within = scores.mean(axis=1).var(ddof=1), scores.var(axis=1, ddof=1).mean()
+    return float(np.sqrt((n_draws - 1) / n_draws + between / within))
 
 
 def kept_draws(traces: Sequence[Trace], names: Sequence[str] | None = None) -> dict[str, FloatArray]:
@@ -158,18 +215,30 @@ def _after_burn(trace: Trace, name: str) -> FloatArray:
     return trace.array(name)[trace.n_sweeps - len(trace.kept) :]
 
 
-def _diagnose(name: str, values: FloatArray, max_r_hat: float, min_ess: float) -> Diagnosis:
-    """Return what is found of one number, (n_chains, n_draws)."""
+def _diagnose(
+    name: str, values: FloatArray, ratio: float, max_r_hat: float, min_ess: float, *, is_needed: bool
+) -> Diagnosis:
+    """Return what is found of one number, (n_chains, n_draws), whose R-hat is known.
+
+    Without ArviZ, the effective sample size is left out unless it is needed.
+    """
     if not np.isfinite(values).all():
         return Diagnosis(name, np.nan, np.nan, "is not finite in every sweep")
     if (values == values[:, :1]).all():
         return _diagnose_constants(name, values[:, 0])
+    try:
+        ess = _bulk_ess(values)
+    except ImportError:
+        if is_needed:
+            raise
+        return Diagnosis(name, ratio, np.nan, _trouble(ratio, min_ess, len(values), max_r_hat, min_ess))
+    return Diagnosis(name, ratio, ess, _trouble(ratio, ess, len(values), max_r_hat, min_ess))
+
+
+def _bulk_ess(values: FloatArray) -> float:
     arviz = require_arviz()
-    # Two values alone, or half a chain that stands still, divide by a variance of zero.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        r_hat = float(arviz.rhat(values)) if len(values) > 1 else np.nan
-        ess = float(arviz.ess(values, method="bulk"))
-    return Diagnosis(name, r_hat, ess, _trouble(r_hat, ess, len(values), max_r_hat, min_ess))
+    with np.errstate(divide="ignore", invalid="ignore"):  # two values alone divide by a variance of zero
+        return float(arviz.ess(values, method="bulk"))
 
 
 def _diagnose_constants(name: str, values: FloatArray) -> Diagnosis:

@@ -10,7 +10,7 @@ import pytest
 
 from homothety.errors import InputError
 from homothety.sampling import Trace
-from homothety.sampling.diagnostics import judge, kept_draws, require_arviz, to_arviz
+from homothety.sampling.diagnostics import judge, kept_draws, r_hat, require_arviz, to_arviz
 
 try:
     arviz = require_arviz()
@@ -45,6 +45,31 @@ def test_numbers_are_those_of_arviz_without_burn_in(good):
     (row,) = judge(traces_of(place=good)).table
     assert row.r_hat == pytest.approx(float(arviz.rhat(good)), rel=1e-12)
     assert row.ess == pytest.approx(float(arviz.ess(good, method="bulk")), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_draws", [4, 51, 300])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda draws: draws,
+        lambda draws: draws * np.arange(1, 5)[:, None],  # other spreads, which only distances from the median tell
+        lambda draws: draws + np.arange(4)[:, None],
+        lambda draws: draws.cumsum(axis=1),
+        np.round,  # ties
+        lambda draws: np.exp(5 * draws),  # long tails
+    ],
+)
+def test_r_hat_is_that_of_arviz(good, changed, n_draws):
+    draws = changed(good)[:, :n_draws]
+    assert r_hat(draws) == pytest.approx(float(arviz.rhat(draws)), rel=1e-12)
+
+
+def test_r_hat_where_it_is_undefined(good):
+    assert math.isnan(r_hat(good[:1]))
+    assert math.isnan(r_hat(good[:, :3]))
+    assert math.isnan(r_hat(np.full((2, 50), 0.1)))
+    assert math.isnan(r_hat(np.where(good > 2, np.nan, good)))
+    assert r_hat(np.repeat([[0.1], [0.3], [0.1]], 50, axis=1)) == math.inf
 
 
 def test_a_chain_elsewhere_is_noticed(good):
@@ -146,3 +171,13 @@ def test_absence_of_arviz_is_said_with_what_to_do(monkeypatch, good):
     monkeypatch.setitem(sys.modules, "arviz", None)
     with pytest.raises(ImportError, match=r"pip install 'homothety\[diagnostics\]'"):
         judge(traces_of(place=good))
+
+
+def test_chains_that_differ_are_told_without_arviz(monkeypatch, good):
+    elsewhere = good + np.array([[0], [0], [3], [0]])
+    told = judge(traces_of(place=good, other=elsewhere))
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    verdict = judge(traces_of(place=good, other=elsewhere))
+    assert (verdict.agree, verdict.text) == (told.agree, told.text)
+    assert [row.r_hat for row in verdict.table] == [row.r_hat for row in told.table]
+    assert all(math.isnan(row.ess) for row in verdict.table)
