@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from homothety.arrays import check_count, check_whole
 from homothety.errors import InputError, ShortChainWarning
 from homothety.estimators._sampled import (
+    SampledChains,
     forget_fit,
     most_probable,
     seed_sequence,
     stack_traces,
-    unstack_traces,
     was_interrupted,
 )
 from homothety.models.hmm.states import StateModel
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions import Emission
-    from homothety.sampling.diagnostics import Verdict
     from homothety.sampling.driver import Recording, Sweep
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
@@ -201,7 +200,7 @@ class Segmenter(Saveable, BaseEstimator):
         return [flat[start:stop] for start, stop in zip(self.starts_[:-1], self.starts_[1:], strict=True)]
 
 
-class SampledSegmenter(Segmenter):
+class SampledSegmenter(SampledChains, Segmenter):
     """Base of the segmenters whose answer is a posterior over paths.
 
     Subclasses also store `least_stay`, `n_chains`, `n_sweeps`, `n_burn`, `point_estimate`, `random_state`, `n_jobs`,
@@ -241,6 +240,7 @@ class SampledSegmenter(Segmenter):
         )
         self.interrupted_ = was_interrupted(traces, self.n_chains)
         self._answer(prepared, emission, [trace for trace in traces if trace.n_sweeps], n_burn)
+        self._warn_unless_chains_agree()
 
     def _n_burn(self) -> int:
         """Return how many sweeps to forget: half of them unless it is said."""
@@ -327,26 +327,12 @@ class SampledSegmenter(Segmenter):
         check_is_fitted(self)
         return colabelling(list(self.draws_), rows, columns)
 
-    def diagnose(self) -> Verdict:
-        """Return whether the chains agree, in numbers and in plain words (needs the extra ``diagnostics``)."""
-        from homothety.sampling.diagnostics import judge
-
-        names = [name for name in LABEL_FREE if name in self.trace_]
-        return judge(self._kept_traces(), names=names, max_r_hat=1.05, min_ess=25)
-
-    def to_arviz(self) -> Any:
-        """Return the traced numbers of the kept sweeps as ArviZ's data tree (needs the extra ``diagnostics``)."""
-        from homothety.sampling.diagnostics import to_arviz
-
-        # ArviZ expects the likelihood of single steps under that name, not their sum.
-        left_out = ("seconds", "log_likelihood")
-        names = [name for name in self.trace_ if name not in left_out and not name.startswith("acceptance")]
-        return to_arviz(self._kept_traces(), names=names)
-
-    def _kept_traces(self) -> list[Trace]:
-        """Return the traces of all chains again, from what is stored of them."""
-        check_is_fitted(self)
-        return unstack_traces(self.trace_, self.n_burn_)
+    def _compared(self) -> list[str]:
+        names = super()._compared()
+        if "action_entropy" not in names:
+            return names
+        # Chains may differ in the states that they group into the same actions.
+        return [name for name in names if "action" in name]
 
 
 def check_spread(prepared: Sequences) -> None:
@@ -364,10 +350,6 @@ def check_spread(prepared: Sequences) -> None:
             f"Dimension {far[0]} varies by {spread[far[0]]:.3g} about {offset[far[0]]:.3g}: too little, so far from "
             "zero, to be computed with. Centre the recordings: Preprocessing(centre='all')."
         )
-
-
-# What does not depend on how states are numbered; only some models trace actions.
-LABEL_FREE = ("log_joint", "n_states", "n_segments", "occupancy_entropy", "n_actions")
 
 
 def _whole(value: float) -> int | None:

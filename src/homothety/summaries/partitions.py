@@ -276,6 +276,19 @@ def _matched_clusters(labels: IntArray, reference: IntArray) -> IntArray:
     return matched
 
 
+def size_entropy(labels: IntArray) -> float:
+    """Return the entropy, in bits, of the shares of items that clusters have; labels are numbers from zero.
+
+    Examples
+    --------
+    >>> size_entropy(np.array([0, 0, 1, 1])), size_entropy(np.array([0, 0, 0]))
+    (1.0, 0.0)
+    """
+    sizes = np.bincount(labels)
+    shares = sizes[sizes > 0] / len(labels)
+    return abs(float((shares * np.log2(shares)).sum()))  # never minus zero
+
+
 def relabel_by_size(labels: ArrayLike) -> IntArray:
     """Return the same partition with clusters numbered by decreasing size, ties by first appearance."""
     _, first, inverse, counts = np.unique(

@@ -1,0 +1,176 @@
+"""Whether chains agree is told of every sampled model, and a fit warns if they do not."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from fabricated import make_framed_segmentation, make_recordings
+from homothety import IBPHMM, CRPMixture, SimilarityMixture, SPCMMixture
+from homothety.datasets import make_toy_2d, make_wishart_families
+from homothety.errors import ConvergenceWarning, HomothetyWarning
+from homothety.estimators import _sampled, _segmentation
+from homothety.estimators._sampled import LEAST_KEPT, WARNED_R_HAT
+from homothety.sampling import Trace
+from homothety.sampling.diagnostics import r_hat
+
+SHORT = {"n_chains": 2, "n_sweeps": 30, "random_state": 0}
+MATRICES = make_wishart_families(random_state=0).matrices[::8]
+POINTS = np.concatenate([np.random.default_rng(0).normal(place, 0.1, (8, 2)) for place in (0, 3)])
+
+MIXTURES = [
+    pytest.param(SPCMMixture(**SHORT), MATRICES, id="exact"),
+    pytest.param(SPCMMixture(solver="ordered", **SHORT), MATRICES, id="ordered"),
+    pytest.param(SimilarityMixture(**SHORT), POINTS, id="similarity"),
+    pytest.param(CRPMixture(**SHORT), POINTS, id="crp"),
+]
+each_mixture = pytest.mark.parametrize(("estimator", "items"), MIXTURES)
+
+
+# Diagnosis of mixtures
+
+
+@each_mixture
+def test_mixtures_are_diagnosed_and_exported(estimator, items):
+    pytest.importorskip("arviz")
+    model = clone(estimator).fit(items)
+    verdict = model.diagnose()
+    assert [row.name for row in verdict.table] == ["log_joint", "n_clusters", "size_entropy"]
+    assert verdict.text.startswith("chains agree" if verdict.agree else "run longer")
+    posterior = model.to_arviz()["posterior"]
+    assert set(posterior.data_vars) == {"log_joint", "n_clusters", "concentration", "size_entropy"}
+    np.testing.assert_array_equal(posterior["log_joint"], model.trace_["log_joint"][:, model.n_burn_ :])
+
+
+@each_mixture
+def test_unfitted_mixtures_have_no_diagnosis(estimator, items):
+    for method in ("diagnose", "to_arviz"):
+        with pytest.raises(NotFittedError):
+            getattr(clone(estimator), method)()
+
+
+@each_mixture
+def test_the_entropy_of_cluster_sizes_is_traced_for_kept_sweeps(estimator, items):
+    model = clone(estimator).fit(items)
+    shares = [np.unique(draw, return_counts=True)[1] / len(items) for draw in model.draws_]
+    expected = [-(share * np.log2(share)).sum() for share in shares]
+    np.testing.assert_allclose(model.trace_["size_entropy"][:, model.n_burn_ :].ravel(), expected, atol=1e-12)
+    assert np.isnan(model.trace_["size_entropy"][:, : model.n_burn_]).all()
+
+
+@pytest.mark.parametrize("estimator", [SimilarityMixture(**SHORT), CRPMixture(**SHORT)])
+def test_a_sampled_concentration_is_diagnosed(estimator):
+    pytest.importorskip("arviz")
+    model = clone(estimator).set_params(sample_concentration=True).fit(POINTS)
+    assert [row.name for row in model.diagnose().table][-1] == "concentration"
+
+
+# Warning of chains that do not agree
+
+
+def replaced_traces(monkeypatch, module, change):
+    """Let chains run, and change their traced numbers afterwards: (n_chains, n_sweeps) of each, by name."""
+    run_chains = module.run_chains
+
+    def run(*args, **options):
+        traces = run_chains(*args, **options)
+        scalars = change({name: np.array([trace.scalars[name] for trace in traces]) for name in traces[0].scalars})
+        return [
+            Trace({name: values[chain].tolist() for name, values in scalars.items()}, trace.kept)
+            for chain, trace in enumerate(traces)
+        ]
+
+    monkeypatch.setattr(module, "run_chains", run)
+
+
+def agreeing(scalars):
+    """Return what chains trace that draw from one distribution."""
+    rng = np.random.default_rng(0)
+    shape = scalars["log_joint"].shape
+    counts = {name: rng.integers(2, 5, shape).astype(float) for name in ("n_clusters", "n_states") if name in scalars}
+    return scalars | {"log_joint": rng.normal(size=shape)} | counts
+
+
+def stuck(scalars):
+    """Return what chains trace of which the second has one cluster or state more, most of the time."""
+    scalars = agreeing(scalars)
+    for name in {"n_clusters", "n_states"} & set(scalars):
+        scalars[name][1] += 2
+    return scalars
+
+
+def fit_any(estimator, **options):
+    data = make_toy_2d(random_state=0, n_steps=40).sequences if isinstance(estimator, IBPHMM) else POINTS
+    return clone(estimator).set_params(**options).fit(data)
+
+
+SAMPLED = [
+    pytest.param(SimilarityMixture(**SHORT), _sampled, "n_clusters", "number of clusters", id="similarity"),
+    pytest.param(CRPMixture(**SHORT), _sampled, "n_clusters", "number of clusters", id="crp"),
+    pytest.param(IBPHMM(**SHORT), _segmentation, "n_states", "number of states", id="ibp"),
+]
+each_sampled = pytest.mark.parametrize(("estimator", "module", "name", "words"), SAMPLED)
+
+
+@each_sampled
+def test_a_fit_warns_of_chains_that_are_stuck(estimator, module, name, words, monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz", None)  # an extra, which the warning does not need
+    replaced_traces(monkeypatch, module, stuck)
+    with pytest.warns(ConvergenceWarning) as told:
+        model = fit_any(estimator, n_sweeps=LEAST_KEPT + 10, n_burn=10)
+    (warning,) = told
+    found = r_hat(model.trace_[name][:, 10:])
+    assert found > WARNED_R_HAT
+    assert str(warning.message) == (
+        f"The chains do not agree: R-hat is {found:.2f} for the {words}, needed 1.1 or less. Another run may give "
+        "another answer: set n_sweeps to 120 or more."
+    )
+    assert warning.filename == __file__
+    assert issubclass(ConvergenceWarning, HomothetyWarning)
+
+
+def test_all_numbers_that_differ_are_named(monkeypatch):
+    def apart(scalars):
+        chains = np.arange(2.0)[:, None]
+        return scalars | {name: np.zeros_like(scalars[name]) + chains for name in ("n_clusters", "log_joint")}
+
+    replaced_traces(monkeypatch, _sampled, apart)
+    message = "R-hat is inf for the number of clusters and inf for the log joint density, needed"
+    with pytest.warns(ConvergenceWarning, match=message):
+        fit_any(CRPMixture(**SHORT), n_sweeps=LEAST_KEPT, n_burn=0)
+
+
+@each_sampled
+def test_a_fit_does_not_warn_of_chains_that_agree(estimator, module, name, words, monkeypatch):
+    replaced_traces(monkeypatch, module, agreeing)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit_any(estimator, n_sweeps=LEAST_KEPT, n_burn=0)
+
+
+@each_sampled
+@pytest.mark.parametrize("options", [{"n_sweeps": LEAST_KEPT - 1}, {"n_sweeps": LEAST_KEPT, "n_chains": 1}])
+def test_too_few_sweeps_or_chains_to_compare_do_not_warn(estimator, module, name, words, options, monkeypatch):
+    replaced_traces(monkeypatch, module, agreeing if "n_chains" in options else stuck)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit_any(estimator, n_burn=0, **options)
+
+
+def test_where_actions_are_reported_chains_may_differ_in_states():
+    model = make_framed_segmentation(make_recordings())
+    rng = np.random.default_rng(0)
+    model.n_burn_ = 0
+    model.trace_ = {name: rng.normal(size=(2, 100)) for name in model.trace_}
+    model.trace_["n_states"][1] += 9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model._warn_unless_chains_agree()
+    model.trace_["n_actions"][1] += 9
+    with pytest.warns(ConvergenceWarning, match=r"R-hat is [\d.]+ for the number of actions, needed"):
+        model._warn_unless_chains_agree()
