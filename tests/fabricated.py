@@ -48,6 +48,7 @@ def make_framed_segmentation(recordings, *, shared=False):
     by 5 along x; all others share the frame of the reference, and so does the first if `shared`.
     """
     model = _segmented(ActionHMM(n_chains=2, n_sweeps=40, random_state=7), recordings, 0.55)
+    model.trace_ |= made_up_trace(("n_action_segments", "action_entropy"))
     model.blocks_ = guess_blocks(recordings.channels, recordings.n_dims)
     model.prepared_blocks_ = Blocks(model.blocks_.kinds, model.blocks_.dim)
     n_series, dim, half = len(recordings), model.blocks_.dim, np.sqrt(0.5)
@@ -151,6 +152,6 @@ def make_clustering(n_items=30):
     model.labels_, model.n_clusters_, model.n_burn_, model.interrupted_ = labels, 3, 20, False
     model.draws_ = np.tile(labels, (40, 1))
     model.draws_[:20, -1] = 0
-    model.trace_ = made_up_trace(("n_clusters",))
+    model.trace_ = made_up_trace(("n_clusters", "size_entropy"))
     model.bandwidth_, model.spectral_ = None, None
     return model

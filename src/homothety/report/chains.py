@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.estimators._sampled import unstack_traces
+from homothety.estimators._sampled import LABEL_FREE, MAX_R_HAT, MIN_ESS, unstack_traces
 from homothety.report.document import Answer, Chart, Section, Table, Text
 from homothety.report.downsampling import as_codes, extremes, packed
 from homothety.sampling.diagnostics import judge
@@ -16,22 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from homothety.arrays import FloatArray
-    from homothety.sampling.diagnostics import Verdict
+    from homothety.sampling.diagnostics import Diagnosis, Verdict
 
 QUESTION = "Do the chains agree?"
 
-# What does not depend on how labels are numbered, and what it is called; only some models trace each.
-TRACED = {
-    "log_joint": "log joint density",
-    "n_clusters": "number of clusters",
-    "n_actions": "number of actions",
-    "n_states": "number of states",
-    "n_segments": "number of segments",
-    "occupancy_entropy": "evenness of states (entropy)",
-}
 MAX_BINS = 600  # of a trace
 EDGE = 1e-3  # of the range of a trace, to either side, for what is outside of it
-MAX_R_HAT, MIN_ESS = 1.05, 25  # as `diagnose` of segmenters has them
 MAX_COUNTS = 4  # different numbers named in a sentence
 
 UNKNOWN = Answer(QUESTION, "This is not known.", "pip install 'homothety[diagnostics]' brings what tells it.")
@@ -51,11 +41,11 @@ def is_sampled(model: Any) -> bool:
 
 def verdict_of(model: Any) -> Verdict | None:
     """Return whether the chains agree; None if what tells it is not installed."""
-    names = [name for name in TRACED if name in model.trace_]
     try:
-        return judge(unstack_traces(model.trace_, model.n_burn_), names=names, max_r_hat=MAX_R_HAT, min_ess=MIN_ESS)
+        verdict: Verdict = model.diagnose()
     except ImportError:
         return None
+    return verdict
 
 
 def answer(model: Any) -> Answer:
@@ -72,7 +62,8 @@ def _in_words(verdict: Verdict, n_chains: int) -> Answer:
         return Answer(QUESTION, "Yes.", _sentence(verdict.text.removeprefix("chains agree: ")))
     if n_chains == 1:
         return ONE_CHAIN
-    troubles = [_sentence(f"the {TRACED[row.name]} {row.trouble}") for row in verdict.table if row.trouble]
+    troubled = [row for row in verdict.table if row.trouble]
+    troubles = [_sentence(f"the {LABEL_FREE.get(row.name, row.name)} {row.trouble}") for row in troubled]
     return Answer(QUESTION, "Not yet.", "Another run may say something else: let it run longer.", troubles)
 
 
@@ -114,19 +105,28 @@ def section(model: Any) -> Section:
 
 
 def _tables(model: Any) -> list[Table]:
-    verdict = verdict_of(model)
-    found = {row.name: row for row in verdict.table} if verdict else {}
+    found = {row.name: row for row in _diagnoses(model)}
     rows = []
-    for name in (name for name in TRACED if name in model.trace_):
+    for name in (name for name in LABEL_FREE if name in model.trace_):
         kept = model.trace_[name][:, model.n_burn_ :]
         means = ", ".join(f"{mean:.4g}" for mean in _means(kept))
         numbers = [_rounded(found[name].r_hat, 3), _rounded(found[name].ess, 0)] if name in found else [None, None]
-        rows.append([TRACED[name], means, *numbers])
+        rows.append([LABEL_FREE[name], means, *numbers])
     caption = (
         f"Means of every chain over its kept sweeps; R-hat (1 if chains agree, at most {MAX_R_HAT} is fine) and how "
         "many independent draws all kept sweeps are worth. Empty: always the same value, or not known"
     )
     return [Table(caption, ["traced", "mean in each chain", "R-hat", "independent draws"], rows)]
+
+
+def _diagnoses(model: Any) -> tuple[Diagnosis, ...]:
+    """Return what is found of all traced numbers, those too in which chains need not agree."""
+    names = [name for name in LABEL_FREE if name in model.trace_]
+    traces = unstack_traces(model.trace_, model.n_burn_)
+    try:
+        return judge(traces, names=names, max_r_hat=MAX_R_HAT, min_ess=MIN_ESS).table
+    except ImportError:
+        return ()
 
 
 def _means(kept: FloatArray) -> list[float]:
@@ -141,7 +141,7 @@ def _rounded(value: float, digits: int) -> float | str | None:
 
 def trace_data(traces: Mapping[str, FloatArray], n_burn: int) -> list[dict[str, Any]]:
     """Return the traces as the script draws them."""
-    return [_one_trace(title, traces[name], n_burn) for name, title in TRACED.items() if name in traces]
+    return [_one_trace(title, traces[name], n_burn) for name, title in LABEL_FREE.items() if name in traces]
 
 
 def _one_trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
