@@ -87,6 +87,7 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Cluster a file; return whether it came to its end."""
     from homothety.cli import clustering, runs
+    from homothety.cli.chains import verdict_follows
     from homothety.estimators.spcm import SPCMMixture
     from homothety.sampling.fingerprint import fingerprint
 
@@ -99,15 +100,15 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     this, source = runs.of(args, folder, fingerprint(**data), console), printable(str(args.file))
     with this.explaining_interrupts():
         try:
-            with this.sampling(model):
+            with this.sampling(model), verdict_follows():
                 result = clustering.fit(items, model, console, source=source, index=index, positions=positions)
         except NotSPDError as error:
             raise InputError(f"{args.file}: {error} Or leave all such matrices out with --only-spd.") from error
         files = clustering.write(result, folder, console)
     this.end(interrupted=model.interrupted_)
-    text = [clustering.headline(result) + ".", "", clustering.cluster_table(result), "", clustering.agreement(result)]
     written = f"Written to {folder}: {', '.join(files)}."
-    console.show("\n".join([*text, written]), clustering.summarise(result) | outputs(result, folder, files))
+    data = clustering.summarise(result) | outputs(result, folder, files)
+    console.show(f"{clustering.report(result)}\n\n{written}", data)
     return not model.interrupted_
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety._version import __version__
+from homothety.cli.chains import chains_agree, verdict
 from homothety.cli.figures import CAPTIONS, PAGE_FIGURES, clustering_figures
 from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.datasets import write_label_image
@@ -147,6 +148,8 @@ def summarise(result: Clustering) -> dict[str, Any]:
         "clusters": model.n_clusters_,
         "sizes": np.bincount(model.labels_).tolist(),
         "metrics": result.metrics,
+        "chains_agree": chains_agree(model),
+        "verdict": verdict(model),
         "interrupted": model.interrupted_,
         "sweeps_kept": len(model.draws_),
         "seconds": round(result.seconds, 3),
@@ -180,6 +183,12 @@ def agreement(result: Clustering) -> str:
     return f"Against the labels of the set: {scores}."
 
 
+def report(result: Clustering) -> str:
+    """Return what is shown on the terminal."""
+    notes = "\n".join(note for note in (agreement(result), verdict(result.model)) if note)
+    return "\n\n".join([f"{headline(result)}.", cluster_table(result), notes])
+
+
 def describe(result: Clustering, figures: list[str]) -> str:
     """Return a page about a clustering, with its figures."""
     model = result.model
@@ -192,7 +201,8 @@ def describe(result: Clustering, figures: list[str]) -> str:
         cluster_table(result),
         "*Probability*: how often, on average, a matrix shared its cluster with the other members of it.",
         agreement(result),
-        f"`{REPORT}` is a page to look around in, `labels.csv` has the cluster of every matrix, `summary.json` the "
+        verdict(model),
+        f"`{REPORT}` is an interactive report, `labels.csv` has the cluster of every matrix, `summary.json` the "
         "settings. "
         "`homothety.load('model.homothety')` gives the model back, to predict the clusters of new matrices.",
         *(_figure_section(name) for name in figures),

@@ -167,6 +167,7 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Segment files; return whether it came to its end."""
     from homothety.cli import runs, segmentation
+    from homothety.cli.chains import verdict_follows
 
     kinds = exports.check_exports(args)
     folder = check_folder(args.output or Path(OUTPUT))
@@ -175,7 +176,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     with this.explaining_interrupts():
         with columns_called(prepared_columns(args, items)):
             model = build_model(args, items)
-            with this.sampling(model):
+            with this.sampling(model), verdict_follows():
                 result = segmentation.fit(items, model, console, source=series.title(args.files))
         files = segmentation.write(result, folder, console, args.format)
         files += exports.write(result, folder, kinds)

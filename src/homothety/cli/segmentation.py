@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety._version import __version__
+from homothety.cli.chains import chains_agree, verdict
 from homothety.cli.figures import PAGE_FIGURES
 from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.cli.pictures import pictures
@@ -261,39 +262,6 @@ def tables(result: Segmentation) -> dict[str, Any]:
     if isinstance(result.model, ReportsActions):
         found["action_segments"] = action_segments_table(result.model, result.items.names)
     return found
-
-
-def chains_agree(model: Segmenter) -> bool | None:
-    """Return whether the chains agree; None if that cannot be said."""
-    try:
-        return model.diagnose().agree if isinstance(model, SampledSegmenter) else None
-    except ImportError:
-        return None
-
-
-def verdict(model: Segmenter) -> str:
-    """Return in plain words whether the chains have run long enough."""
-    if not isinstance(model, SampledSegmenter):
-        return "One fit by EM: there are no chains to compare, and nothing is known of how sure it is."
-    try:
-        found = model.diagnose()
-    except ImportError:
-        return "Whether the chains agree is not known: pip install 'homothety[diagnostics]' brings what tells it."
-    if found.agree:
-        return f"{found.text[0].upper()}{found.text[1:]}"
-    if n_compared(model) == 1:
-        return "Only one chain has kept sweeps, and there is nothing to compare it with. Let several run to their end."
-    return f"The chains do not agree yet, and another run may say something else. {remedy(model)} ({found.text})"
-
-
-def remedy(model: SampledSegmenter) -> str:
-    """Return how to get a longer run."""
-    return f"Try --sweeps {2 * model.n_sweeps}, with which homothety resume goes on from here."
-
-
-def n_compared(model: SampledSegmenter) -> int:
-    """Return the number of chains with a kept sweep."""
-    return int(np.isfinite(model.trace_["log_joint"][:, model.n_burn_ :]).any(axis=1).sum())
 
 
 def stride_note(model: Segmenter) -> str:
