@@ -91,7 +91,8 @@ class SampledChains:
         if differ:
             warnings.warn(
                 f"The chains do not agree: R-hat is {' and '.join(differ)}, needed {WARNED_R_HAT} or less. Another run "
-                f"may give another answer: set n_sweeps to {2 * self.n_sweeps} or more.",
+                f"may give another answer. Set n_sweeps to {2 * self.n_sweeps} or more; if chains still differ then, "
+                "several answers are probable.",
                 ConvergenceWarning,
                 stacklevel=depth_in_library(),
             )

@@ -54,6 +54,7 @@ class CRPMixture(SampledPartition):
     n_clusters_ : int
     coclustering_ : ndarray of shape (n_items, n_items)
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
+        As in `SimilarityMixture`.
 
     Examples
     --------

@@ -142,7 +142,8 @@ class SimilarityMixture(LinkMixture):
     coclustering_ : ndarray of shape (n_items, n_items)
         Share of the kept sweeps in which two items are in one cluster.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
-        "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep.
+        "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep; "size_entropy", the
+        entropy of the cluster sizes in bits, of every kept sweep.
     draws_ : ndarray of shape (n_kept, n_items)
         Kept partitions of all chains.
     map_labels_ : ndarray of shape (n_items,)

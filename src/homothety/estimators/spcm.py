@@ -97,7 +97,8 @@ class SPCMMixture(LinkMixture):
     probability_ : ndarray of shape (n_matrices,)
         Share of the kept sweeps that have a matrix in its cluster. If ordered.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
-        "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep.
+        "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep; "size_entropy", the
+        entropy of the cluster sizes in bits, of every kept sweep.
     draws_ : ndarray of shape (n_kept, n_matrices)
         Kept partitions of all chains.
     map_labels_ : ndarray of shape (n_matrices,)

@@ -128,7 +128,7 @@ def test_a_fit_warns_of_chains_that_are_stuck(estimator, module, name, words, mo
     assert found > WARNED_R_HAT
     assert str(warning.message) == (
         f"The chains do not agree: R-hat is {found:.2f} for the {words}, needed 1.1 or less. Another run may give "
-        "another answer: set n_sweeps to 120 or more."
+        "another answer. Set n_sweeps to 120 or more; if chains still differ then, several answers are probable."
     )
     assert warning.filename == __file__
     assert issubclass(ConvergenceWarning, HomothetyWarning)
