@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 import homothety
 from homothety import SPCMMixture
 from homothety.cli.app import build_parser
+from homothety.cli.chains import verdict
 from homothety.cli.cluster import MODEL_OPTIONS
-from homothety.datasets import make_dti
+from homothety.datasets import make_dti, make_wishart_families
 from homothety.summaries.partitions import membership
 
 QUICK = ("--chains", "2", "--sweeps", "10")
@@ -287,3 +289,32 @@ def test_an_interrupt_before_anything_was_kept_exits_with_130(run, toy_file, tmp
     assert answer.status == 130
     assert f"nothing to report. To go on from there: homothety resume {tmp_path / 'results'}" in answer.error
     assert {path.name for path in (tmp_path / "results").iterdir()} == {"run.json", "checkpoint"}
+
+
+# Chains
+
+
+def test_whether_chains_agree_is_told_everywhere(run, no_figures, toy_file, tmp_path):
+    answer = run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    model = homothety.load(tmp_path / "results" / "model.homothety")
+    summary = json.loads((tmp_path / "results" / "summary.json").read_text())
+    assert summary["chains_agree"] == model.diagnose().agree
+    assert summary["verdict"] == verdict(model)
+    assert summary["verdict"] in answer.out
+    assert summary["verdict"] in (tmp_path / "results" / "summary.md").read_text()
+
+
+def test_chains_that_do_not_agree_are_told_once(run, no_figures, tmp_path):
+    np.save(tmp_path / "noisy.npy", make_wishart_families(random_state=0).matrices)
+    answer = run("cluster", tmp_path / "noisy.npy", "-o", tmp_path / "results")
+    summary = json.loads((tmp_path / "results" / "summary.json").read_text())
+    said = "The chains do not agree yet, and another run may say something else. Try --sweeps 400, with which homothety"
+    assert summary["chains_agree"] is False
+    assert summary["verdict"].startswith(said)
+    assert re.search(r"n_clusters differs between chains \(R-hat 1\.\d\d, needed 1\.05 or less\)", summary["verdict"])
+    assert answer.out.count("do not agree") == 1
+    assert "R-hat" not in answer.err
+    assert said in (tmp_path / "results" / "summary.md").read_text()
+    report = (tmp_path / "results" / "report.html").read_text()
+    assert "Another run may say something else: let it run longer." in report
+    assert "The number of clusters differs between chains" in report

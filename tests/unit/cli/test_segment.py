@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import homothety
+from fabricated import make_recordings, make_segmentation
 from homothety import IBPHMM, ICSCHMM, ActionHMM, HMMSelection, StickyHDPHMM
+from homothety.cli import chains
 from homothety.cli.app import build_parser
 from homothety.cli.segment import CLASSES, MODEL_OPTIONS
 from homothety.cli.segmentation import weight_note
@@ -500,12 +502,21 @@ def test_an_interrupt_saves_what_was_sampled_and_exits_with_130(
     assert "Only one chain has kept sweeps" in summary["verdict"]
 
 
-def test_without_arviz_the_verdict_says_what_to_install(run, no_figures, series_file, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("shift", "agree"), [(0, None), (9, False)])
+def test_without_arviz_the_verdict_says_what_to_install_unless_chains_differ(monkeypatch, shift, agree):
+    model = make_segmentation(make_recordings())
+    values = np.random.default_rng(0).normal(size=(2, 1000)) + np.array([[0], [shift]])
+    model.trace_ = dict.fromkeys(model.trace_, values)
     monkeypatch.setitem(sys.modules, "arviz", None)
-    answer = run("segment", series_file, "-o", tmp_path / "results", *QUICK)
-    assert answer.status == 0
-    assert "homothety[diagnostics]" in answer.out
-    assert json.loads((tmp_path / "results" / "summary.json").read_text())["chains_agree"] is None
+    assert chains.chains_agree(model) is agree
+    assert ("homothety[diagnostics]" in chains.verdict(model)) == (agree is None)
+    assert ("The chains do not agree yet" in chains.verdict(model)) == (agree is False)
+
+
+def test_segment_runs_without_arviz(run, no_figures, series_file, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    assert run("segment", series_file, "-o", tmp_path / "results", *QUICK).status == 0
+    assert json.loads((tmp_path / "results" / "summary.json").read_text())["chains_agree"] in (None, False)
 
 
 def test_many_series_are_not_all_listed_on_the_terminal(run, no_figures, rng, tmp_path):
