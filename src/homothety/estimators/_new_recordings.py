@@ -169,7 +169,7 @@ class LaysNewRecordings:
             model = default_model(alone, way, self.block_weights_, self.least_looks_)
             model = replace(model, prior=self._place_prior_of(model))
             chain = self._chain(model, inner)
-            found, scores = likely_frames(model, model.steps, chain, candidates, n_kept=1)
+            found, scores = likely_frames(model, model.steps, chain, candidates, n_kept=1, thorough=True)
             recorded = aligned_steps(way, found, steps, alone.starts)
             aligned = aligned_steps(blocks, inner, recorded, alone.starts)
             tried.append((scores[0], Laid(found, aligned, model, chain, inner, axis)))

@@ -23,7 +23,13 @@ from homothety.models.frames import (
     log_joint,
     moves,
 )
-from homothety.models.frames.candidates import angles_between, candidate_frames
+from homothety.models.frames.candidates import (
+    angles_between,
+    candidate_frames,
+    chain_of,
+    likely_frames,
+    log_posterior,
+)
 from homothety.models.frames.frames import aligned_steps
 from homothety.models.frames.intervals import interval_factors
 from homothety.models.frames.recording import RECORDING
@@ -208,6 +214,21 @@ def test_candidates_know_nothing_of_the_path_of_the_recording():
         strict=True,
     ):
         np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("name", ["space", "plane", "yaw"])
+def test_rotations_all_around_find_recordings_with_other_principal_axes(name):
+    blocks, n_missed = SPACES[name], {False: 0, True: 0}
+    for seed in range(8):
+        model, state = bent_recordings(np.random.default_rng(seed), blocks)
+        chain = chain_of(model, state.segmentation, 0)
+        own = np.flatnonzero(state.segmentation.path[: model.starts[1]] != seed % 3)  # one of the states is missing
+        steps, truth = np.ascontiguousarray(model.steps[own]), Frames.single(state.frames[0])
+        for thorough in n_missed:
+            _, scores = likely_frames(model, steps, chain, thorough=thorough)
+            n_missed[thorough] += scores[0] < log_posterior(model, steps, chain, truth) - 1
+    assert n_missed[True] == 0
+    assert n_missed[False] > 0 or blocks.n_angles == 1  # a single angle is found from principal axes too
 
 
 def test_a_block_that_stands_still_is_no_error(rng):

@@ -12,6 +12,7 @@ from math import erf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from homothety.models.frames import _kernels
 from homothety.models.frames._kernels import Frame, Sums, Target
@@ -41,6 +42,7 @@ LARGEST_GROWTH = 5.0  # log size of a candidate
 N_ROUNDS = 2  # of smoothing and climbing
 N_NEWTON = 3  # Newton steps of each round
 FARTHEST = 3.0  # largest distance of a candidate's place from the prior mean, in prior standard deviations
+N_REFINED = 4  # candidates that are refined further in a thorough search
 N_KEPT = 2  # candidates that proposals are drawn about
 
 
@@ -70,7 +72,13 @@ def chain_of(model: Model, segmentation: ibphmm.ChainState, i: int) -> Chain:
 
 
 def likely_frames(
-    model: Model, steps: FloatArray, chain: Chain, others: Frames | None = None, n_kept: int = N_KEPT
+    model: Model,
+    steps: FloatArray,
+    chain: Chain,
+    others: Frames | None = None,
+    n_kept: int = N_KEPT,
+    *,
+    thorough: bool = False,
 ) -> tuple[Frames, FloatArray]:
     """Return the likeliest frames of a recording, best first, and their log posteriors with the path summed out.
 
@@ -83,15 +91,24 @@ def likely_frames(
     others : Frames, optional
         Frames to try besides those from principal axes.
     n_kept : int
+    thorough : bool, default=False
+        Whether to try rotations all around, which takes ten times as long: a recording that has more of one state than
+        the others have has other principal axes.
     """
     gaussians = state_gaussians(model, chain.whiteners)
-    tried = principal_frames(model, steps, gaussians, chain.occupancy)
+    tried = principal_frames(model, steps, gaussians, chain.occupancy, thorough=thorough)
     if others is not None:
         tried = stacked(np.arange(tried.n_frames + others.n_frames), [tried, others])
     refined = [refine(model, steps, chain, gaussians, Frames.single(tried[f])) for f in range(tried.n_frames)]
-    scores = np.array([score for _, score in refined])
-    best = np.argsort(-scores, kind="stable")[:n_kept]
-    return stacked(np.arange(len(best)), [refined[f][0] for f in best]), scores[best]
+    if thorough:
+        refined = [refine(model, steps, chain, gaussians, frame) for frame, _ in best_of(refined, N_REFINED)]
+    best = best_of(refined, n_kept)
+    return stacked(np.arange(len(best)), [frame for frame, _ in best]), np.array([score for _, score in best])
+
+
+def best_of(refined: list[tuple[Frames, float]], n: int) -> list[tuple[Frames, float]]:
+    """Return the frames of highest score, best first."""
+    return sorted(refined, key=lambda one: -one[1])[:n]
 
 
 def refine(
@@ -145,10 +162,12 @@ def climbed(
     return Frames(frames.labels, *moved)
 
 
-def principal_frames(model: Model, steps: FloatArray, gaussians: StateGaussians, occupancy: FloatArray) -> Frames:
+def principal_frames(
+    model: Model, steps: FloatArray, gaussians: StateGaussians, occupancy: FloatArray, *, thorough: bool = False
+) -> Frames:
     """Return frames that lay the principal axes of a recording on those of the states, in every way.
 
-    Sizes and places are such that spreads and means agree.
+    Sizes and places are such that spreads and means agree. Thoroughly, rotations are tried all around.
     """
     blocks = model.blocks
     means, covariances = moments_of_states(blocks, gaussians, occupancy)
@@ -159,6 +178,8 @@ def principal_frames(model: Model, steps: FloatArray, gaussians: StateGaussians,
     lead = blocks.leading
     if blocks.n_angles and lead is not None:
         turns = axis_turns(blocks, recorded[lead][1], covariances[lead])
+        if thorough:
+            turns = [product_of_turns(turns[0], turn) for turn in turns_all_around(blocks)]
     targets = blocks.at_places(np.concatenate([mean for mean, _ in recorded]))
     origins = blocks.at_places(np.concatenate(means))
     frames = []
@@ -172,6 +193,16 @@ def clip_to_prior(model: Model, places: FloatArray) -> FloatArray:
     """Return places within `FARTHEST` standard deviations of the prior mean: the zero of a tared sensor is known."""
     reach = FARTHEST * model.prior.place_spread[:, None]
     return np.clip(places, model.prior.place_mean - reach, model.prior.place_mean + reach)
+
+
+def turns_all_around(blocks: Blocks) -> FloatArray:
+    """Return evenly spaced rotations, the first by no angle: 60 in space, 12 in the plane or about the third axis."""
+    if blocks.n_angles == 3:
+        return np.asarray(np.roll(Rotation.create_group("I").as_quat(), 1, axis=1))
+    angles = np.linspace(0, 2 * np.pi, 12, endpoint=False) / (1 if blocks.dim == 2 else 2)
+    turns = np.zeros((len(angles), blocks.turn_size))
+    turns[:, 0], turns[:, -1] = np.cos(angles), np.sin(angles)
+    return turns
 
 
 def axis_turns(blocks: Blocks, recorded: FloatArray, canonical: FloatArray) -> list[FloatArray]:
