@@ -9,6 +9,30 @@ class NotSPDError(InputError):
     """A matrix that has to be symmetric positive definite and is not."""
 
 
+class SweepError(InputError):
+    """A part of a state is needed that an earlier move left out of date; the message names the move that redraws it.
+
+    Parameters
+    ----------
+    part : str
+        What is out of date.
+    remedy : str
+        Name, in the default sweep, of the move that redraws it.
+    needed_by : str
+        Who needs it, at the beginning of a sentence.
+    """
+
+    def __init__(self, part: str, remedy: str, needed_by: str = "This move") -> None:
+        super().__init__(part, remedy, needed_by)  # what a copy in another process is made from
+        self.part, self.remedy, self.needed_by = part, remedy, needed_by
+
+    def __str__(self) -> str:
+        return (
+            f"{self.needed_by} needs the {self.part} of the state, which an earlier move left out of date. Put the "
+            f"move {self.remedy!r} between them; default_sweep() has an order that works."
+        )
+
+
 class CheckpointError(InputError):
     """A checkpoint that cannot be read, or belongs to another run; the message names what differs."""
 

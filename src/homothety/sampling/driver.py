@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from numpy.random import Generator, SeedSequence
 
 from homothety.arrays import check_count, check_whole
-from homothety.errors import CheckpointError, InputError
+from homothety.errors import CheckpointError, InputError, SweepError
 from homothety.sampling.checkpoint import Checkpointer, Checkpoints
 from homothety.sampling.fingerprint import Fingerprint, fingerprint
 from homothety.sampling.generators import capture, restore
@@ -48,11 +48,42 @@ class Recording:
 
 
 def iterate(rng: Generator, model: Any, state: Any, sweep: Sweep) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Advance the chain for ever, yielding the state and what each move reported."""
+    """Advance the chain for ever, yielding the state and what each move reported.
+
+    The state is checked once, before the first sweep, if the model has a method `check_state`.
+
+    Parameters
+    ----------
+    rng : Generator
+    model : object
+        What the chain is conditioned on.
+    state : object
+        Where to start.
+    sweep : mapping of str to move
+        What one sweep does, in order. That of `default_sweep` may be changed: moves left out, put in another order,
+        or added.
+
+    Raises
+    ------
+    SweepError
+        If a move needs a part of the state that an earlier one has left out of date. The message names both the move
+        that needs it and the one to put before it.
+    """
+    check_state = getattr(model, "check_state", None)
+    if check_state is not None:
+        check_state(state)
+    return _sweeps(rng, model, state, sweep)
+
+
+def _sweeps(rng: Generator, model: Any, state: Any, sweep: Sweep) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Advance the chain for ever."""
     while True:
         infos: dict[str, Any] = {}
         for name, move in sweep.items():
-            state, infos[name] = move(rng, model, state)
+            try:
+                state, infos[name] = move(rng, model, state)
+            except SweepError as error:
+                raise SweepError(error.part, error.remedy, f"The move {name!r}") from None
         state = replace(state, step=state.step + 1)
         yield state, infos
 

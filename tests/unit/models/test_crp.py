@@ -323,7 +323,11 @@ def test_concentration_must_be_positive(concentration):
 
 @pytest.mark.parametrize(
     ("labels", "message"),
-    [([0, 0], r"labels has shape \(2,\), needed \(3,\)"), ([0, 2, 2], "without gaps"), ([-1, 0, 1], "without gaps")],
+    [
+        ([0, 0], r"labels is an array of int64, shape \(2,\), needed int64, shape \(3,\)"),
+        ([0, 2, 2], "No item has label 1, needed 0 to 2 without gaps"),
+        ([-1, 0, 1], "labels has numbers from -1 to 1, needed 0 to 2"),
+    ],
 )
 def test_state_that_is_no_partition(labels, message):
     model = make_model(n_items=3)

@@ -165,9 +165,16 @@ def test_concentration_must_be_positive(model, concentration):
         init_state(model, concentration)
 
 
-@pytest.mark.parametrize("links", [[0, 1, 2], [0, 1, 2, 3, 4, 6], [-1, 1, 2, 3, 4, 5]])
-def test_state_of_other_items_is_refused(model, links):
-    with pytest.raises(InputError, match="links must hold 6 numbers from 0 to 5"):
+@pytest.mark.parametrize(
+    ("links", "message"),
+    [
+        ([0, 1, 2], r"links is an array of int64, shape \(3,\), needed int64, shape \(6,\)"),
+        ([0, 1, 2, 3, 4, 6], "links has numbers from 0 to 6, needed 0 to 5"),
+        ([-1, 1, 2, 3, 4, 5], "links has numbers from -1 to 5, needed 0 to 5"),
+    ],
+)
+def test_state_of_other_items_is_refused(model, links, message):
+    with pytest.raises(InputError, match=message):
         check_state(model, ChainState(np.array(links), 1.0))
 
 

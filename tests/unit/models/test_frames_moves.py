@@ -84,7 +84,8 @@ def test_states_that_couple_blocks_are_refused():
     model, _ = naive.draw_world(np.random.default_rng(3), WORLDS["plane"])
 
     def with_emission(emission):
-        return replace(model, segmentation=replace(model.segmentation, emission=emission))
+        segmentation = replace(model.segmentation, emission=emission, z=emission.augment_steps(model.steps))
+        return replace(model, segmentation=segmentation)
 
     for emission in (
         Emission.gaussian(np.zeros(5), 1.0, np.eye(5), 8.0),

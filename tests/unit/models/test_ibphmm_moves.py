@@ -20,6 +20,7 @@ from homothety.models.ibphmm import (
     _feature_kernels,
     allocation,
     blocks,
+    check_state,
     default_sweep,
     init_state,
     log_joint,
@@ -33,7 +34,18 @@ from homothety.sequences import check_sequences
 from naive_crp import mean_and_error
 
 SWEEP = default_sweep(collapsed_births=True)
-UP_TO_DATE = {"paths", "weights", "emissions", "buffet"}  # moves after which paths are not out of date
+LEAVES_NONE = {  # parts that are out of date after each move of a sweep
+    "shared features": {"path"},
+    "births and deaths": {"path"},
+    "paths": set(),
+    "splits and merges": {"weights", "whiteners"},
+    "collapsed births and deaths": {"weights", "whiteners"},
+    "emissions": {"weights"},
+    "buffet": {"weights"},
+    "concentrations": {"weights"},
+    "leaving": {"weights"},
+    "weights": set(),
+}
 
 
 def make_world(seed=0, n_features=3):
@@ -56,8 +68,10 @@ def check_features(model, state):
     assert state.active.any(axis=1).all()
     assert len(set(state.ids.tolist())) == state.n_features
     assert state.ids.max() < state.next_id
-    assert state.whiteners.shape == (state.n_features, *state.whiteners.shape[1:])
-    assert state.weights.shape == (model.n_series, state.n_features, state.n_features)
+    if state.whiteners is not None:
+        assert state.whiteners.shape == (state.n_features, *state.whiteners.shape[1:])
+    if state.weights is not None:
+        assert state.weights.shape == (model.n_series, state.n_features, state.n_features)
     assert min(state.gamma, state.mass, state.alpha, state.kappa) > 0
     for item in fields(state):
         value = getattr(state, item.name)
@@ -156,10 +170,12 @@ def test_every_move_leaves_a_state_that_makes_sense(birth):
         for name, move in SWEEP.items():
             state, _ = move(rng, model, state)
             check_features(model, state)
-            if name in UP_TO_DATE:
+            assert {part for part in ("path", "weights", "whiteners") if getattr(state, part) is None} == LEAVES_NONE[name]
+            if state.path is not None:
                 check_paths(model, state)
-            if name in {"shared features", "births and deaths", "paths", "weights"}:
+            if state.weights is not None:
                 check_weights(state)
+            check_state(model, state)
         numbers.add(state.n_features)
     assert len(numbers) > 2
 
@@ -246,9 +262,11 @@ def test_jumps_are_applied_together():
     assert (moved.weights[1][3:] == 0).all()
 
 
-def test_no_jump_changes_nothing():
+def test_no_jump_changes_nothing_but_the_path():
     model, state = make_world(10)
-    assert moves.apply_jumps(state, np.full(model.n_series, NOTHING), unique.expect_newborns(model, state)) is state
+    moved = moves.apply_jumps(state, np.full(model.n_series, NOTHING), unique.expect_newborns(model, state))
+    assert moved.path is None
+    assert all(getattr(moved, item.name) is getattr(state, item.name) for item in fields(state) if item.name != "path")
 
 
 # --- series side by side ---------------------------------------------------------------------------------------------
@@ -354,13 +372,13 @@ def test_with_a_least_stay_no_stay_is_shorter(start):
     check_paths(model, state)
     assert not has_short_stay(state.path, model.starts, 4)
     for _ in range(10):
-        for name, move in SWEEP.items():
+        for move in SWEEP.values():
             state, _ = move(rng, model, state)
             check_features(model, state)
-            if name not in ("shared features", "births and deaths"):  # paths are out of date until they are redrawn
+            if state.path is not None:
                 check_paths(model, state)
                 assert not has_short_stay(state.path, model.starts, 4)
-                assert np.isfinite(log_joint(model, state))
+        assert np.isfinite(log_joint(model, state))
 
 
 def test_paths_to_start_from_are_mended():

@@ -44,6 +44,12 @@ class Model:
         if not all(np.isfinite(value) and value > 0 for value in self.concentration_prior):
             raise InputError(f"concentration_prior is {self.concentration_prior}, needed a positive shape and rate.")
 
+    def check_state(self, state: ChainState) -> None:
+        """Raise if a state does not fit this model."""
+        from homothety.models.crp.state import check_state
+
+        check_state(self, state)
+
     @property
     def n_items(self) -> int:
         """Number of items to cluster."""

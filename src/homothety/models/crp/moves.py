@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety.models.crp.state import ChainState, number_by_appearance
+from homothety.models.crp.state import ChainState, check_state, number_by_appearance
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -38,6 +38,7 @@ def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
     """
     from homothety.models.crp import _kernels
 
+    check_state(model, state)
     points, prior = model.centred_points, model.compiled_prior
     tables = _kernels.build_tables(state.labels, points, prior)
     order = rng.permutation(model.n_items)
@@ -55,6 +56,7 @@ def resample_concentration(rng: Generator, model: Model, state: ChainState) -> t
     the integral of ``x^alpha (1 - x)^(M-1)`` over x from 0 to 1. Drawing x, and which term of ``alpha + M`` is meant,
     leaves a gamma density.
     """
+    check_state(model, state)
     shape, rate = model.concentration_prior
     fraction = rng.beta(state.concentration + 1, model.n_items)
     from_items = rng.random() * (model.n_items + state.concentration) < model.n_items
@@ -63,7 +65,7 @@ def resample_concentration(rng: Generator, model: Model, state: ChainState) -> t
 
 
 def default_sweep(*, sample_concentration: bool = False) -> dict[str, Move]:
-    """Return the moves of one sweep, in order, by name."""
+    """Return the moves of one sweep, in order, by name. Any order of them works."""
     sweep: dict[str, Move] = {"labels": resample_labels}
     if sample_concentration:
         sweep["concentration"] = resample_concentration

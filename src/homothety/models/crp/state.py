@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.arrays import check_positive
 from homothety.errors import InputError
+from homothety.models.parts import check_labels
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -58,9 +60,12 @@ def number_by_appearance(labels: IntArray) -> IntArray:
 
 
 def check_state(model: Model, state: ChainState) -> None:
-    """Raise if the labels are not a partition of the items of the model numbered without gaps."""
-    if state.labels.shape != (model.n_items,):
-        raise InputError(f"labels has shape {state.labels.shape}, needed ({model.n_items},), one per item.")
-    found = np.unique(state.labels)
-    if not np.array_equal(found, np.arange(len(found))):
-        raise InputError(f"labels are {found.tolist()}, needed 0 to {len(found) - 1} without gaps.")
+    """Raise if the labels are not a partition of the items of the model numbered without gaps.
+
+    Done by every move: it takes no time beside a sweep.
+    """
+    check_labels(state.labels, "labels", model.n_items, model.n_items)
+    sizes = np.bincount(state.labels)
+    if not sizes.all():
+        raise InputError(f"No item has label {int(sizes.argmin())}, needed 0 to {len(sizes) - 1} without gaps.")
+    check_positive(state.concentration, "concentration")

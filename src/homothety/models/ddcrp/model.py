@@ -11,6 +11,7 @@ import numpy as np
 from homothety.arrays import check_points, check_similarity, frozen
 from homothety.errors import InputError
 from homothety.models.ddcrp.prior import link_weights, log_link_prior
+from homothety.models.parts import check_array
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray
@@ -40,6 +41,21 @@ class Model:
     base: NIW | NormalGamma
     concentration_prior: tuple[float, float] = (1.0, 1.0)
 
+    def __post_init__(self) -> None:
+        points = check_points(self.points)
+        check_array(self.points, "points", points.shape, np.float64)
+        check_array(self.weights, "weights", (len(points), len(points)), np.float64)
+        if not (np.isfinite(self.weights).all() and self.weights.min() >= 0) or np.diagonal(self.weights).any():
+            raise InputError("weights of links must be finite and not negative, with zeros on the diagonal.")
+        if self.base.n_dims != points.shape[1]:
+            raise InputError(f"The prior has {self.base.n_dims} dimensions, the points have {points.shape[1]}.")
+
+    def check_state(self, state: ChainState) -> None:
+        """Raise if a state does not fit this model."""
+        from homothety.models.ddcrp.state import check_state
+
+        check_state(self, state)
+
     @classmethod
     def from_similarity(cls, points: FloatArray, similarity: FloatArray, base: NIW | NormalGamma) -> Model:
         """Build the model of `points` (n_items, n_dims) whose links follow `similarity` (n_items, n_items)."""
@@ -50,8 +66,6 @@ class Model:
                 f"There are {len(points)} points but similarity is {len(similarity)} x {len(similarity)}. "
                 "Both must speak of the same items in the same order."
             )
-        if base.n_dims != points.shape[1]:
-            raise InputError(f"The prior has {base.n_dims} dimensions, the points have {points.shape[1]}.")
         # A copy: the caller's own array stays writable.
         return cls(frozen(points.copy()), frozen(link_weights(similarity)), base)
 

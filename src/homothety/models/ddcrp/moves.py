@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety.models.ddcrp.state import ChainState
+from homothety.models.ddcrp.state import ChainState, check_links
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -40,6 +40,7 @@ def resample_links(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     """
     from homothety.models.ddcrp import _kernels
 
+    check_links(model.n_items, state)
     links = _kernels.build_links(state.links)
     tables = _kernels.build_tables(links, model.centred_points, model.compiled_prior)
     order = rng.permutation(model.n_items)
@@ -62,6 +63,7 @@ def resample_links(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
 
 def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ConcentrationInfo]:
     """Redraw the concentration given the links, by a random walk on its logarithm."""
+    check_links(model.n_items, state)
     proposed = state.concentration * np.exp(LOG_STEP * rng.standard_normal())
     log_ratio = log_concentration_density(model, state, proposed)
     log_ratio -= log_concentration_density(model, state, state.concentration)
@@ -79,7 +81,7 @@ def log_concentration_density(model: Model, state: ChainState, concentration: fl
 
 
 def default_sweep(*, sample_concentration: bool = False) -> dict[str, Move]:
-    """Return the moves of one sweep, in order, by name."""
+    """Return the moves of one sweep, in order, by name. Any order of them works."""
     sweep: dict[str, Move] = {"links": resample_links}
     if sample_concentration:
         sweep["concentration"] = resample_concentration

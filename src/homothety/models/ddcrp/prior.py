@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.models.parts import check_labels
+
 if TYPE_CHECKING:
     from numpy.random import Generator
 
@@ -54,6 +56,8 @@ def labels_from_links(links: IntArray) -> IntArray:
     """Return the connected component of each item, numbered in order of first appearance."""
     from homothety.models.ddcrp._kernels import build_links, find_components
 
+    links = np.asarray(links, dtype=np.int64)
+    check_labels(links, "links", links.size, links.size)
     labels, path = np.empty((2, len(links)), dtype=np.int64)
-    find_components(build_links(np.asarray(links, dtype=np.int64)), labels, path)
+    find_components(build_links(links), labels, path)
     return labels

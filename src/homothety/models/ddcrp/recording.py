@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from homothety.models.ddcrp.model import log_likelihood
 from homothety.sampling.driver import Recording
 
 if TYPE_CHECKING:
@@ -22,10 +23,10 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     items = np.arange(model.n_items)
     chosen = np.where(state.links == items, state.concentration, model.weights[items, state.links])
     log_prior = np.log(chosen).sum() - np.log(state.concentration + model.row_mass).sum()
-    log_likelihood = infos["links"].log_likelihood
+    known = infos["links"].log_likelihood if "links" in infos else log_likelihood(model, state)
     return {
-        "log_joint": float(log_prior) + log_likelihood,
-        "log_likelihood": log_likelihood,
+        "log_joint": float(log_prior) + known,
+        "log_likelihood": known,
         "n_clusters": state.n_clusters,
         "concentration": state.concentration,
     }

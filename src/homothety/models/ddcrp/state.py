@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.arrays import check_positive
 from homothety.errors import InputError
 from homothety.models.ddcrp.prior import labels_from_links
+from homothety.models.parts import check_labels
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -57,10 +59,15 @@ def init_state(model: Model, concentration: float = 1.0) -> ChainState:
     return ChainState(np.arange(model.n_items), float(concentration))
 
 
+def check_links(n_items: int, state: ChainState) -> None:
+    """Raise if the links are not links between so many items, or the concentration is not positive."""
+    check_labels(state.links, "links", n_items, n_items)
+    check_positive(state.concentration, "concentration")
+
+
 def check_state(model: Model, state: ChainState) -> None:
     """Raise if the links are not links between the items of the model, or of weight zero."""
-    if state.links.shape != (model.n_items,) or not ((state.links >= 0) & (state.links < model.n_items)).all():
-        raise InputError(f"links must hold {model.n_items} numbers from 0 to {model.n_items - 1}.")
+    check_links(model.n_items, state)
     items = np.arange(model.n_items)
     forbidden = (state.links != items) & (model.weights[items, state.links] <= 0)
     if forbidden.any():

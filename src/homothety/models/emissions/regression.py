@@ -12,6 +12,7 @@ from homothety.arrays import frozen
 from homothety.distributions.niw import is_spd
 from homothety.errors import InputError, NotSPDError
 from homothety.models.emissions.structure import Structure
+from homothety.models.parts import check_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -298,6 +299,9 @@ class Emission:
         """Return the weighted log densities of augmented steps under each state, (n_steps, n_states)."""
         from homothety.models.emissions._kernels import BLOCK, write_all_evidence
 
+        n = self.n_regressors + self.n_dims
+        check_array(z, "z", (len(z), n), np.float64)
+        check_array(whiteners, "whiteners", (len(whiteners), self.n_dims, n), np.float64)
         evidence, block = np.empty((len(z), len(whiteners))), np.empty((z.shape[1] + 2, BLOCK))
         write_all_evidence(z, 0, len(z), whiteners, self.weight, self.structure, evidence, block)
         return evidence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety.arrays import read_only
+from homothety.models.parts import check_array, check_labels
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -33,6 +34,8 @@ def statistics_of(emission: Emission, z: FloatArray, path: IntArray, n_features:
     """Return the statistics of the states of a path through augmented steps."""
     from homothety.models.emissions._kernels import add_steps
 
+    check_array(z, "z", (len(z), len(emission.prior_scale)), np.float64)
+    check_labels(path, "path", len(z), n_features)
     statistics = empty_statistics(emission, n_features)
     add_steps(z, read_only(path), 0, len(path), emission.weight, statistics.scales, statistics.sizes)
     return statistics

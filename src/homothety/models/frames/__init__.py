@@ -6,7 +6,7 @@ from homothety.models.frames.frames import Frames, identity_frames
 from homothety.models.frames.model import Model, log_joint
 from homothety.models.frames.moves import default_sweep
 from homothety.models.frames.recording import RECORDING
-from homothety.models.frames.state import ChainState, init_state
+from homothety.models.frames.state import ChainState, check_state, init_state
 
 __all__ = [
     "RECORDING",
@@ -15,6 +15,7 @@ __all__ = [
     "Frames",
     "Model",
     "Prior",
+    "check_state",
     "default_sweep",
     "identity_frames",
     "init_state",

@@ -77,6 +77,12 @@ class Model:
                     f"differently. Use Emission.gaussian_blocks with sizes {list(self.blocks.sizes)}."
                 )
 
+    def check_state(self, state: ChainState) -> None:
+        """Raise if a state does not fit this model."""
+        from homothety.models.frames.state import check_state
+
+        check_state(self, state)
+
     @property
     def emission(self) -> Emission:
         """How states emit in the canonical frame."""
@@ -114,7 +120,10 @@ class Model:
 
     def aligned(self, frames: Frames) -> ibphmm.Model:
         """Return the segmentation model of the recordings seen through frames; that of the last call is remembered."""
+        from homothety.models.frames.state import check_frames
+
         if not self._last or self._last[0] is not frames:
+            check_frames(self, frames)
             steps = aligned_steps(self.blocks, frames, self.steps, self.starts)
             self._last[:] = [frames, replace(self.segmentation, z=frozen(self.emission.augment_steps(steps)))]
         return self._last[1]

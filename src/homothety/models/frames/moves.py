@@ -19,6 +19,7 @@ from homothety.models.frames.frames import (
     product_of_turns,
     stacked,
 )
+from homothety.models.frames.state import checked
 from homothety.models.frames.statistics import recorded_sums, state_gaussians
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def move_segmentation(move: Callable[..., Any], rng: Generator, model: Model, st
     return replace(state, segmentation=segmentation), info
 
 
+@checked
 def resample_frames(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Redraw places and sizes of every frame, and turn it a little, given the paths (moves 1 to 3)."""
     gaussians = state_gaussians(model, state.segmentation.whiteners)
@@ -67,6 +69,7 @@ def redrawn_frames(
     return Frames(frames.labels, *moved), n_accepted
 
 
+@checked
 def turn_globally(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Propose a half turn or any rotation of a frame, paths integrated out, and redraw the paths (move 4).
 
@@ -117,6 +120,7 @@ def middle_and_axes(model: Model, series: IntArray) -> tuple[FloatArray, FloatAr
     return centre, np.linalg.eigh((values - about).T @ (values - about))[1]
 
 
+@checked
 def resample_sharing(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Propose another frame, one that is there or a new one, for a recording, its path integrated out (move 5)."""
     if model.sharing == "fixed":
@@ -221,7 +225,10 @@ def log_evidence(model: Model, state: ChainState, frames: Frames, series: IntArr
 
 
 def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., tuple[ChainState, Any]]]:
-    """Return the moves of one sweep, in order, by name: frames first, then the segmentation of what they align."""
+    """Return the moves of one sweep, in order, by name: frames first, then the segmentation of what they align.
+
+    It may be changed, as that of the segmentation: see `homothety.models.ibphmm.default_sweep`.
+    """
     lifted = {
         name: partial(move_segmentation, move)
         for name, move in ibphmm.default_sweep(collapsed_births=collapsed_births).items()

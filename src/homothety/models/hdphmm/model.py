@@ -75,6 +75,12 @@ class Model:
             raise InputError(f"initial_concentration is {self.initial_concentration}, needed a positive number.")
         check_count(self.least_stay, "least_stay")
 
+    def check_state(self, state: ChainState) -> None:
+        """Raise if a state does not fit this model."""
+        from homothety.models.hdphmm.state import check_state
+
+        check_state(self, state)
+
     def count_transitions(self, path: IntArray) -> IntArray:
         """Return how often a path (n_steps,) goes from one state to another, (n_states, n_states).
 
@@ -100,11 +106,13 @@ def log_path_prior(model: Model, state: ChainState) -> float:
 
     Minus infinity if a stay is too short for the model.
     """
-    if has_short_stay(state.path, model.sequences.starts, model.least_stay):
+    from homothety.models.hdphmm.state import part_of, path_of
+
+    path, weights = path_of(model, state), part_of(model, state, "weights")
+    if has_short_stay(path, model.sequences.starts, model.least_stay):
         return -np.inf
-    weights = state.needed("weights")
-    rows = log_polya(model.count_transitions(state.path), transition_parameters(state, weights))
-    first = log_polya(model.count_starts(state.path), model.initial_concentration * weights)
+    rows = log_polya(model.count_transitions(path), transition_parameters(state, weights))
+    first = log_polya(model.count_starts(path), model.initial_concentration * weights)
     return float(rows.sum() + first)
 
 
@@ -122,5 +130,11 @@ def log_likelihood(model: Model, state: ChainState) -> float:
 
 
 def log_joint(model: Model, state: ChainState) -> float:
-    """Log of path prior times likelihood given weights and concentrations, the reference of trace and tests."""
+    """Log of path prior times likelihood given weights and concentrations, the reference of trace and tests.
+
+    Raises `SweepError` if a part of the state is out of date.
+    """
+    from homothety.models.hdphmm.state import check_whole
+
+    check_whole(state, "The log joint")
     return log_path_prior(model, state) + log_likelihood(model, state)

@@ -16,7 +16,8 @@ import numpy as np
 from homothety.distributions.dirichlet import sample_dirichlet
 from homothety.distributions.gaussian import gaussian_log_density
 from homothety.models.hdphmm.model import transition_parameters
-from homothety.models.hdphmm.state import ChainState, Tables
+from homothety.models.hdphmm.state import ChainState, Tables, part_of, path_of
+from homothety.models.hmm.messages import check_possible
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -44,15 +45,16 @@ class ExactDraw(NamedTuple):
 
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
     """Redraw every path given transitions and emissions: forward filtering, backward sampling."""
-    initial, transition = state.needed("initial"), state.needed("transition")
-    means, covariances = state.needed("means"), state.needed("covariances")
+    initial, transition = part_of(model, state, "initial"), part_of(model, state, "transition")
+    means, covariances = part_of(model, state, "means"), part_of(model, state, "covariances")
     # One series at a time: its messages fit the cache, those of all series would not.
     draws = [
         draw_path(rng, gaussian_log_density(series, means, covariances), initial, transition, model.least_stay)
         for series in model.sequences
     ]
     path = np.concatenate([drawn for drawn, _ in draws])
-    info = PathsInfo(int((path != state.path).sum()), sum(log_likelihood for _, log_likelihood in draws))
+    info = PathsInfo(int((path != path_of(model, state)).sum()), sum(log_likelihood for _, log_likelihood in draws))
+    check_possible(info.log_likelihood)
     return replace(state, path=path, tables=None), info
 
 
@@ -61,7 +63,7 @@ def resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
 
     Transitions are integrated out; first states have a restaurant of their own, without stickiness.
     """
-    weights, counts = state.needed("weights"), model.count_transitions(state.path)
+    weights, counts = part_of(model, state, "weights"), model.count_transitions(path_of(model, state))
     tables = sample_tables(rng, counts, transition_parameters(state, weights))
     first = sample_tables(rng, model.count_starts(state.path), model.initial_concentration * weights)
     staying = np.diagonal(tables)
@@ -114,8 +116,8 @@ def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[C
 
 def resample_transitions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
     """Redraw initial and transition probabilities given paths and weights."""
-    weights = state.needed("weights")
-    rows = transition_parameters(state, weights) + model.count_transitions(state.path)
+    weights = part_of(model, state, "weights")
+    rows = transition_parameters(state, weights) + model.count_transitions(path_of(model, state))
     first = model.initial_concentration * weights + model.count_starts(state.path)
     drawn = replace(state, transition=sample_dirichlet(rng, rows), initial=sample_dirichlet(rng, first))
     return drawn, ExactDraw()
@@ -123,12 +125,16 @@ def resample_transitions(rng: Generator, model: Model, state: ChainState) -> tup
 
 def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
     """Redraw mean and covariance of every state given its steps; a state without steps draws from the prior."""
-    means, covariances = sample_gaussians(rng, model.base, model.sequences.steps, state.path, model.n_states)
+    means, covariances = sample_gaussians(rng, model.base, model.sequences.steps, path_of(model, state), model.n_states)
     return replace(state, means=means, covariances=covariances), ExactDraw()
 
 
 def default_sweep() -> dict[str, Move]:
-    """Return the moves of one sweep, in order, by name."""
+    """Return the moves of one sweep, in order, by name.
+
+    The dictionary may be changed: moves left out, put in another order, or added. In an order in which a move would use
+    what an earlier one has left out of date, the move raises a `SweepError` that names the move to put between them.
+    """
     return {
         "paths": resample_paths,
         "tables": resample_tables,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from homothety.models.hdphmm.model import log_likelihood, log_path_prior
+from homothety.models.hdphmm.state import check_whole
 from homothety.sampling.driver import Recording
 from homothety.summaries.runs import RunPath, count_segments, occupancy_entropy
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:  # noqa: ARG001
     """Return numbers of one sweep that do not depend on how states are numbered."""
+    check_whole(state, "What is recorded of a sweep")
     likelihood = log_likelihood(model, state)
     return {
         "log_joint": log_path_prior(model, state) + likelihood,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.errors import InputError
+from homothety.errors import InputError, SweepError
 from homothety.models.hmm.stays import mend_short_stays
+from homothety.models.parts import check_array, check_finite, check_labels
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -94,11 +95,47 @@ class ChainState:
         return self.concentration * self.self_share
 
     def needed(self, name: str) -> Any:
-        """Return a part of the state, or raise if the last move has integrated it out."""
+        """Return a part of the state, or raise if an earlier move has integrated it out."""
         value = getattr(self, name)
         if value is None:
-            raise InputError(f"{name} of the state were integrated out. Redraw them first, in the order of the sweep.")
+            raise SweepError(name, REDRAWN_BY[name])
         return value
+
+
+# What may be out of date, and the move that redraws it.
+REDRAWN_BY = {
+    "weights": "weights",
+    "initial": "transitions",
+    "transition": "transitions",
+    "means": "emissions",
+    "covariances": "emissions",
+    "tables": "tables",
+}
+
+
+def path_of(model: Model, state: ChainState) -> IntArray:
+    """Return the path of a state, or raise if it is not of states of the model."""
+    return check_labels(state.path, "path", model.sequences.n_steps, model.n_states)
+
+
+def part_of(model: Model, state: ChainState, name: str) -> FloatArray:
+    """Return a part of a state, or raise if it is out of date, or does not fit the model."""
+    n_states, n_dims = model.n_states, model.sequences.n_dims
+    shapes: dict[str, tuple[int, ...]] = {
+        "weights": (n_states,),
+        "initial": (n_states,),
+        "transition": (n_states, n_states),
+        "means": (n_states, n_dims),
+        "covariances": (n_states, n_dims, n_dims),
+    }
+    return check_array(state.needed(name), name, shapes[name], np.float64)
+
+
+def check_whole(state: ChainState, needed_by: str = "This move") -> None:
+    """Raise if any part of a state is out of date but the tables, which no sweep leaves behind."""
+    for part, remedy in REDRAWN_BY.items():
+        if part != "tables" and getattr(state, part) is None:
+            raise SweepError(part, remedy, needed_by)
 
 
 def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> ChainState:
@@ -133,7 +170,7 @@ def _block_path(rng: Generator, model: Model) -> IntArray:
 
 
 def check_state(model: Model, state: ChainState) -> None:
-    """Raise if the path is not of states of the model, one per step, or a concentration is out of range."""
+    """Raise if a state does not fit the model. Parts that are out of date, None, are not looked at."""
     if state.path.shape != (model.sequences.n_steps,):
         raise InputError(f"path has shape {state.path.shape}, needed ({model.sequences.n_steps},), one per step.")
     if state.path.min() < 0 or state.path.max() >= model.n_states:
@@ -146,3 +183,10 @@ def check_state(model: Model, state: ChainState) -> None:
             f"mass is {state.mass}, concentration {state.concentration}, self_share {state.self_share}: needed two "
             "positive numbers and one from 0 to 1."
         )
+    path_of(model, state)
+    for name in REDRAWN_BY:
+        if name != "tables" and getattr(state, name) is not None:
+            check_finite(part_of(model, state, name), name)
+    if state.tables is not None:
+        for name in ("n_left", "n_considered"):
+            check_array(getattr(state.tables, name), f"{name} of tables", (model.n_states,), np.int64)

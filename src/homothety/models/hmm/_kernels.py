@@ -282,6 +282,7 @@ def draw_path(
         threshold, drawn = rng.random() * total, 0
         for k in range(n_active):
             drawn += cumulative[k] <= threshold
+        drawn = min(drawn, n_active - 1)  # if no path is possible the total is zero
         path[t] = states[drawn]
 
 

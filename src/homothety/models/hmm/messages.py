@@ -240,10 +240,10 @@ def most_likely_path(
         logs = np.log(chain.initial), np.log(chain.transition)
     if check_count(least_stay, "least_stay") > 1:
         path, best = best_path(chain.log_evidence, chain.states, *logs, least_stay)
-        _check_possible(best)
+        check_possible(best)
         return path, best
     best = _kernels.viterbi(chain.log_evidence, chain.states, *logs, np.empty((2, n_active)), origins, path)
-    _check_possible(best)
+    check_possible(best)
     return path, float(best)
 
 
@@ -253,7 +253,7 @@ def _filter(chain: Chain) -> tuple[FloatArray, float]:
 
     filtered = np.empty((len(chain.log_evidence), len(chain.states)))
     log_total = float(_kernels.filter_forward(*chain, filtered))
-    _check_possible(log_total)
+    check_possible(log_total)
     return filtered, log_total
 
 
@@ -290,7 +290,7 @@ def _filtered_stays(chain: Chain, least_stay: int) -> FloatArray:
     from homothety.models.hmm import _stay_kernels as kernels
 
     stays, evidence = _filter_stays(chain, least_stay), chain.log_evidence[:, chain.states]
-    _check_possible(stays.log_likelihood)
+    check_possible(stays.log_likelihood)
     n_steps, n_active = evidence.shape
     entries = np.full((n_steps, n_active), -np.inf)
     for t in range(1, n_steps):
@@ -310,7 +310,7 @@ def _smooth_stays(chain: Chain, least_stay: int) -> Smoothed:
     from homothety.models.hmm import _stay_kernels as kernels
 
     stays = _filter_stays(chain, least_stay)
-    _check_possible(stays.log_likelihood)
+    check_possible(stays.log_likelihood)
     entered, probs = np.empty_like(stays.free), np.empty_like(stays.free)
     n_transitions, shares = np.zeros_like(chain.transition), np.empty(len(chain.states))
     arguments = chain.log_evidence, chain.states, chain.transition, least_stay, *stays
@@ -323,7 +323,7 @@ def _sample_stays(rng: Generator, chain: Chain, least_stay: int) -> tuple[IntArr
     from homothety.models.hmm import _stay_kernels as kernels
 
     stays = _filter_stays(chain, least_stay)
-    _check_possible(stays.log_likelihood)
+    check_possible(stays.log_likelihood)
     path, cumulative = np.empty(len(chain.log_evidence), dtype=np.int64), np.empty(len(chain.states))
     arguments = chain.log_evidence, chain.states, chain.transition, least_stay, *stays
     kernels.draw_stays(rng, *arguments, cumulative, chain.states, path)
@@ -333,12 +333,12 @@ def _sample_stays(rng: Generator, chain: Chain, least_stay: int) -> tuple[IntArr
     return path, float(log_density - stays.log_likelihood)
 
 
-def _check_possible(log_density: float) -> None:
-    """Raise if the series has probability zero."""
-    if log_density == -np.inf:
+def check_possible(log_density: float) -> None:
+    """Raise if the series has probability zero, or one that is no number."""
+    if not np.isfinite(log_density):
         raise InputError(
             "No path through the states is possible: at some step log_evidence is -inf for every state the chain can "
-            "be in. Floor the evidence, or allow more transitions."
+            "be in. Floor the evidence, or allow more transitions; of data, standardise them and look for outliers."
         )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.arrays import read_only
+from homothety.models.parts import check_starts
 
 if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
@@ -27,7 +28,7 @@ def transition_steps(path: IntArray, starts: IntArray, least_stay: int) -> BoolA
     from homothety.models.hmm._stay_kernels import mark_transitions
 
     marked = np.empty(len(path), dtype=bool)
-    mark_transitions(read_only(path), starts, least_stay, marked)
+    mark_transitions(read_only(path), check_starts(starts, len(path)), least_stay, marked)
     return marked
 
 
@@ -54,7 +55,8 @@ def has_short_stay(path: IntArray, starts: IntArray, least_stay: int) -> bool:
 
     if least_stay == 1:
         return False
-    return not mark_transitions(read_only(path), np.asarray(starts), least_stay, np.empty(len(path), dtype=bool))
+    starts = check_starts(np.asarray(starts), len(path))
+    return not mark_transitions(read_only(path), starts, least_stay, np.empty(len(path), dtype=bool))
 
 
 def mend_short_stays(path: IntArray, starts: IntArray, least_stay: int) -> IntArray:

@@ -3,7 +3,7 @@
 from homothety.models.ibphmm.model import GammaPrior, Hyperpriors, Model, Proposals, log_joint
 from homothety.models.ibphmm.moves import default_sweep, redrawn_paths, resample_leaving, series_log_likelihoods
 from homothety.models.ibphmm.recording import RECORDING
-from homothety.models.ibphmm.state import ChainState, init_from_clusters, init_state
+from homothety.models.ibphmm.state import ChainState, check_parts, check_state, init_from_clusters, init_state
 
 __all__ = [
     "RECORDING",
@@ -12,6 +12,8 @@ __all__ = [
     "Hyperpriors",
     "Model",
     "Proposals",
+    "check_parts",
+    "check_state",
     "default_sweep",
     "init_from_clusters",
     "init_state",

@@ -6,6 +6,7 @@ the feature or without it, under plug-in parameters, and the chance to draw the 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, redrawn
 from homothety.models.ibphmm.moves import JumpInfo
 from homothety.models.ibphmm.split_merge import put_last, renewed
+from homothety.models.ibphmm.state import active_of, path_of
 from homothety.models.ibphmm.statistics import Statistics, mean_parameters
 from homothety.models.ibphmm.unique import draw_window
 
@@ -25,12 +27,13 @@ if TYPE_CHECKING:
 
 
 def resample_unique_collapsed(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, JumpInfo]:
-    """Let every series try to gain or lose a feature of its own; if any does, parameters and weights are out of date.
+    """Let every series try to gain or lose a feature of its own; parameters and weights are integrated out.
 
-    Parameters and weights are not looked at, so the move belongs beside splits and merges.
+    These are out of date afterwards, as after splits and merges.
     """
     n_born, n_died, at = 0, 0, Concentrations.of(state)
-    current = Allocation(model.held_at(state), state.active, state.path)
+    current = Allocation(model.held_at(state), active_of(model, state), path_of(model, state))
+    state = replace(state, weights=None, whiteners=None)
     for i in range(model.n_series):
         proposed, ids = try_jump(rng, current, state, i, at)
         if proposed is None:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from homothety.arrays import check_count
+from homothety.arrays import check_count, read_only
 from homothety.errors import InputError
 from homothety.models.hmm.stays import has_short_stay
 from homothety.models.ibphmm.blocks import blocks_of
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior, log_repeated_unused
 from homothety.models.ibphmm.statistics import log_marginals, path_statistics, transition_counts
+from homothety.models.parts import check_array, check_starts
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -126,6 +127,15 @@ class Model:
         check_count(self.least_stay, "least_stay")
         if not 0 <= self.leaving < 1:
             raise InputError(f"leaving is {self.leaving}, needed a probability below 1, or 0 to infer it.")
+        n_columns = self.emission.n_regressors + self.emission.n_dims
+        object.__setattr__(self, "z", read_only(check_array(self.z, "z", (len(self.z), n_columns), np.float64)))
+        object.__setattr__(self, "starts", read_only(check_starts(self.starts, len(self.z))))
+
+    def check_state(self, state: ChainState) -> None:
+        """Raise if a state does not fit this model."""
+        from homothety.models.ibphmm.state import check_state
+
+        check_state(self, state)
 
     @classmethod
     def from_sequences(
@@ -160,6 +170,11 @@ class Model:
         """Number of steps of each series."""
         return np.diff(self.starts)
 
+    @property
+    def series_of_steps(self) -> IntArray:
+        """Series of every step, (n_steps,)."""
+        return np.repeat(np.arange(self.n_series), self.lengths)
+
     def leaving_at(self, state: ChainState) -> float:
         """Return the probability of leaving a state that may be left: that of the chain if it is sampled."""
         return self.leaving if self.leaving_range is None else state.leaving
@@ -187,16 +202,20 @@ class Model:
 def log_joint(model: Model, state: ChainState) -> float:
     """Log density of features up to their order, paths and data; parameters and weights integrated out (section 10).
 
-    Minus infinity if a stay is too short for the model.
+    Minus infinity if a stay is too short for the model. Raises `SweepError` if a part of the state is out of date.
     """
-    if has_short_stay(state.path, model.starts, model.least_stay):
+    from homothety.models.ibphmm.state import active_of, check_whole, path_of
+
+    check_whole(state, "The log joint")
+    active, path = active_of(model, state), path_of(model, state)
+    if has_short_stay(path, model.starts, model.least_stay):
         return -np.inf
-    statistics = path_statistics(model, state.path, state.n_features)
-    counts = transition_counts(model, state.path, state.n_features)
-    n_owners = state.active.sum(axis=0)
+    statistics = path_statistics(model, path, state.n_features)
+    counts = transition_counts(model, path, state.n_features)
+    n_owners = active.sum(axis=0)
     log_features = log_feature_prior(n_owners, model.n_series, state.gamma, state.mass)
-    log_features -= log_repeated_unused(state.active, statistics.sizes > 0)
-    log_paths = log_path_prior(counts, state.active, state.alpha, state.kappa, model.leaving_at(state))
+    log_features -= log_repeated_unused(active, statistics.sizes > 0)
+    log_paths = log_path_prior(counts, active, state.alpha, state.kappa, model.leaving_at(state))
     log_data = log_marginals(model.emission, statistics).sum()
     log_leaving = 0.0
     if model.leaving_range is not None:

@@ -2,7 +2,7 @@
 
 Features are changed with paths summed out, given parameters (shared, unique); splits and merges with parameters
 integrated out, given paths. After the first kind the paths of the state are out of date until they are redrawn, after
-the second kind parameters are. The order of `default_sweep` respects that; do not change it.
+the second kind parameters and weights are. What is out of date is None, and a move that needs it raises a `SweepError`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.arrays import read_only
+from homothety.models.hmm.messages import check_possible
 from homothety.models.ibphmm.blocks import over_blocks
 from homothety.models.ibphmm.prior import expected_new, log_feature_prior, log_path_prior
-from homothety.models.ibphmm.state import draw_weights
+from homothety.models.ibphmm.state import active_of, draw_weights, path_of, weights_of
 from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
 from homothety.models.ibphmm.unique import data_of, try_jumps
+from homothety.models.parts import check_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.ibphmm._birth_kernels import Newborns
+    from homothety.models.ibphmm._series_kernels import Data
     from homothety.models.ibphmm.model import GammaPrior, Model
     from homothety.models.ibphmm.state import ChainState
 
@@ -63,13 +66,13 @@ def resample_shared_features(rng: Generator, model: Model, state: ChainState) ->
     from homothety.models.ibphmm import _feature_kernels as kernels
     from homothety.models.ibphmm._series_kernels import build_room
 
-    data, n_owners = data_of(model, state), state.active.sum(axis=0).astype(np.float64)
-    active, weights = state.active.copy(), state.weights.copy()
+    active, weights = active_of(model, state).copy(), weights_of(model, state).copy()
+    data, n_owners = data_of(model, state), active.sum(axis=0).astype(np.float64)
     series, orders = rng.permutation(model.n_series), draw_orders(rng, *active.shape)
     concentrations = (state.mass, state.alpha, state.kappa)
     room, log_odds = build_room(data, state.n_features), np.empty(state.n_features)
     tried = kernels.flip_in_turn(rng, series, orders, n_owners, *concentrations, active, weights, data, room, log_odds)
-    return replace(state, active=active, weights=weights), Tried(*tried)
+    return replace(state, active=active, weights=weights, path=None), Tried(*tried)
 
 
 def resample_shared_by_halves(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
@@ -78,19 +81,20 @@ def resample_shared_by_halves(rng: Generator, model: Model, state: ChainState) -
     How popular each feature is, is drawn given who has it; given that, series do not depend on each other. A half
     switches the features that the other half has: which ones these are does not change meanwhile.
     """
-    active, weights, n_tried = state.active.copy(), state.weights.copy(), np.zeros(2, dtype=np.int64)
+    active, weights = active_of(model, state).copy(), weights_of(model, state).copy()
+    data, n_tried = data_of(model, state), np.zeros(2, dtype=np.int64)
     second = rng.permutation(model.n_series) < model.n_series // 2
     orders = draw_orders(rng, *active.shape)
     for half in (~second, second):
         log_odds = draw_log_odds(rng, active, state.mass)
         log_odds[~active[~half].any(axis=0)] = -np.inf
-        flip = partial(flip_block, model, state, orders, log_odds, active, weights)
+        flip = partial(flip_block, data, state, orders, log_odds, active, weights)
         n_tried += np.sum(over_blocks(rng, [block[half[block]] for block in model.blocks], flip), axis=0)
-    return replace(state, active=active, weights=weights), Tried(*n_tried.tolist())
+    return replace(state, active=active, weights=weights, path=None), Tried(*n_tried.tolist())
 
 
 def flip_block(
-    model: Model,
+    data: Data,
     state: ChainState,
     orders: IntArray,
     log_odds: FloatArray,
@@ -103,7 +107,6 @@ def flip_block(
     from homothety.models.ibphmm._feature_kernels import flip_by_odds
     from homothety.models.ibphmm._series_kernels import build_room
 
-    data = data_of(model, state)
     room = build_room(data, state.n_features)
     return flip_by_odds(rng, series, orders, log_odds, state.alpha, state.kappa, active, weights, data, room)
 
@@ -131,7 +134,7 @@ def resample_unique_features(rng: Generator, model: Model, state: ChainState) ->
 
 
 def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> ChainState:
-    """Return the state after births and deaths, at most one per series; paths are left out of date.
+    """Return the state after births and deaths, at most one per series; the path is out of date.
 
     Parameters
     ----------
@@ -141,7 +144,7 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
         Parameters and weights of those born.
     """
     if (outcomes < 0).all():
-        return state
+        return replace(state, path=None)
     born = np.flatnonzero(outcomes == state.n_features)
     kept = np.setdiff1d(np.arange(state.n_features), outcomes)
     n_series, n_kept, n_features = len(outcomes), len(kept), len(kept) + len(born)
@@ -157,7 +160,7 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
         ids=np.concatenate([state.ids[kept], state.next_id + np.arange(len(born))]),
         weights=weights,
         whiteners=np.concatenate([state.whiteners[kept], newborns.whiteners[born]]),
-        path=np.zeros_like(state.path),
+        path=None,
         next_id=state.next_id + len(born),
     )
 
@@ -167,13 +170,14 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     from homothety.models.ibphmm._feature_kernels import draw_paths
     from homothety.models.ibphmm._series_kernels import build_room
 
-    data, path = data_of(model, state), np.empty_like(state.path)
+    active, weights = read_only(active_of(model, state)), read_only(weights_of(model, state))
+    data, path = data_of(model, state), np.empty(model.n_steps, dtype=np.int64)
 
     def draw(rng: Generator, series: IntArray) -> float:
-        room = build_room(data, state.n_features)
-        return draw_paths(rng, series, read_only(state.active), read_only(state.weights), data, room, path)
+        return draw_paths(rng, series, active, weights, data, build_room(data, state.n_features), path)
 
     total = sum(over_blocks(rng, model.blocks, draw))
+    check_possible(total)
     return replace(state, path=path), PathsInfo(total)
 
 
@@ -182,10 +186,16 @@ def redrawn_paths(rng: Generator, model: Model, state: ChainState, series: IntAr
     from homothety.models.ibphmm._feature_kernels import draw_paths
     from homothety.models.ibphmm._series_kernels import build_room
 
-    data, path = data_of(model, state), state.path.copy()
+    active, weights = read_only(active_of(model, state)), read_only(weights_of(model, state))
+    data, path = data_of(model, state), path_of(model, state).copy()
     room = build_room(data, state.n_features)
-    draw_paths(rng, series, read_only(state.active), read_only(state.weights), data, room, path)
+    check_possible(draw_paths(rng, check_series(model, series), active, weights, data, room, path))
     return path
+
+
+def check_series(model: Model, series: IntArray) -> IntArray:
+    """Return numbers of series, or raise if the model does not have them."""
+    return check_labels(series, "series", len(series), model.n_series)
 
 
 def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) -> FloatArray:
@@ -193,19 +203,20 @@ def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) ->
     from homothety.models.ibphmm._feature_kernels import write_log_likelihoods
     from homothety.models.ibphmm._series_kernels import build_room
 
+    active, weights = read_only(active_of(model, state)), read_only(weights_of(model, state))
     data, out = data_of(model, state), np.empty(len(series))
     room = build_room(data, state.n_features)
-    write_log_likelihoods(series, read_only(state.active), read_only(state.weights), data, room, out)
+    write_log_likelihoods(check_series(model, series), active, weights, data, room, out)
     return out
 
 
 def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Redraw alpha and kappa given the paths, transition weights integrated out (section 6)."""
-    counts = transition_counts(model, state.path, state.n_features)
+    active, counts = active_of(model, state), transition_counts(model, path_of(model, state), state.n_features)
     priors, values, n_accepted = model.hyperpriors, [state.alpha, state.kappa], 0
 
     def log_density(alpha: float, kappa: float) -> float:
-        log_paths = log_path_prior(counts, state.active, alpha, kappa, model.leaving_at(state))
+        log_paths = log_path_prior(counts, active, alpha, kappa, model.leaving_at(state))
         return log_paths + priors.alpha.log_density(alpha) + priors.kappa.log_density(kappa)
 
     current = log_density(*values)
@@ -217,7 +228,7 @@ def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> 
         if np.log(rng.random()) < log_proposed - current + np.log(proposed[trial % 2] / values[trial % 2]):
             values, current, n_accepted = proposed, log_proposed, n_accepted + 1
     info = Tried(2 * model.proposals.n_concentration, n_accepted)
-    return replace(state, alpha=float(values[0]), kappa=float(values[1])), info
+    return replace(state, alpha=float(values[0]), kappa=float(values[1]), weights=None), info
 
 
 def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
@@ -225,10 +236,11 @@ def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[C
 
     Its logarithm is drawn on a grid of `LEAVING_GRID` points with a random offset: exact up to the spacing of the grid.
     """
+    path = path_of(model, state)
     if model.leaving_range is None:
         return state, ()
-    counts = transition_counts(model, state.path, state.n_features)
-    several = state.active.sum(axis=1) > 1  # a series with one feature has nowhere to go
+    counts = transition_counts(model, path, state.n_features)
+    several = active_of(model, state).sum(axis=1) > 1  # a series with one feature has nowhere to go
     n_stays = float(np.trace(counts[several], axis1=1, axis2=2).sum())
     n_left = float(counts[several].sum()) - n_stays
     low, high = np.log(model.leaving_range)
@@ -240,21 +252,21 @@ def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[C
 
 def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the transition weights given the paths (section 6)."""
-    counts = transition_counts(model, state.path, state.n_features)
-    weights = draw_weights(rng, state.active, counts, state.alpha, state.kappa, model.leaving_at(state))
+    counts = transition_counts(model, path_of(model, state), state.n_features)
+    weights = draw_weights(rng, active_of(model, state), counts, state.alpha, state.kappa, model.leaving_at(state))
     return replace(state, weights=weights), ()
 
 
 def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the parameters of every feature given the paths; unused ones come from the prior (section 6)."""
-    statistics = path_statistics(model, state.path, state.n_features)
+    statistics = path_statistics(model, path_of(model, state), state.n_features)
     whiteners = draw_parameters(rng, model.emission, statistics)
     return replace(state, whiteners=whiteners), ()
 
 
 def resample_buffet(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Redraw gamma, and c unless it is fixed, given who has which feature (section 6)."""
-    prior, n_owners = model.hyperpriors.gamma, state.active.sum(axis=0)
+    prior, n_owners = model.hyperpriors.gamma, active_of(model, state).sum(axis=0)
     rate = prior.rate + expected_new(model.n_series, state.mass)
     gamma = float(rng.gamma(prior.shape + state.n_features, 1 / rate))
     mass, n_accepted, n_tried = state.mass, 0, 0
@@ -280,6 +292,11 @@ def _walk_mass(
 
 def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     """Return the moves of one sweep, in order, by name.
+
+    The dictionary may be changed: moves left out, put in another order, or added. In an order in which a move would use
+    what an earlier one has left out of date, the move raises a `SweepError` that names the move to put between them.
+    Leaving out "buffet" or "concentrations" holds their parameters fixed; "emissions" and "weights" cannot be left out
+    as long as "splits and merges" is there, nor "paths" as long as features change.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import betaln, gammaln
 
 from homothety.arrays import read_only
+from homothety.models.parts import check_array
 
 if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
@@ -48,6 +49,7 @@ def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: f
     """
     from homothety.models.ibphmm._feature_kernels import log_path_densities
 
+    check_array(counts, "counts", (*active.shape, active.shape[1]), np.float64)
     out = np.empty(len(active))
     log_path_densities(counts, read_only(active), alpha, kappa, out, leaving)
     return float(out.sum())

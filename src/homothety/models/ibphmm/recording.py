@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from homothety.models.ibphmm.model import log_joint
+from homothety.models.ibphmm.state import check_whole
 from homothety.sampling.driver import Recording
 from homothety.summaries.runs import RunPath, count_segments, occupancy_entropy
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
     """Return numbers of one sweep that do not depend on how states are numbered, and acceptance by move."""
+    check_whole(state, "What is recorded of a sweep")
     scalars = {
         "log_joint": log_joint(model, state),
         "n_states": state.n_used,

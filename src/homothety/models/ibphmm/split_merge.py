@@ -16,6 +16,7 @@ import numpy as np
 from homothety.arrays import read_only
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, make_trial, redrawn
 from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
+from homothety.models.ibphmm.state import active_of, path_of
 from homothety.models.ibphmm.statistics import Statistics, empty_statistics, mean_parameters
 
 if TYPE_CHECKING:
@@ -65,11 +66,12 @@ class Anchors(NamedTuple):
 
 
 def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, SplitMergeInfo]:
-    """Try to split or merge features, a few times; parameters and weights are out of date if any trial succeeds."""
+    """Try to split or merge features, a few times; parameters and weights, integrated out, are left out of date."""
+    current = Allocation(model.held_at(state), active_of(model, state), path_of(model, state))
+    state = replace(state, weights=None, whiteners=None)  # also if no trial succeeds: an order fails always or never
     if model.n_series < 2:
         return state, SplitMergeInfo(0, 0, 0, 0)
     n_splits, n_merges, n_trials = 0, 0, model.proposals.n_split_merge
-    current = Allocation(model.held_at(state), state.active, state.path)
     for _ in range(n_trials):
         proposed, ids = try_once(rng, current, state)
         if proposed is None:
@@ -81,16 +83,15 @@ def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
 
 
 def renewed(state: ChainState, allocation: Allocation, ids: IntArray) -> ChainState:
-    """Return the state with other features and paths; parameters and weights wait to be redrawn."""
-    n_series, n_features = allocation.active.shape
+    """Return the state with other features and paths; parameters and weights are out of date."""
     return replace(
         state,
         active=allocation.active,
         path=allocation.path,
         ids=ids,
         next_id=max(state.next_id, int(ids.max()) + 1),
-        weights=np.zeros((n_series, n_features, n_features)),
-        whiteners=np.zeros((n_features, *state.whiteners.shape[1:])),
+        weights=None,
+        whiteners=None,
     )
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.arrays import read_only
-from homothety.errors import InputError
+from homothety.arrays import check_positive, read_only
+from homothety.errors import InputError, SweepError
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
+from homothety.models.parts import check_array, check_finite, check_labels, up_to_date
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.ibphmm.model import Model
+    from homothety.models.parts import MaybeNone
 
 
 CLUSTERS_AT_START = (5, 20)  # fewest and most
@@ -30,17 +32,21 @@ MANY_STEPS = 100_000  # of more, a sample is clustered
 class ChainState:
     """One point of the chain. Arrays are read-only.
 
+    A part that a move has made out of date is None: `path` after moves that sum paths out, `weights` and `whiteners`
+    after moves that integrate these out. After a sweep in the default order nothing is None. Moves read these parts by
+    `path_of`, `weights_of` and `whiteners_of`.
+
     Parameters
     ----------
     active : ndarray of bool, shape (n_series, n_features)
         Which series has which feature; every series has one, every feature has a series.
     ids : ndarray of int, shape (n_features,)
         A number for each feature that stays with it for life and is never used again.
-    weights : ndarray of shape (n_series, n_features, n_features)
+    weights : ndarray of shape (n_series, n_features, n_features), or None
         Transition weights of each series between its features, zero elsewhere.
-    whiteners : ndarray of shape (n_features, n_dims, n_regressors + n_dims)
+    whiteners : ndarray of shape (n_features, n_dims, n_regressors + n_dims), or None
         Emission parameters, see `models/emissions`.
-    path : ndarray of int, shape (n_steps,)
+    path : ndarray of int, shape (n_steps,), or None
         Feature of every step, all series one after the other.
     gamma, mass : float
         Parameters of the Indian buffet process.
@@ -56,9 +62,9 @@ class ChainState:
 
     active: BoolArray
     ids: IntArray
-    weights: FloatArray
-    whiteners: FloatArray
-    path: IntArray
+    weights: FloatArray | MaybeNone
+    whiteners: FloatArray | MaybeNone
+    path: IntArray | MaybeNone
     gamma: float
     mass: float
     alpha: float
@@ -81,12 +87,83 @@ class ChainState:
     @property
     def id_path(self) -> IntArray:
         """Persistent number of the feature of every step, (n_steps,)."""
-        return self.ids[self.path]
+        return self.ids[up_to_date(self.path, *PATH)]
 
     @property
     def n_used(self) -> int:
         """Number of features with at least one step."""
-        return int(np.count_nonzero(np.bincount(self.path)))
+        return int(np.count_nonzero(np.bincount(up_to_date(self.path, *PATH))))
+
+
+# What may be out of date, and the move that redraws it.
+PATH, WEIGHTS, WHITENERS = ("path", "paths"), ("weights", "weights"), ("whiteners", "emissions")
+
+
+def active_of(model: Model, state: ChainState) -> BoolArray:
+    """Return which series has which feature, or raise if that does not fit the model, or a series has none."""
+    active = check_array(state.active, "active", (model.n_series, state.n_features), np.bool_)
+    if not active.any(axis=1).all():
+        raise InputError(f"Series {int(active.any(axis=1).argmin())} has no feature, needed at least one for each.")
+    return active
+
+
+def path_of(model: Model, state: ChainState) -> IntArray:
+    """Return the path of a state, or raise if it is out of date, or not of features of the state."""
+    return check_labels(up_to_date(state.path, *PATH), "path", model.n_steps, state.n_features)
+
+
+def weights_of(model: Model, state: ChainState) -> FloatArray:
+    """Return the transition weights of a state, or raise if they are out of date, or do not fit the model."""
+    shape = (model.n_series, state.n_features, state.n_features)
+    return check_array(up_to_date(state.weights, *WEIGHTS), "weights", shape, np.float64)
+
+
+def whiteners_of(model: Model, state: ChainState) -> FloatArray:
+    """Return the emission parameters of a state, or raise if they are out of date, or do not fit the model."""
+    shape = (state.n_features, model.emission.n_dims, model.z.shape[1])
+    return check_array(up_to_date(state.whiteners, *WHITENERS), "whiteners", shape, np.float64)
+
+
+def check_whole(state: ChainState, needed_by: str = "This move") -> None:
+    """Raise if any part of a state is out of date."""
+    for part, remedy in (PATH, WEIGHTS, WHITENERS):
+        if getattr(state, part) is None:
+            raise SweepError(part, remedy, needed_by)
+
+
+def check_parts(model: Model, state: ChainState) -> None:
+    """Raise if any part of a state is out of date, or does not fit the model: what is quick to check."""
+    check_whole(state)
+    for part_of in (active_of, path_of, weights_of, whiteners_of):
+        part_of(model, state)
+
+
+def check_state(model: Model, state: ChainState) -> None:
+    """Raise if a state does not fit the model. Parts that are out of date, None, are not looked at."""
+    check_finite(model.z, "z")
+    n_features = state.n_features
+    check_array(state.ids, "ids", (n_features,), np.int64)
+    if n_features == 0 or state.ids.min() < 0 or state.ids.max() >= state.next_id:
+        raise InputError(
+            f"ids are {state.ids.tolist()}, needed one or more numbers from 0 to next_id = {state.next_id}."
+        )
+    if len(np.unique(state.ids)) < n_features:
+        raise InputError(f"ids are {state.ids.tolist()}, needed a different number for each feature.")
+    active = active_of(model, state)
+    if not active.any(axis=0).all():
+        raise InputError(f"No series has feature {int(active.any(axis=0).argmin())}, needed at least one.")
+    if state.path is not None and not active[model.series_of_steps, path_of(model, state)].all():
+        raise InputError("path uses a feature in a series that does not have it.")
+    if state.weights is not None:
+        pairs = active[:, :, None] & active[:, None, :]
+        if not ((weights := weights_of(model, state)) > 0)[pairs].all() or not np.isfinite(weights).all():
+            raise InputError("weights between features of a series must be finite and above 0.")
+    if state.whiteners is not None:
+        check_finite(whiteners_of(model, state), "whiteners")
+    for name in ("gamma", "mass", "alpha", "kappa"):
+        check_positive(getattr(state, name), name)
+    if not 0 <= state.leaving < 1:
+        raise InputError(f"leaving is {state.leaving}, needed a probability below 1.")
 
 
 def init_state(

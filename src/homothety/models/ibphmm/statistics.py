@@ -17,6 +17,7 @@ from homothety.models.emissions.statistics import (
     residual_scatters,
     statistics_of,
 )
+from homothety.models.parts import check_labels
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
@@ -44,6 +45,7 @@ def transition_counts(model: Model, path: IntArray, n_features: int) -> FloatArr
     """Return how often each series goes from one state to another, (n_series, n_features, n_features)."""
     from homothety.models.ibphmm._feature_kernels import count_all_transitions
 
+    check_labels(path, "path", model.n_steps, n_features)
     counts = np.zeros((model.n_series, n_features, n_features))
     count_all_transitions(read_only(path), model.starts, counts, model.least_stay)
     return counts

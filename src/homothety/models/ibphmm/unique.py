@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.models.ibphmm.blocks import over_blocks
+from homothety.models.ibphmm.state import active_of, weights_of, whiteners_of
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -32,9 +33,9 @@ def try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArray
     from homothety.models.ibphmm._birth_kernels import build_window, jump_all
     from homothety.models.ibphmm._series_kernels import build_room
 
-    data = data_of(model, state)
+    data, active = data_of(model, state), active_of(model, state)
     births, newborns = births_of(model, state), expect_newborns(model, state)
-    n_owners, outcomes = state.active.sum(axis=0).astype(np.float64), np.empty(model.n_series, dtype=np.int64)
+    n_owners, outcomes = active.sum(axis=0).astype(np.float64), np.empty(model.n_series, dtype=np.int64)
 
     def work(rng: Generator, series: IntArray) -> None:
         window, room = build_window(model.z.shape[1]), build_room(data, state.n_features + 1)
@@ -49,7 +50,7 @@ def data_of(model: Model, state: ChainState) -> Data:
     from homothety.models.ibphmm._series_kernels import Data
 
     # A copy: parameters on trial can be written to, and kernels are compiled for one kind of array.
-    emission, whiteners = model.emission, state.whiteners.copy()
+    emission, whiteners = model.emission, whiteners_of(model, state).copy()
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
     return Data(model.z, model.starts, whiteners, *settings)
 
@@ -84,7 +85,7 @@ def expect_newborns(model: Model, state: ChainState) -> Newborns:
     active = np.zeros((n_series, n_features + 1), dtype=bool)
     active[:, :-1] = state.active
     weights = np.zeros((n_series, n_features + 1, n_features + 1))
-    weights[:, :-1, :-1] = state.weights
+    weights[:, :-1, :-1] = weights_of(model, state)
     return Newborns(active, weights, np.empty((n_series, model.emission.n_dims, model.z.shape[1])))
 
 

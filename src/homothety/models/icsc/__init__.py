@@ -5,7 +5,7 @@ from homothety.models.icsc.links import LinkGrouping
 from homothety.models.icsc.moves import coupled_hyperpriors, default_sweep
 from homothety.models.icsc.recording import RECORDING, KeptActions
 from homothety.models.icsc.shapes import ShapeGrouping
-from homothety.models.icsc.state import ChainState, Model, init_state
+from homothety.models.icsc.state import ChainState, Model, check_state, init_state
 
 __all__ = [
     "RECORDING",
@@ -17,6 +17,7 @@ __all__ = [
     "Model",
     "ShapeGrouping",
     "States",
+    "check_state",
     "count_stays",
     "coupled_hyperpriors",
     "default_sweep",

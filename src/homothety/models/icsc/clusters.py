@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from homothety.models.ddcrp.prior import labels_from_links
+from homothety.models.parts import check_labels, check_starts
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -124,6 +125,9 @@ def count_stays(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatA
     """
     from homothety.models.icsc._kernels import add_stays
 
+    path, starts = np.asarray(path), np.asarray(starts)
+    check_labels(path, "path", len(path), n_states)
+    check_starts(starts, len(path))
     visits, succession = np.zeros((len(starts) - 1, n_states)), np.zeros((n_states + 1, n_states + 1))
-    add_stays(np.asarray(path), np.asarray(starts), visits, succession)
+    add_stays(path, starts, visits, succession)
     return visits, succession

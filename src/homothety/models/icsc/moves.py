@@ -10,6 +10,7 @@ import numpy as np
 
 from homothety.errors import InputError
 from homothety.models import ibphmm
+from homothety.models.ibphmm.state import path_of, whiteners_of
 from homothety.models.ibphmm.statistics import (
     Statistics,
     mean_parameters,
@@ -17,6 +18,7 @@ from homothety.models.ibphmm.statistics import (
     residual_scatters,
 )
 from homothety.models.icsc.clusters import States, count_stays
+from homothety.models.icsc.state import clusters_of
 from homothety.sampling.generators import revive
 
 if TYPE_CHECKING:
@@ -60,11 +62,11 @@ def resample_clusters(rng: Generator, model: Model, state: ChainState) -> tuple[
 
 def states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:
     """Return what is known of the states to cluster: all, or those with at least one step."""
-    n_features = segmentation.n_features
-    statistics = path_statistics(model.segmentation, segmentation.path, n_features)
+    path, n_features = path_of(model.segmentation, segmentation), segmentation.n_features
+    statistics = path_statistics(model.segmentation, path, n_features)
     chosen = np.arange(n_features) if model.include_unused else np.flatnonzero(statistics.sizes > 0)
     covariances, sizes = state_covariances(model, segmentation, statistics)
-    visits, succession = count_stays(segmentation.path, model.segmentation.starts, n_features)
+    visits, succession = count_stays(path, model.segmentation.starts, n_features)
     with_ends = np.append(chosen, n_features)
     return States(
         segmentation.ids[chosen],
@@ -87,7 +89,7 @@ def state_covariances(
     # The prior of a covariance is worth some observations too.
     sizes = statistics.sizes + (emission.dof - emission.n_dims - 1)
     if model.covariances == "draw":
-        return emission.covariances_of(segmentation.whiteners), sizes
+        return emission.covariances_of(whiteners_of(model.segmentation, segmentation)), sizes
     return emission.covariances_of(mean_parameters(emission, statistics)), sizes
 
 
@@ -106,7 +108,8 @@ def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple
     """Set the hyper-priors of the segmentation by the numbers of states and clusters, while the model says so."""
     if not model.adapts_at(state.step):
         return state, ()
-    counts = (len(state.clusters.ids), state.clusters.n_clusters, model.segmentation.n_series)
+    clusters = clusters_of(state)
+    counts = (len(clusters.ids), clusters.n_clusters, model.segmentation.n_series)
     return replace(state, hyperpriors=coupled_hyperpriors(*counts, state.hyperpriors)), ()
 
 
@@ -127,6 +130,8 @@ def coupled_hyperpriors(
 
 def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     """Return the moves of one sweep, in order, by name: clusters come after the emissions they are drawn from.
+
+    It may be changed, as that of the segmentation: see `homothety.models.ibphmm.default_sweep`.
 
     Parameters
     ----------

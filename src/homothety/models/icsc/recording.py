@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from homothety.models import ibphmm
 from homothety.models.icsc.clusters import positions_of
+from homothety.models.icsc.state import clusters_of
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Recording
 from homothety.summaries.runs import RunPath
@@ -36,9 +37,10 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     """
     conditions = replace(model.segmentation, hyperpriors=state.hyperpriors)
     scalars = ibphmm.RECORDING.scalars(conditions, state.segmentation, infos)
+    clusters = clusters_of(state, "What is recorded of a sweep")
     return scalars | {
-        "n_actions": state.clusters.n_clusters,
-        "log_clusters": state.clusters.log_density,
+        "n_actions": clusters.n_clusters,
+        "log_clusters": clusters.log_density,
         "gamma_prior": state.hyperpriors.gamma.shape,
         "kappa_prior": state.hyperpriors.kappa.shape,
     }
@@ -46,7 +48,8 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
 
 def keep_actions(state: ChainState) -> KeptActions:
     """Return what is kept of a state after burn-in."""
-    return KeptActions(RunPath.of(state.segmentation.id_path), state.clusters.ids, state.clusters.labels)
+    clusters = clusters_of(state, "What is kept of a sweep")
+    return KeptActions(RunPath.of(state.segmentation.id_path), clusters.ids, clusters.labels)
 
 
 RECORDING = Recording(scalars=trace_scalars, keep=keep_actions)

@@ -40,6 +40,7 @@ from scipy.special import expit, gammaln
 
 from homothety.covariance.shape import coordinates_of_spectra
 from homothety.covariance.spectra import DEFAULT_FLOOR
+from homothety.errors import InputError
 from homothety.models.icsc.clusters import Clusters
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ class ShapeGrouping:
         """Return states as points with noise."""
         from homothety.models.icsc._kernels import Shapes
 
+        check_states(states)
         points = coordinates_of_spectra(spectra_of(states.covariances))
         precisions = 1.0 / (self.within**2 + 0.5 / np.maximum(states.sizes, LEAST_SIZE))
         prior = self.between**-2, self.concentration
@@ -118,6 +120,18 @@ class ShapeGrouping:
         versions = log_rising_factorials(weights_of(self.versions), len(points), most_in_series)
         followers = followers[0] if len(followers) else np.empty((0, 0))
         return Shapes(points, precisions, states.visits, states.succession, *prior, followers, versions)
+
+
+def check_states(states: States) -> None:
+    """Raise unless there is something of every state, and counts of stays are counts."""
+    n = len(states.ids)
+    shapes = {"sizes": (n,), "visits": (len(states.visits), n), "succession": (n + 1, n + 1)}
+    for name, shape in shapes.items():
+        counts = np.asarray(getattr(states, name))
+        if counts.shape != shape or not ((counts >= 0) & np.isfinite(counts)).all():
+            raise InputError(f"{name} has shape {counts.shape}, needed {shape}, all finite and not negative.")
+    if len(states.covariances) != n:
+        raise InputError(f"There are {len(states.covariances)} covariances, needed one for each of {n} states.")
 
 
 def weights_of(setting: Sequence[float] | float | None) -> FloatArray:

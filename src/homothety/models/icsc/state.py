@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from homothety.errors import InputError, SweepError
 from homothety.models import ibphmm
 from homothety.models.icsc.clusters import Clusters
 from homothety.models.icsc.shapes import ShapeGrouping
+from homothety.models.parts import check_array, up_to_date
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -52,6 +56,10 @@ class Model:
     coupling: Coupling | None = "burnin"
     n_adapt: int = 0
 
+    def check_state(self, state: ChainState) -> None:
+        """Raise if a state does not fit this model."""
+        check_state(self, state)
+
     def adapts_at(self, step: int) -> bool:
         """Whether the clusters set the hyper-priors in a sweep."""
         return self.coupling == "paper" or (self.coupling == "burnin" and step < self.n_adapt)
@@ -81,6 +89,24 @@ class ChainState:
     hyperpriors: ibphmm.Hyperpriors
     generator: dict[str, Any]
     step: int = 0
+
+
+def clusters_of(state: ChainState, needed_by: str = "This move") -> Clusters:
+    """Return the clusters of a state, or raise if a state that some step is in has none."""
+    # Clusters of the sweep before are where the next ones begin: they are kept, not None, while they are out of date.
+    used = state.segmentation.ids[np.unique(up_to_date(state.segmentation.path, "path", "paths"))]
+    if not np.isin(used, state.clusters.ids).all():
+        raise SweepError("clusters", "clusters", needed_by)
+    return state.clusters
+
+
+def check_state(model: Model, state: ChainState) -> None:
+    """Raise if a state does not fit the model. Parts of the segmentation that are out of date are not looked at."""
+    ibphmm.check_state(model.segmentation, state.segmentation)
+    ids, links = state.clusters.ids, state.clusters.links
+    check_array(links, "links of clusters", ids.shape, np.int64)
+    if not np.isin(links, check_array(ids, "ids of clusters", (len(ids),), np.int64)).all():
+        raise InputError("A cluster links to a state that has no cluster.")
 
 
 def init_state(

@@ -23,8 +23,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.arrays import frozen, read_only
+from homothety.arrays import check_points, frozen, read_only
+from homothety.errors import InputError
 from homothety.models.ddcrp.model import compiled_prior
+from homothety.models.ddcrp.state import check_links
+from homothety.models.parts import check_array
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
@@ -59,6 +62,26 @@ class Model:
     base: NIW | NormalGamma
     neighbors: IntArray | None = None
     neighbor_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        points = check_points(self.points)
+        check_array(self.points, "points", points.shape, np.float64)
+        features = self.similarity.features
+        check_array(features, "features of the similarity", (len(points), *features.shape[1:2]), np.float64)
+        if self.neighbors is not None:
+            check_array(self.neighbors, "neighbors", (len(points), *self.neighbors.shape[1:2]), np.int64)
+        if not (np.isfinite(self.neighbor_share) and self.neighbor_share >= 0):
+            raise InputError(f"neighbor_share is {self.neighbor_share}, needed a finite number of at least 0.")
+        if self.base.n_dims != points.shape[1]:
+            raise InputError(f"The prior has {self.base.n_dims} dimensions, the points have {points.shape[1]}.")
+
+    def check_state(self, state: ChainState) -> None:
+        """Raise if a state does not fit this model, in which links lead to an item before, or to the item itself."""
+        check_links(self.n_items, state)
+        forward = state.links > np.arange(self.n_items)
+        if forward.any():
+            i = int(forward.argmax())
+            raise InputError(f"item {i} links to item {state.links[i]}, needed one before it, or itself.")
 
     @property
     def n_items(self) -> int:
@@ -104,10 +127,20 @@ class Model:
         return LinkWeights(concentration, self.similarity.compiled, self.compiled_neighbors)
 
 
-def log_joint(model: Model, state: ChainState) -> float:
-    """Log of link prior times likelihood, up to a constant: what the rows are divided by does not depend on links."""
+def log_link_weights(model: Model, state: ChainState) -> float:
+    """Log of the link prior, up to a constant."""
     from homothety.models.ordered._kernels import sum_log_weights
 
+    model.check_state(state)
+    return float(sum_log_weights(state.links, model.link_weights(state.concentration)))
+
+
+def log_likelihood(model: Model, state: ChainState) -> float:
+    """Log density of the points given the partition, parameters integrated out (Eq. 19)."""
     labels = state.labels
-    log_likelihood = sum(model.base.log_marginal(model.points[labels == k]) for k in np.unique(labels))
-    return float(sum_log_weights(state.links, model.link_weights(state.concentration)) + log_likelihood)
+    return float(sum(model.base.log_marginal(model.points[labels == k]) for k in np.unique(labels)))
+
+
+def log_joint(model: Model, state: ChainState) -> float:
+    """Log of link prior times likelihood, up to a constant: what the rows are divided by does not depend on links."""
+    return log_link_weights(model, state) + log_likelihood(model, state)

@@ -28,6 +28,7 @@ def resample_links(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     from homothety.models.ddcrp import _kernels as links_of
     from homothety.models.ordered._kernels import sweep_links
 
+    model.check_state(state)
     links = links_of.build_links(state.links)
     tables = visit_all(rng, sweep_links, model, state.concentration, links, model.compiled_prior)
     targets = links[:, links_of.TARGET].copy()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from homothety.models.ordered.model import log_likelihood, log_link_weights
 from homothety.sampling.driver import Recording
 
 if TYPE_CHECKING:
@@ -17,12 +18,10 @@ if TYPE_CHECKING:
 
 def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
     """Return log joint up to a constant, its likelihood part, and the number of clusters of one sweep."""
-    from homothety.models.ordered._kernels import sum_log_weights
-
-    log_likelihood = infos["links"].log_likelihood
+    known = infos["links"].log_likelihood if "links" in infos else log_likelihood(model, state)
     return {
-        "log_joint": sum_log_weights(state.links, model.link_weights(state.concentration)) + log_likelihood,
-        "log_likelihood": log_likelihood,
+        "log_joint": log_link_weights(model, state) + known,
+        "log_likelihood": known,
         "n_clusters": state.n_clusters,
         "concentration": state.concentration,
     }
