@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from homothety.models.crp.prior import log_partition_prior
 from homothety.models.crp.model import log_likelihood
+from homothety.models.crp.prior import log_partition_prior
 from homothety.sampling.driver import Recording
 
 if TYPE_CHECKING:

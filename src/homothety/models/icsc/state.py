@@ -91,22 +91,29 @@ class ChainState:
     step: int = 0
 
 
+def check_clusters(clusters: Clusters) -> None:
+    """Raise if the links of clusters are not one per state, to states that have a cluster."""
+    ids, links = clusters.ids, clusters.links
+    check_array(ids, "ids of clusters", (len(ids),), np.int64)
+    check_array(links, "links of clusters", (len(ids),), np.int64)
+    if not np.isin(links, ids).all():
+        raise InputError("A state is linked to one that has no cluster.")
+
+
 def clusters_of(state: ChainState, needed_by: str = "This move") -> Clusters:
     """Return the clusters of a state, or raise if a state that some step is in has none."""
     # Clusters of the sweep before are where the next ones begin: they are kept, not None, while they are out of date.
     used = state.segmentation.ids[np.unique(up_to_date(state.segmentation.path, "path", "paths"))]
     if not np.isin(used, state.clusters.ids).all():
         raise SweepError("clusters", "clusters", needed_by)
+    check_clusters(state.clusters)
     return state.clusters
 
 
 def check_state(model: Model, state: ChainState) -> None:
     """Raise if a state does not fit the model. Parts of the segmentation that are out of date are not looked at."""
     ibphmm.check_state(model.segmentation, state.segmentation)
-    ids, links = state.clusters.ids, state.clusters.links
-    check_array(links, "links of clusters", ids.shape, np.int64)
-    if not np.isin(links, check_array(ids, "ids of clusters", (len(ids),), np.int64)).all():
-        raise InputError("A cluster links to a state that has no cluster.")
+    check_clusters(state.clusters)
 
 
 def init_state(
