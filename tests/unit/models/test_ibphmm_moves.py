@@ -170,7 +170,7 @@ def test_every_move_leaves_a_state_that_makes_sense(birth):
         for name, move in SWEEP.items():
             state, _ = move(rng, model, state)
             check_features(model, state)
-            assert {part for part in ("path", "weights", "whiteners") if getattr(state, part) is None} == LEAVES_NONE[name]
+            assert {item.name for item in fields(state) if getattr(state, item.name) is None} == LEAVES_NONE[name]
             if state.path is not None:
                 check_paths(model, state)
             if state.weights is not None:
