@@ -388,9 +388,10 @@ def switched_at_once(rng, model, state):
     """Switch all features of all series by one popularity, also those that vanish by it."""
     active, weights = state.active.copy(), state.weights.copy()
     log_odds, orders = moves.draw_log_odds(rng, active, state.mass), moves.draw_orders(rng, *active.shape)
-    moves.flip_block(model, state, orders, log_odds, active, weights, rng, np.arange(model.n_series))
+    data = moves.data_of(model, state)
+    moves.flip_block(data, state, orders, log_odds, active, weights, rng, np.arange(model.n_series))
     kept = active.any(axis=0)
-    reduced = {"ids": state.ids[kept], "whiteners": state.whiteners[kept], "path": np.zeros_like(state.path)}
+    reduced = {"ids": state.ids[kept], "whiteners": state.whiteners[kept], "path": None}
     return replace(state, active=active[:, kept], weights=weights[:, kept][:, :, kept], **reduced), ()
 
 

@@ -266,7 +266,7 @@ def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple
 
 def resample_buffet(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Redraw gamma, and c unless it is fixed, given who has which feature (section 6)."""
-    prior, n_owners = model.hyperpriors.gamma, active_of(model, state).sum(axis=0)
+    prior, n_owners = model.hyperpriors.gamma, state.active.sum(axis=0)
     rate = prior.rate + expected_new(model.n_series, state.mass)
     gamma = float(rng.gamma(prior.shape + state.n_features, 1 / rate))
     mass, n_accepted, n_tried = state.mass, 0, 0
