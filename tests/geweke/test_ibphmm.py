@@ -26,6 +26,7 @@ from homothety.models.ibphmm import (
     blocks,
     collapsed,
     default_sweep,
+    halving,
     moves,
     split_merge,
 )
@@ -47,6 +48,7 @@ LEAVES = dict.fromkeys(SWEEP, EVERYTHING) | {
     "shared features": (*FEATURES, "weights", "emissions"),
     "births and deaths": (*FEATURES, "weights", "emissions"),
     "splits and merges": (*FEATURES, "paths"),
+    "halves and joins": (*FEATURES, "paths"),
     "collapsed births and deaths": (*FEATURES, "paths"),
     "concentrations": (*FEATURES, "paths"),
 }
@@ -91,7 +93,7 @@ def test_move_keeps_the_prior(name):
     assert z_of_move(name) < MAX_Z
 
 
-@pytest.mark.parametrize("name", ["births and deaths", "splits and merges", "collapsed births and deaths", "emissions"])
+@pytest.mark.parametrize("name", ["births and deaths", "splits and merges", "halves and joins", "emissions"])
 def test_move_with_autoregression_keeps_the_prior(name):
     assert z_of_move(name, world=naive.AUTOREGRESSIVE) < MAX_Z
 
@@ -226,7 +228,7 @@ def without(*names):
     return {name: move for name, move in SWEEP.items() if name not in names}
 
 
-BIRTHS_ALONE = without("splits and merges", "collapsed births and deaths")
+BIRTHS_ALONE = without("splits and merges", "halves and joins", "collapsed births and deaths")
 SWEEPS = {
     "births from the prior": (naive.GAUSSIAN, BIRTHS_ALONE, {"birth": "prior"}),
     "births from windows": (naive.GAUSSIAN, BIRTHS_ALONE, {}),
@@ -254,7 +256,7 @@ def test_sweep_keeps_the_joint_prior_at_length(name):
 STAYING = replace(naive.GAUSSIAN, n_steps=6, least_stay=3)
 
 
-@pytest.mark.parametrize("name", ["paths", "splits and merges"])
+@pytest.mark.parametrize("name", ["paths", "splits and merges", "halves and joins"])
 def test_move_with_a_least_stay_keeps_the_prior(name):
     assert z_of_move(name, None, STAYING) < MAX_Z
 
@@ -344,6 +346,11 @@ def density_with_factorials(original, current, at):
 def without_ratio(original, *args):
     """Leave out the chance to come back."""
     return original(*args)[0], 0.0
+
+
+def no_pairs(original, *args):
+    """Leave out among how many pairs the two halves are chosen."""
+    return 0.0 * original(*args)
 
 
 def back_for_sure(original, *args, target=None, **kwargs):
@@ -474,6 +481,7 @@ def emissions_with_more_dof(rng, model, state):
 PAIR = naive.World(2, 2, gamma=2.0, mass=1.0, alpha=0.8, kappa=1.5)  # many features of the same owners
 
 # Per fault: the move it is in, that move, and how often it is repeated to be seen.
+HALVES = "halves and joins"
 SHARED, JUMPS, SPLITS, COLLAPSED = (
     "shared features",
     "births and deaths",
@@ -503,6 +511,12 @@ FAULTS = {
         1,
     ),
     "merges never undone": (SPLITS, faulty(SPLITS, (split_merge, "allocate_split", back_for_sure)), 1),
+    "halves, without way back": (
+        HALVES,
+        faulty(HALVES, (halving, "halve", without_ratio), (halving, "join", without_ratio)),
+        1,
+    ),
+    "halves, pairs not counted": (HALVES, faulty(HALVES, (halving, "log_pairs", no_pairs)), 1),
     "collapsed, back by current parameters": (
         COLLAPSED,
         faulty(
@@ -531,7 +545,7 @@ FAULTS = {
 def test_broken_move_is_caught(fault):
     name, move, n_times = FAULTS[fault]
     world = PAIR if name in (SPLITS, JUMPS) else naive.GAUSSIAN
-    assert z_of_move(name, move, world, n_times=n_times, n_split_merge=1, n_concentration=10) > CAUGHT
+    assert z_of_move(name, move, world, n_times=n_times, n_split_merge=1, n_halving=3, n_concentration=10) > CAUGHT
 
 
 def test_broken_sweep_is_caught():

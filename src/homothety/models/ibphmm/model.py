@@ -76,6 +76,8 @@ class Proposals:
         Shortest and longest window.
     n_split_merge : int
         Trials of splitting or merging per sweep.
+    n_halving : int
+        Trials of halving or joining features per sweep; none by default.
     n_concentration : int
         Steps on alpha and kappa per sweep.
     n_mass : int
@@ -87,6 +89,7 @@ class Proposals:
     birth: BirthProposal = "data-driven"
     window: tuple[int, int] = (5, 50)
     n_split_merge: int = 5
+    n_halving: int = 0
     n_concentration: int = 20
     n_mass: int = 10
     annealing: tuple[int, int] = (0, 0)

@@ -304,6 +304,7 @@ def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., 
         Whether features are born and die once more, with parameters integrated out.
     """
     from homothety.models.ibphmm.collapsed import resample_unique_collapsed
+    from homothety.models.ibphmm.halving import halve_or_join
     from homothety.models.ibphmm.split_merge import split_or_merge
 
     collapsed = {"collapsed births and deaths": resample_unique_collapsed} if collapsed_births else {}
@@ -312,6 +313,7 @@ def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., 
         "births and deaths": resample_unique_features,
         "paths": resample_paths,
         "splits and merges": split_or_merge,
+        "halves and joins": halve_or_join,
         **collapsed,
         "emissions": resample_emissions,
         "buffet": resample_buffet,
