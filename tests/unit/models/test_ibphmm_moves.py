@@ -38,6 +38,7 @@ LEAVES_NONE = {  # parts that are out of date after each move of a sweep
     "shared features": {"path"},
     "births and deaths": {"path"},
     "paths": set(),
+    "halves and joins": {"weights", "whiteners"},
     "splits and merges": {"weights", "whiteners"},
     "collapsed births and deaths": {"weights", "whiteners"},
     "emissions": {"weights"},

@@ -144,7 +144,7 @@ WITHOUT = {
 }
 SEGMENTATION_SWAPPED = {
     ("births and deaths", "paths"): "paths",
-    ("paths", "splits and merges"): "paths",
+    ("paths", "halves and joins"): "paths",
     ("collapsed births and deaths", "emissions"): "emissions",
 }
 SWAPPED = {

@@ -18,7 +18,7 @@ from homothety.models.ibphmm.split_merge import (
     allocate_merge,
     gain_of,
     put_last,
-    renewed,
+    try_often,
 )
 from homothety.models.ibphmm.statistics import mean_parameters, path_statistics
 
@@ -34,19 +34,8 @@ N_ROUNDS = 5  # of two-means
 
 
 def halve_or_join(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, SplitMergeInfo]:
-    """Try to halve or join features, a few times; parameters and weights are out of date if any trial succeeds."""
-    n_splits, n_merges, n_trials = 0, 0, model.proposals.n_halving
-    if not n_trials:
-        return state, SplitMergeInfo(0, 0, 0, 0)
-    current = Allocation(model.held_at(state), state.active, state.path)
-    for _ in range(n_trials):
-        proposed, ids = try_halving(rng, current, state)
-        if proposed is None:
-            continue
-        n_splits += proposed.n_features > current.n_features
-        n_merges += proposed.n_features < current.n_features
-        current, state = proposed, renewed(state, proposed, ids)
-    return state, SplitMergeInfo(n_trials, n_splits + n_merges, n_splits, n_merges)
+    """Try to halve or join features, a few times; parameters and weights, integrated out, are left out of date."""
+    return try_often(rng, model, state, try_halving, model.proposals.n_halving)
 
 
 def try_halving(rng: Generator, current: Allocation, state: ChainState) -> tuple[Allocation | None, IntArray]:

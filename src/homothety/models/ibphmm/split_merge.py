@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from homothety.models.ibphmm.state import active_of, path_of
 from homothety.models.ibphmm.statistics import Statistics, empty_statistics, mean_parameters
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
@@ -67,13 +69,18 @@ class Anchors(NamedTuple):
 
 def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, SplitMergeInfo]:
     """Try to split or merge features, a few times; parameters and weights, integrated out, are left out of date."""
+    return try_often(rng, model, state, try_once, model.proposals.n_split_merge if model.n_series > 1 else 0)
+
+
+def try_often(
+    rng: Generator, model: Model, state: ChainState, propose: Callable[..., Any], n_trials: int
+) -> tuple[ChainState, SplitMergeInfo]:
+    """Propose other features and paths some times, parameters and weights integrated out."""
     current = Allocation(model.held_at(state), active_of(model, state), path_of(model, state))
     state = replace(state, weights=None, whiteners=None)  # also if no trial succeeds: an order fails always or never
-    if model.n_series < 2:
-        return state, SplitMergeInfo(0, 0, 0, 0)
-    n_splits, n_merges, n_trials = 0, 0, model.proposals.n_split_merge
+    n_splits, n_merges = 0, 0
     for _ in range(n_trials):
-        proposed, ids = try_once(rng, current, state)
+        proposed, ids = propose(rng, current, state)
         if proposed is None:
             continue
         n_splits += proposed.n_features > current.n_features
