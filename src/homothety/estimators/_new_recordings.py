@@ -15,7 +15,7 @@ from homothety.errors import InputError
 from homothety.models import frames
 from homothety.models.frames.candidates import Chain, likely_frames
 from homothety.models.frames.defaults import default_model
-from homothety.models.frames.frames import aligned_steps, composed, stacked, states_in_frame
+from homothety.models.frames.frames import aligned_steps, composed, log_determinants, stacked, states_in_frame
 from homothety.models.frames.posterior import sample_frames
 from homothety.sequences import check_sequences
 from homothety.summaries.frames import frame_table
@@ -124,6 +124,18 @@ class LaysNewRecordings:
                     NewRecording(self._expand(probs, n_steps), frame, float(score), bool(score > LEAST_SCORE))
                 )
         return (actions, details) if return_details else actions
+
+    def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:  # noqa: ARG002
+        """Return the log-likelihood per used step of recordings, each in its likeliest frame, paths summed out.
+
+        It is a density in the units of the recordings, whatever size they have.
+        """
+        laid, blocks = self._lay_new(X, lengths)[0], self.prepared_blocks_
+        found = stacked(np.arange(len(laid)), [self._in_fit(one, one.frame) for one in laid])
+        resized = log_determinants(blocks, np.ones(len(blocks.kinds)), found)
+        lengths_ = np.array([len(one.aligned) for one in laid])
+        total = sum(self.states_.log_likelihood(one.aligned) for one in laid) - float(resized @ lengths_)
+        return total / float(lengths_.sum()) + float(np.log(np.abs(self.preprocessing_.factors)).sum())
 
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
         laid, _, n_steps = self._lay_new(X, lengths)

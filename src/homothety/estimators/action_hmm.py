@@ -243,12 +243,14 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
 
     def _say_which_rest(self, prepared: Sequences) -> None:
         """Warn of recordings that do not move."""
-        rests = resting_recordings(self.prepared_blocks_, prepared)
+        rests, groups = resting_recordings(self.prepared_blocks_, prepared), self._groups(prepared.n_series)
+        then = "They are taken as recorded in the frame of another recording."
+        if groups is not None:
+            rests, then = rests & ~np.isin(groups, groups[~rests]), "The frames reported for them mean nothing."
         named = [f"{i} ({prepared.names[i]})" for i in np.flatnonzero(rests)]
         if named:
             warnings.warn(
-                f"Recordings that do not move, so that their frames cannot be inferred: {', '.join(named)}. They are "
-                "taken as recorded in the frame of another recording.",
+                f"Recordings that do not move, so that their frames cannot be inferred: {', '.join(named)}. {then}",
                 RestingRecordingWarning,
                 stacklevel=3,
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -232,6 +234,25 @@ def test_own_similarities_leave_actions_alone_and_are_found_in_the_frames(seed):
         image = sizes[i] * rotations[i] @ (old.sizes[0] * old.rotation @ there + old.places[0]) + shifts[i]
         spread = moved[i].std(axis=0).max()
         np.testing.assert_allclose(new.sizes[0] * new.rotation @ middle + new.places[0], image, atol=0.15 * spread)
+
+
+def test_score_is_a_density_in_the_units_of_recordings(model, made):
+    score = model.score(made.sequences)
+    # Three coordinates and three velocities, all twice as large.
+    assert model.score([2 * np.asarray(one) for one in made.sequences]) == pytest.approx(
+        score - 6 * np.log(2), abs=0.05
+    )
+
+
+@pytest.mark.parametrize(("frames", "warns"), [([0, 1, 0], False), ([0, 1, 2], True)])
+def test_a_recording_that_rests_needs_no_frame_if_it_is_given_that_of_another(made, frames, warns):
+    resting = np.full((60, 3), 0.3)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        ActionHMM(n_chains=1, n_sweeps=4, random_state=0, frames=frames).fit([*made.sequences, resting])
+    messages = [str(one.message) for one in said if one.category is RestingRecordingWarning]
+    assert len(messages) == warns
+    assert all("mean nothing" in message for message in messages)
 
 
 def test_new_recordings_in_new_frames_have_the_known_actions(model):

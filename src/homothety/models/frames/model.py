@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.special import gammaln
@@ -122,16 +122,18 @@ class Model:
         """Return the segmentation model of the recordings seen through frames; that of the last call is remembered."""
         from homothety.models.frames.state import check_frames
 
-        if not self._last or self._last[0] is not frames:
+        last = self._last.get("last")  # once: chains of one process may share a model
+        if last is None or last[0] is not frames:
             check_frames(self, frames)
             steps = aligned_steps(self.blocks, frames, self.steps, self.starts)
-            self._last[:] = [frames, replace(self.segmentation, z=frozen(self.emission.augment_steps(steps)))]
-        return self._last[1]
+            last = (frames, replace(self.segmentation, z=frozen(self.emission.augment_steps(steps))))
+            self._last["last"] = last
+        return last[1]
 
     @cached_property
-    def _last(self) -> list[Any]:
+    def _last(self) -> dict[str, tuple[Frames, ibphmm.Model]]:
         """Frames and model of the last call. No field: a copy with other steps has its own, and no checkpoint asks."""
-        return []
+        return {}
 
 
 def log_joint(model: Model, state: ChainState) -> float:
