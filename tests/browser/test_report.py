@@ -74,7 +74,7 @@ def test_bars_have_the_colours_of_actions_where_these_are(visit):
     assert last.min() == pytest.approx(0.75, abs=0.03)
 
 
-@pytest.mark.parametrize(("name", "n_charts"), [("series", 3 + 1 + 4), ("frames", 2 + 3 + 4), ("clusters", 1 + 2 + 2)])
+@pytest.mark.parametrize(("name", "n_charts"), [("series", 3 + 1 + 4), ("frames", 2 + 3 + 6), ("clusters", 1 + 2 + 3)])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_chart_is_drawn(visit, name, n_charts, scheme):
     page = visit(name, color_scheme=scheme).page
