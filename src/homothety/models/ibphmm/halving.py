@@ -1,7 +1,7 @@
 """Splitting a feature into two clusters of its steps, and joining two features of the same series.
 
-The splits of `split_merge` give different series different halves. These here are for features that are two in every
-series: both halves get all owners of the feature, and the owners draw new paths.
+The splits of `split_merge` give different series different halves. Halving is for a feature that stands for two in
+every series: both halves get all owners of the feature, and the owners draw new paths.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import numpy as np
 
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, redrawn
 from homothety.models.ibphmm.split_merge import (
-    NO_BAR,
     Bar,
     SplitMergeInfo,
     allocate_merge,
@@ -63,7 +62,7 @@ def same_owners(active: BoolArray, a: int) -> IntArray:
 
 
 def halve(
-    rng: Generator, current: Allocation, a: int, axis: int, at: Concentrations, bar: Bar = NO_BAR
+    rng: Generator, current: Allocation, a: int, axis: int, at: Concentrations, bar: Bar
 ) -> tuple[Allocation, float]:
     """Propose two halves for feature `a`, the second of them last. Return the proposal and its log proposal ratio."""
     proposed, log_forth = draw_halves(rng, current, a, axis, at)
@@ -75,7 +74,7 @@ def halve(
 
 
 def join(
-    rng: Generator, current: Allocation, a: int, b: int, axis: int, at: Concentrations, bar: Bar = NO_BAR
+    rng: Generator, current: Allocation, a: int, b: int, axis: int, at: Concentrations, bar: Bar
 ) -> tuple[Allocation, float]:
     """Propose to join feature `b` to `a`, of the same owners. Return the proposal and its log proposal ratio."""
     log_forth = -log_pairs(current, a)
@@ -89,7 +88,7 @@ def join(
 
 
 def log_pairs(allocation: Allocation, a: int) -> float:
-    """Log of one over the probability that `a` is chosen, and then a certain one of those with the same owners."""
+    """Log of the number of equally likely choices of `a` and of a feature with the same owners."""
     return float(np.log(allocation.n_features * len(same_owners(allocation.active, a))))
 
 
@@ -122,7 +121,7 @@ def halved_parameters(current: Allocation, a: int, axis: int) -> FloatArray:
 
 
 def second_half(steps: FloatArray, axis: int) -> BoolArray:
-    """Return which of some steps are in the second of two clusters, found from the halves along a principal axis."""
+    """Return which steps are in the second of two clusters, by two-means from the halves along a principal axis."""
     if len(steps) < 2:
         return np.zeros(len(steps), dtype=bool)
     scaled = (steps - steps.mean(axis=0)) / np.maximum(steps.std(axis=0), np.finfo(float).tiny)
