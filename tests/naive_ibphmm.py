@@ -185,7 +185,7 @@ def make_model(world, sequences, proposals=None):
     return replace(model, leaving=world.leaving, leaving_range=world.leaving_range)
 
 
-PROPOSALS = Proposals(window=(1, 3), n_split_merge=2, n_halving=2, n_concentration=2, n_mass=2)
+PROPOSALS = Proposals(window=(1, 3), n_split_merge=2, n_halving=2, n_switches=2, n_concentration=2, n_mass=2)
 
 
 # --- numbers that do not depend on the order of features -------------------------------------------------------------

@@ -6,12 +6,12 @@ All channels of a block are measured together, so none of these numbers depends 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.decorrelation import decorrelating_stride
+from homothety.decorrelation import decorrelating_stride, independent_share
 from homothety.errors import InputError
 from homothety.models.frames.blocks import Blocks
 from homothety.models.hmm.stays import stay_edges
@@ -35,7 +35,6 @@ LEAST_SHIFT = 0.01  # least prior spread of the zero of a block, as a share of i
 RESTING = 0.01  # size below which a recording does not move, as a share of a typical recording
 FLAT = 0.02  # least extent of a recording in a direction, as a share of its largest extent
 FILL = 0.3  # spread of noise across planes and lines, as a share of the size of a recording: as expected of a state
-LONGEST_LAG = 200  # looks
 LEAST_WEIGHT = 0.005
 ROUNDING = 1e-20  # mean square below which a recording does not move, as a share of that of all recordings
 TINY = np.finfo(float).tiny
@@ -315,9 +314,8 @@ def block_weights(
 ) -> FloatArray:
     """Return how much of an independent observation a step counts as in each block, (n_blocks,), at most 1.
 
-    Measured on deviations of aligned steps from the mean of their state, inside stays. Steps with lag-one correlation
-    r count as ``(1 - r) / (1 + r)`` for their mean. For their covariance they count as one over the sum of squared
-    correlations at all lags, which also includes slow drifts and swings. The smaller of both is returned.
+    Measured on deviations of aligned steps from the mean of their state, see
+    `homothety.decorrelation.independent_share`.
 
     Parameters
     ----------
@@ -329,15 +327,14 @@ def block_weights(
     spans : sequence of int, optional
         Dimensions of each block that are not filled with noise.
     """
-    edges, weights = stay_edges(path, starts), []
-    for block, n, span in zip(blocks.slices, blocks.sizes, blocks.sizes if spans is None else spans, strict=True):
-        correlations, shares = correlations_in_stays(whitened(steps[:, block], path), edges)
-        correlations[1:] *= n / span  # filled dimensions are uncorrelated and lower the mean over all dimensions
-        lag_one = correlations[1] if len(correlations) > 1 else 0.0
-        by_mean = (1.0 - max(lag_one, 0.0)) / (1.0 + max(lag_one, 0.0))
-        by_square = 1.0 / (1.0 + 2.0 * (shares[1:] * correlations[1:] ** 2).sum())
-        weights.append(min(by_mean, by_square, 1.0))
-    return np.maximum(weights, LEAST_WEIGHT)
+    edges = stay_edges(path, starts)
+    spans = blocks.sizes if spans is None else spans
+    shares = [
+        # Dimensions filled with noise are uncorrelated and lower the mean over all dimensions.
+        independent_share(whitened(steps[:, block], path), edges, extra=n / span)
+        for block, n, span in zip(blocks.slices, blocks.sizes, spans, strict=True)
+    ]
+    return np.maximum(shares, LEAST_WEIGHT)
 
 
 def whitened(values: FloatArray, path: IntArray) -> FloatArray:
@@ -349,17 +346,3 @@ def whitened(values: FloatArray, path: IntArray) -> FloatArray:
         ridge = max(1e-6 * np.trace(scatter), TINY) * np.eye(len(scatter))
         residuals[path == k] = np.linalg.solve(np.linalg.cholesky(scatter + ridge), centred.T).T
     return residuals
-
-
-def correlations_in_stays(residuals: FloatArray, edges: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return autocorrelations of residuals inside stays, and the share of pairs that each lag has, (n_lags,) each."""
-    longest = min(int(np.diff(edges).max()), LONGEST_LAG)
-    products, counts = np.zeros(longest), np.zeros(longest)
-    for start, stop in pairwise(edges.tolist()):
-        n = stop - start
-        spectrum = np.fft.rfft(residuals[start:stop], 2 * n, axis=0)
-        sums = np.fft.irfft((np.abs(spectrum) ** 2).sum(axis=1))[: min(n, longest)]
-        products[: len(sums)] += sums
-        counts[: len(sums)] += n - np.arange(len(sums))
-    means = products / np.maximum(counts, 1.0)
-    return means / max(means[0], TINY), counts / counts[0]

@@ -8,6 +8,7 @@ share of an independent observation that it is.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,16 +16,15 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from homothety.arrays import FloatArray
+    from homothety.arrays import FloatArray, IntArray
 
 LAG_GROWTH = 1.25  # from one lag looked at to the next
 MIN_KEPT = 25  # steps to leave in the median series, whatever the measurement says
 MIN_KEPT_OF_SHORTEST = 3  # and in the shortest: a demonstration that was broken off must not decide for all
 HARDLY = 0.1  # share of how far apart independent steps are, in mean squares: nearer ones are copies but for noise
 RESTING = 0.1  # of the size of the median series: in smaller ones nothing goes on
-CLEARLY = 2.0  # times the variance that noise alone would give
+LONGEST_LAG = 200  # steps looked at
 TINY = np.finfo(float).tiny
-RELATIVE_RANK = 1e-8  # directions in which a series moves less, relative to the widest, are rounding
 
 
 def in_own_size(series: Sequence[FloatArray]) -> list[FloatArray]:
@@ -95,58 +95,49 @@ def decorrelating_stride(series: Sequence[FloatArray]) -> int:
     return min(directed_steps(series), max(1, most))
 
 
-def lag_one_correlations(one: FloatArray) -> FloatArray:
-    """Return how much a step of a series tells of the next, in each of the directions it moves in: their correlations.
+def independent_share(residuals: FloatArray, edges: IntArray, extra: float = 1.0) -> float:
+    """Return how much of an independent observation a step counts as, at most 1.
 
-    The series is measured by its own covariance, so the result does not change if it is moved, turned, resized or
-    otherwise mapped by a matrix.
+    Steps with lag-one correlation r count as ``(1 - r) / (1 + r)`` for the mean of a state. For its covariance they
+    count as one over the sum of squared correlations at all lags, which also includes slow drifts and swings. The
+    smaller of both is returned.
 
-    Returns
-    -------
-    correlations : ndarray of shape (n_directions,)
-        Ascending: the first direction is the one in which steps tell least of the next.
+    Parameters
+    ----------
+    residuals : ndarray of shape (n_steps, n_dims)
+        Deviations of steps from what their state expects, of unit variance: what states explain is not correlation.
+    edges : ndarray of int, shape (n_stays + 1,)
+        First step of every stay in a state, and the number of steps. Pairs of steps in one stay are compared.
+    extra : float
+        Number of all dimensions over that of those which count; the others are noise.
 
     Examples
     --------
     >>> walk = np.random.default_rng(0).normal(size=(5000, 2))
     >>> for t in range(1, len(walk)):
-    ...     walk[t] += [0.2, 0.8] * walk[t - 1]
-    >>> lag_one_correlations(walk @ [[3.0, 1.0], [0.0, 0.1]]).round(1)
-    array([0.2, 0.8])
+    ...     walk[t] += 0.5 * walk[t - 1]
+    >>> print(f"{independent_share(walk, np.array([0, 5000])):.2f}")  # a third
+    0.33
     """
-    # Whatever basis spans the directions in which the series moves at all will do.
-    left, spread, _ = np.linalg.svd(one - one.mean(axis=0), full_matrices=False)
-    white = left[:, spread > RELATIVE_RANK * spread[0]] * np.sqrt(len(one))
-    moves = np.diff(white, axis=0)
-    products = np.eye(white.shape[1]) - moves.T @ moves / (2 * len(moves))
-    correlations = np.asarray(np.linalg.eigvalsh(products), dtype=np.float64)
-    return drawn_together(correlations, noise=(len(correlations) + 1) / (2 * len(one)))
-
-
-def drawn_together(values: FloatArray, noise: float) -> FloatArray:
-    """Return the mean of values in the place of each, unless they lie farther apart than noise alone would put them.
-
-    Eigenvalues of a noisy matrix lie apart even if those of what it measures are all the same.
-    """
-    return values if values.var() > CLEARLY * noise else np.full_like(values, values.mean())
-
-
-def independent_share(series: Sequence[FloatArray]) -> float:
-    """Return how much of an independent observation a step counts as, at most 1.
-
-    The variance of a mean of n steps, each correlated with the next by r and with later ones by powers of it, is that
-    of a mean of ``n (1 - r) / (1 + r)`` independent ones. That is so in every direction; the share is the mean over
-    directions and series.
-
-    Parameters
-    ----------
-    series : sequence of ndarray of shape (n_steps_i, n_dims)
-        As they are looked at, subsampled.
-    """
-    measured = [one for one in series if len(one) > 1 and np.ptp(one, axis=0).any()]
-    if not measured:
+    correlations, counts = correlations_in_stays(residuals, edges)
+    if len(correlations) == 1:
         return 1.0
-    correlations = [np.clip(lag_one_correlations(one), 0.0, 1.0) for one in measured]
-    shares = [((1.0 - each) / (1.0 + each)).mean() for each in correlations]
-    fewest = 1.0 / max(len(one) for one in series)  # a series is at least one observation
-    return float(max(np.average(shares, weights=[len(one) - 1 for one in measured]), fewest))
+    later = extra * correlations[1:]
+    by_mean = (1.0 - max(later[0], 0.0)) / (1.0 + max(later[0], 0.0))
+    by_chance = extra**2 / np.maximum(counts[1:] * residuals.shape[1], 1.0)  # squared correlation of independent steps
+    excess = (counts[1:] / counts[0] * (later**2 - by_chance)).sum()
+    return float(min(by_mean, 1.0 / (1.0 + 2.0 * max(excess, 0.0))))
+
+
+def correlations_in_stays(residuals: FloatArray, edges: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return autocorrelations of residuals inside stays, and the number of pairs at each lag, (n_lags,) each."""
+    longest = min(int(np.diff(edges).max()), LONGEST_LAG)
+    products, counts = np.zeros(longest), np.zeros(longest)
+    for start, stop in pairwise(edges.tolist()):
+        n = stop - start
+        spectrum = np.fft.rfft(residuals[start:stop], 2 * n, axis=0)
+        sums = np.fft.irfft((np.abs(spectrum) ** 2).sum(axis=1))[: min(n, longest)]
+        products[: len(sums)] += sums
+        counts[: len(sums)] += n - np.arange(len(sums))
+    means = products / np.maximum(counts, 1.0)
+    return means / max(means[0], TINY), counts

@@ -55,7 +55,10 @@ def tiny_chain(n_sweeps, sweep, birth, seed, weight=1.0):
 
 def chain_in(world, steps, n_sweeps, sweep, birth, seed):
     """The same for any world and its steps."""
-    rng, proposals = np.random.default_rng(seed), Proposals(birth=birth, window=(1, 2), n_split_merge=1, n_halving=1)
+    rng, proposals = (
+        np.random.default_rng(seed),
+        Proposals(birth=birth, window=(1, 2), n_split_merge=1, n_halving=1, n_switches=1),
+    )
     model = naive.make_model(world, naive.tiny_sequences(steps), proposals)
     at = {"gamma": world.gamma, "mass": world.mass, "alpha": world.alpha, "kappa": world.kappa}
     state, patterns = init_state(rng, model, n_shared=1, n_unique=0, **at), []
@@ -171,7 +174,9 @@ MAX_STAYING_DISTANCE = 0.12  # total variation over numbers of features and part
 def staying_chain(n_sweeps, sweep, seed, world=naive.STAYING):
     """Number of features and partition of the steps after every sweep, with a least stay of two."""
     rng = np.random.default_rng(seed)
-    model = naive.make_model(world, naive.staying_sequences(), Proposals(window=(1, 2), n_split_merge=1, n_halving=1))
+    model = naive.make_model(
+        world, naive.staying_sequences(), Proposals(window=(1, 2), n_split_merge=1, n_halving=1, n_switches=1)
+    )
     at = {"gamma": world.gamma, "mass": world.mass, "alpha": world.alpha, "kappa": world.kappa}
     state, found = init_state(rng, model, n_shared=1, n_unique=0, **at), []
     for _ in range(n_sweeps):

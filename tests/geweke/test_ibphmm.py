@@ -394,7 +394,7 @@ def back_by_current_parameters(original, *args, target=None, **kwargs):
 def switched_at_once(rng, model, state):
     """Switch all features of all series by one popularity, also those that vanish by it."""
     active, weights = state.active.copy(), state.weights.copy()
-    log_odds, orders = moves.draw_log_odds(rng, active, state.mass), moves.draw_orders(rng, *active.shape)
+    log_odds, orders = moves.draw_log_odds(rng, active, state.mass), moves.draw_orders(rng, model, state.n_features)
     data = moves.data_of(model, state)
     moves.flip_block(data, state, orders, log_odds, active, weights, rng, np.arange(model.n_series))
     kept = active.any(axis=0)

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -241,6 +242,12 @@ class SampledSegmenter(SampledChains, Segmenter):
         self.interrupted_ = was_interrupted(traces, self.n_chains)
         self._answer(prepared, emission, [trace for trace in traces if trace.n_sweeps], n_burn)
         self._warn_unless_chains_agree()
+
+    def _search_rng(self) -> np.random.Generator:
+        """Return a generator for what is done before the chains, independent of theirs."""
+        # Without a seed, a run that goes on from its checkpoint must find the same starts again.
+        seed = seed_sequence(0 if self.random_state is None and self.checkpoint else self.random_state)
+        return np.random.default_rng(SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31)))
 
     def _n_burn(self) -> int:
         """Return how many sweeps to forget: half of them unless it is said."""

@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.random import SeedSequence
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -285,9 +284,6 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         return check_sequences(parts, names=recordings.names, allow_constant=True)
 
     def _segment(self, prepared: Sequences) -> None:
-        # Without a seed, a run that goes on from its checkpoint must find the same starts again.
-        seed = seed_sequence(0 if self.random_state is None and self.checkpoint else self.random_state)
-        rng = np.random.default_rng(SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31)))
         stride = self.preprocessing_.settings.stride
         self.least_looks_ = LEAST_LOOKS if self._moving() else 1
         if self.least_steps_ != "auto":
@@ -295,7 +291,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         is_limited = self.preprocessing_.settings.velocities is not None
         groups = self._groups(prepared.n_series)
         task = Task(prepared, self.prepared_blocks_, self.spans_, self.least_looks_, groups, is_limited)
-        model, starts = model_and_starts(rng, task)
+        model, starts = model_and_starts(self._search_rng(), task)
         self.prepared_blocks_ = model.blocks
         self.block_weights_ = model.block_weights
         self.place_mean_, self.place_spread_ = model.prior.place_mean, model.prior.place_spread

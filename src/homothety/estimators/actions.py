@@ -125,7 +125,7 @@ class ICSCHMM(ReportsActions, IBPHMM):
         alpha: float = 1.0,
         kappa: float = 10.0,
         sample_mass: bool = False,
-        start: Start | list[Any] = "clusters",
+        start: Start | list[Any] = "annealed",
         n_start: int | None = None,
         n_split_merge: int = 5,
         least_stay: int = 1,

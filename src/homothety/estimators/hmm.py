@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from homothety.arrays import check_count, check_positive
-from homothety.decorrelation import independent_share
+from homothety.block_preparation import stretches
 from homothety.distributions import NIW
 from homothety.errors import InputError
 from homothety.estimators._sampled import seed_sequence
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from homothety.sequences import Sequences
 
 EmissionName = Literal["gaussian", "diagonal", "autoregressive"]
-Start = Literal["clusters", "private", "shared"]
+Start = Literal["annealed", "clusters", "private", "shared"]
+N_PILOTS = 2  # measurements of how much a step counts
+N_STRETCHES, STRETCH = 16, 500  # of long recordings, that these runs look at
 
 
 class IBPHMM(SampledSegmenter):
@@ -54,20 +56,22 @@ class IBPHMM(SampledSegmenter):
     scale : float, default=0.1
         Prior expectation of the covariance of a state, as a multiple of the variances of all data together; of the
         noise of an autoregressive state, as a multiple of half the variances of the moves from step to step.
-    step_weight : float or "auto", default=1.0
+    step_weight : float or "auto", default="auto"
         How much of an independent observation a step that is looked at counts as. "auto" measures how much one step
-        tells of the next, see `homothety.decorrelation.independent_share`.
+        tells of the next inside the states of short runs, see `homothety.decorrelation.independent_share`.
     gamma : float, optional
         Rate of new states at the start; the number of series if not given. Sampled.
     alpha, kappa : float, default=1.0 and 10.0
         Weight of a transition and what staying has more, at the start. Sampled.
     sample_mass : bool, default=False
         Whether to sample the second parameter of the Indian buffet process too; it is one otherwise.
-    start : {"clusters", "private", "shared"} or list of array-like of int, default="clusters"
-        States at the start: clusters of steps by k-means, states of each series' own, states that all share, both in
-        blocks of equal length; or those of given paths, one for each series, such as the `paths_` of another model.
+    start : {"annealed", "clusters", "private", "shared"} or list of array-like of int, default="annealed"
+        States at the start: clusters of steps by k-means; these after a short run in which steps count little at
+        first; states of each series' own, or states that all share, both in blocks of equal length; or those of given
+        paths, one for each series, such as the `paths_` of another model.
     n_start : int, optional
-        How many. If not given, each chain draws a number of clusters, or two private or shared states.
+        How many. If not given, each chain draws a number of clusters, from 1 to 20, or has two private or shared
+        states.
     n_split_merge : int, default=5
         Splits or merges tried per sweep.
     least_stay : int, default=1
@@ -133,12 +137,12 @@ class IBPHMM(SampledSegmenter):
         mean_strength: float = 1.0,
         dof: float | None = None,
         scale: float = 0.1,
-        step_weight: float | Literal["auto"] = 1.0,
+        step_weight: float | Literal["auto"] = "auto",
         gamma: float | None = None,
         alpha: float = 1.0,
         kappa: float = 10.0,
         sample_mass: bool = False,
-        start: Start | list[Any] = "clusters",
+        start: Start | list[Any] = "annealed",
         n_start: int | None = None,
         n_split_merge: int = 5,
         least_stay: int = 1,
@@ -185,11 +189,25 @@ class IBPHMM(SampledSegmenter):
         emission = make_emission(
             prepared, self.emission, self.order, self.mean_strength, self.dof, self.scale, self._spread(prepared)
         )
-        self.step_weight_ = independent_share(list(prepared)) if self.step_weight == "auto" else float(self.step_weight)
-        hyperpriors = ibphmm.Hyperpriors(mass=ibphmm.GammaPrior(0.01, 0.01) if self.sample_mass else None)
+        hyperpriors = ibphmm.Hyperpriors(mass=ibphmm.GammaPrior(1.0, 1.0) if self.sample_mass else None)
         proposals = ibphmm.Proposals(n_split_merge=self.n_split_merge)
-        weighted = replace(emission, weight=self.step_weight_)
-        return ibphmm.Model.from_sequences(prepared, weighted, hyperpriors, proposals, self._least_stay_in_looks())
+        given = (emission, hyperpriors, proposals, self._least_stay_in_looks())
+        self.step_weight_ = self._measured_weight(prepared, given) if self.step_weight == "auto" else self.step_weight
+        return ibphmm.Model.from_sequences(prepared, *given).at_weight(float(self.step_weight_))
+
+    def _measured_weight(self, prepared: Sequences, given: tuple[Any, ...]) -> float:
+        """Return how much a step counts: the geometric mean over several short runs."""
+        if prepared.n_steps > 2 * N_STRETCHES * STRETCH:
+            prepared = stretches(prepared, N_STRETCHES, STRETCH)
+        model = ibphmm.Model.from_sequences(prepared, *given)
+        rngs = self._search_rng().spawn(N_PILOTS)
+        run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+        weights = run(delayed(ibphmm.measured_weight)(rng, model, self._n_annealing()) for rng in rngs)
+        return float(np.exp(np.mean(np.log(weights))))
+
+    def _n_annealing(self) -> int:
+        """Return the length of short runs, which are not longer than what chains forget."""
+        return min(ibphmm.N_ANNEALING, self._n_burn())
 
     def _spread(self, prepared: Sequences) -> FloatArray | None:  # noqa: ARG002
         """Return the variance of each dimension that the prior of states is set to; None for that of all steps."""
@@ -210,10 +228,14 @@ class IBPHMM(SampledSegmenter):
         options: dict[str, Any] = {"alpha": self.alpha, "kappa": self.kappa, "gamma": self.gamma}
         if not isinstance(self.start, str):
             return partial(ibphmm.init_state, path=self._given_path(self.start), **options)
+        if self.start == "annealed":
+            return partial(ibphmm.init_annealed, n_clusters=self.n_start, n_sweeps=self._n_annealing(), **options)
         if self.start == "clusters":
             return partial(ibphmm.init_from_clusters, n_clusters=self.n_start, **options)
         if self.start not in ("private", "shared"):
-            raise InputError(f"start is {self.start!r}, needed 'clusters', 'private', 'shared' or a list of paths.")
+            raise InputError(
+                f"start is {self.start!r}, needed 'annealed', 'clusters', 'private', 'shared', or a list of paths."
+            )
         number = 2 if self.n_start is None else self.n_start
         n_shared, n_unique = (number, 0) if self.start == "shared" else (0, number)
         return partial(ibphmm.init_state, n_shared=n_shared, n_unique=n_unique, **options)

@@ -103,7 +103,7 @@ def test_series_that_are_turned_moved_and_resized_have_the_same_actions(toy, rng
         angle, scale = rng.uniform(0, 2 * np.pi), rng.uniform(0.5, 2)
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         turned.append(scale * series @ turn.T + rng.normal(scale=3, size=2))
-    model = ICSCHMM(preprocessing=Preprocessing(centre="series"), **SHORT | {"n_sweeps": 100}).fit(turned)
+    model = ICSCHMM(preprocessing=Preprocessing(centre="series"), **SHORT | {"n_sweeps": 80}).fit(turned)
     assert ari(toy.actions, model.actions_) > 0.95
 
 

@@ -60,7 +60,7 @@ def test_no_stay_is_shorter_than_the_least(flicker, estimator, tmp_path):
 
 
 def test_without_it_the_flicker_is_a_state(flicker):
-    model = IBPHMM(**SHORT, preprocessing=Preprocessing()).fit(flicker)
+    model = IBPHMM(**SHORT, start="clusters", step_weight=1.0, preprocessing=Preprocessing()).fit(flicker)
     assert min(shortest_inside(path) for path in model.paths_) == 1
 
 

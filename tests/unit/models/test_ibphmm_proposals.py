@@ -97,12 +97,6 @@ def test_feature_is_put_last(b):
     np.testing.assert_array_equal(np.array(order)[moved.path], path)
 
 
-def test_annealing_phases_the_ratio_in():
-    shares = [split_merge.annealing_share((2, 6), step) for step in range(8)]
-    assert shares == [0, 0, 0, 0.25, 0.5, 0.75, 1, 1]
-    assert [split_merge.annealing_share((0, 0), step) for step in range(3)] == [1, 1, 1]
-
-
 # --- splits ----------------------------------------------------------------------------------------------------------
 
 

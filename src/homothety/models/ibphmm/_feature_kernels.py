@@ -244,8 +244,8 @@ def flip_in_turn(
     ----------
     series : ndarray of shape (n_series,)
         In which order.
-    orders : ndarray of shape (n_series, n_features)
-        In which order each tries features.
+    orders : ndarray of shape (n_series, n_tried)
+        Which features each series tries, in order.
     n_owners : ndarray of shape (n_features,)
         Changed in place, as are the next two.
     active : ndarray of shape (n_series, n_features)

@@ -39,7 +39,7 @@ def halve_or_join(rng: Generator, model: Model, state: ChainState) -> tuple[Chai
 
 def try_halving(rng: Generator, current: Allocation, state: ChainState) -> tuple[Allocation | None, IntArray]:
     """Propose to halve or to join; return the new allocation with the ids of its features, or None if rejected."""
-    at, bar, axis = Concentrations.of(state), Bar(np.log(rng.random()), 1.0), int(rng.integers(N_AXES))
+    at, bar, axis = Concentrations.of(state), Bar(np.log(rng.random())), int(rng.integers(N_AXES))
     a = int(rng.integers(current.n_features))
     if rng.random() < 0.5:
         proposed, log_ratio = halve(rng, current, a, axis, at, bar)

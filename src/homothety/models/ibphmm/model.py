@@ -40,7 +40,7 @@ class GammaPrior(NamedTuple):
         return float(log_constant + (self.shape - 1) * np.log(value) - self.rate * value)
 
 
-MODERATE, VAGUE = GammaPrior(0.5, 0.5), GammaPrior(0.01, 0.01)
+NEAR_ZERO, ABOUT_ONE, ABOUT_TEN = GammaPrior(0.5, 0.5), GammaPrior(1.0, 1.0), GammaPrior(1.0, 0.1)
 
 
 @storable
@@ -56,12 +56,17 @@ class Hyperpriors:
         Of c, the second parameter of the Indian buffet process; None keeps it where it starts.
     alpha, kappa : GammaPrior
         Of the weight of a transition, and of what a transition to oneself has more.
+
+    Notes
+    -----
+    Few transitions say little about `alpha` and `kappa`. With much wider priors, such as Gamma(0.01, 0.01), they drift
+    over many orders of magnitude, and chains with the same states do not agree.
     """
 
-    gamma: GammaPrior = MODERATE
+    gamma: GammaPrior = NEAR_ZERO
     mass: GammaPrior | None = None
-    alpha: GammaPrior = VAGUE
-    kappa: GammaPrior = VAGUE
+    alpha: GammaPrior = ABOUT_ONE
+    kappa: GammaPrior = ABOUT_TEN
 
 
 @dataclass(frozen=True)
@@ -77,22 +82,23 @@ class Proposals:
     n_split_merge : int
         Trials of splitting or merging per sweep.
     n_halving : int
-        Trials of halving or joining features per sweep; none by default.
+        Trials of halving or joining features per sweep.
+    n_switches : int
+        Most features that a series tries to switch on or off per sweep, drawn anew each time. Each costs a pass over
+        the series.
     n_concentration : int
         Steps on alpha and kappa per sweep.
     n_mass : int
         Steps on c per sweep.
-    annealing : tuple of two ints
-        Sweeps between which the proposal ratio of splits and merges is phased in; all of them belong to burn-in.
     """
 
     birth: BirthProposal = "data-driven"
     window: tuple[int, int] = (5, 50)
     n_split_merge: int = 5
-    n_halving: int = 0
+    n_halving: int = 5
+    n_switches: int = 10
     n_concentration: int = 20
     n_mass: int = 10
-    annealing: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +158,10 @@ class Model:
         """Build the model of checked sequences."""
         z, starts = emission.augment(sequences)
         return cls(z, starts, emission, hyperpriors or Hyperpriors(), proposals or Proposals(), least_stay)
+
+    def at_weight(self, weight: float) -> Model:
+        """Return the model in which a step counts as another share of an observation."""
+        return replace(self, emission=replace(self.emission, weight=weight))
 
     @property
     def n_series(self) -> int:

@@ -68,7 +68,7 @@ def resample_shared_features(rng: Generator, model: Model, state: ChainState) ->
 
     active, weights = active_of(model, state).copy(), weights_of(model, state).copy()
     data, n_owners = data_of(model, state), active.sum(axis=0).astype(np.float64)
-    series, orders = rng.permutation(model.n_series), draw_orders(rng, *active.shape)
+    series, orders = rng.permutation(model.n_series), draw_orders(rng, model, state.n_features)
     concentrations = (state.mass, state.alpha, state.kappa)
     room, log_odds = build_room(data, state.n_features), np.empty(state.n_features)
     tried = kernels.flip_in_turn(rng, series, orders, n_owners, *concentrations, active, weights, data, room, log_odds)
@@ -84,7 +84,7 @@ def resample_shared_by_halves(rng: Generator, model: Model, state: ChainState) -
     active, weights = active_of(model, state).copy(), weights_of(model, state).copy()
     data, n_tried = data_of(model, state), np.zeros(2, dtype=np.int64)
     second = rng.permutation(model.n_series) < model.n_series // 2
-    orders = draw_orders(rng, *active.shape)
+    orders = draw_orders(rng, model, state.n_features)
     for half in (~second, second):
         log_odds = draw_log_odds(rng, active, state.mass)
         log_odds[~active[~half].any(axis=0)] = -np.inf
@@ -111,9 +111,10 @@ def flip_block(
     return flip_by_odds(rng, series, orders, log_odds, state.alpha, state.kappa, active, weights, data, room)
 
 
-def draw_orders(rng: Generator, n_series: int, n_features: int) -> IntArray:
-    """Draw an order of all features for every series, (n_series, n_features)."""
-    return rng.permuted(np.tile(np.arange(n_features), (n_series, 1)), axis=1)
+def draw_orders(rng: Generator, model: Model, n_features: int) -> IntArray:
+    """Draw for every series which features it tries to switch, and in which order, (n_series, n_tried)."""
+    orders = rng.permuted(np.tile(np.arange(n_features), (model.n_series, 1)), axis=1)
+    return np.ascontiguousarray(orders[:, : model.proposals.n_switches])
 
 
 def draw_log_odds(rng: Generator, active: BoolArray, mass: float) -> FloatArray:

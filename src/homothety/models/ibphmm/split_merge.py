@@ -45,18 +45,17 @@ class Bar(NamedTuple):
     """What a trial has to reach, drawn before it begins: the way back is followed only while it can be reached."""
 
     log_uniform: float
-    share: float  # of the proposal ratio that counts
 
     def is_reached(self, gain: float, log_ratio: float) -> bool:
         """Whether a proposal with this gain in log density and this log proposal ratio is accepted."""
-        return bool(np.isfinite(log_ratio) and self.log_uniform < gain + self.share * log_ratio)
+        return bool(np.isfinite(log_ratio) and self.log_uniform < gain + log_ratio)
 
     def least_back(self, gain: float, log_forth: float) -> float:
         """Log probability of the way back below which the trial fails."""
-        return -np.inf if self.share == 0.0 else (self.log_uniform - gain) / self.share + log_forth
+        return self.log_uniform - gain + log_forth
 
 
-NO_BAR = Bar(-np.inf, 1.0)
+NO_BAR = Bar(-np.inf)
 
 
 class Anchors(NamedTuple):
@@ -109,7 +108,7 @@ def try_once(rng: Generator, current: Allocation, state: ChainState) -> tuple[Al
     own = np.flatnonzero(current.active[first])
     a = int(own[rng.integers(len(own))])
     b = draw_index(rng, np.exp(log_second_choice(current, a, second)))
-    bar = Bar(np.log(rng.random()), annealing_share(current.model.proposals.annealing, state.step))
+    bar = Bar(np.log(rng.random()))
     if a == b:
         proposed, log_ratio = split(rng, current, a, first, second, at, bar)
         ids = np.append(state.ids, state.next_id)
@@ -134,12 +133,6 @@ def draw_index(rng: Generator, probs: FloatArray) -> int:
 def gain_of(proposed: Allocation, current: Allocation, at: Concentrations) -> float:
     """Return how much likelier the proposal is than what is there, logarithms."""
     return proposed.log_density(at) - current.log_density(at)
-
-
-def annealing_share(schedule: tuple[int, int], step: int) -> float:
-    """Return how much of the proposal ratio counts at a sweep: all of it once the schedule has ended."""
-    begin, end = schedule
-    return 1.0 if step >= end else max(0.0, (step - begin) / (end - begin))
 
 
 def log_second_choice(allocation: Allocation, a: int, second: int) -> FloatArray:

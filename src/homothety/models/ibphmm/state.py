@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from homothety.models.parts import MaybeNone
 
 
-CLUSTERS_AT_START = (5, 20)  # fewest and most
+CLUSTERS_AT_START = (1, 20)  # fewest and most
 STEPS_PER_CLUSTER = 10  # at least, on average
 MANY_STEPS = 100_000  # of more, a sample is clustered
 
