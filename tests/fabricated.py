@@ -97,7 +97,7 @@ def _segmented(model, recordings, unsure):
     model.action_change_probability_ = model.change_probability_
     model.draws_ = PathDraws.of([RunPath.of(np.concatenate(paths))] * 40)
     model.trace_ = made_up_trace(("n_states", "n_actions", "n_segments"))
-    model.boundary_table_ = np.empty((0, 5))
+    model.boundary_table_ = model.action_boundary_table_ = np.empty((0, 5))
     return model
 
 

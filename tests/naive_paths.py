@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 
@@ -37,12 +37,29 @@ def boundary_positions(path, draws, starts):
     return rows
 
 
-def central_interval(positions, level):
-    """The narrowest interval between sampled positions that leaves out at most half the rest at either end."""
-    ordered, tail = sorted(positions), (1 - level) / 2
-    low = min(x for x in ordered if sum(y <= x for y in ordered) >= tail * len(ordered) - 1e-12)
-    high = min(x for x in ordered if sum(y <= x for y in ordered) >= (1 - tail) * len(ordered) - 1e-12)
-    return low, high
+def shortest_interval(positions, level, stride):
+    """The shortest interval of `stride` steps or more that holds enough of the steps that the change may be at."""
+    steps = [p + stride // 2 - late for p in positions for late in range(stride)]
+    best = None
+    for low in range(min(steps), max(steps) + 1):
+        for high in range(low + stride - 1, max(steps) + 1):
+            held = sum(low <= step <= high for step in steps)
+            if held >= level * len(steps) - 1e-9:
+                best = min(best or (np.inf,), (high - low, -held, low, high))
+    return best[2:]
+
+
+def label_draws(path, starts, stride, n_draws, rng):
+    """Paths with every change between two looks moved to a random step after the first look and up to the second."""
+    drawn = []
+    for _ in range(n_draws):
+        moved = np.array(path)
+        for start, end in pairwise(starts):
+            for look in range(start, end - stride, stride):
+                change = look + rng.integers(1, stride + 1)
+                moved[look:change], moved[change : look + stride] = path[look], path[look + stride]
+        drawn.append(moved)
+    return drawn
 
 
 def colabelling(draws, rows, columns):

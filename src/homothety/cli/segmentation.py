@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from homothety.cli.pictures import Picture
     from homothety.datasets import SequenceSet
     from homothety.estimators._segmentation import Segmenter
+    from homothety.summaries.paths import BoundaryInterval
 
 MAX_LISTED = 20  # series in the table on the terminal
 FULL_WEIGHT = 0.995  # of a step: more is all of it, in two digits
@@ -115,8 +116,16 @@ def write(result: Segmentation, folder: Path, console: Console, kind: str = "csv
     return [REPORT, "summary.md", *tables, *others, *figures]
 
 
-ACTION_SEGMENTS = "action_segments.csv"
-TABLES = ("segments.csv", "boundaries.csv", "labels.csv", ACTION_SEGMENTS, transforms.FILE, frames.FILE)
+ACTION_SEGMENTS, ACTION_BOUNDARIES = "action_segments.csv", "action_boundaries.csv"
+TABLES = (
+    "segments.csv",
+    "boundaries.csv",
+    "labels.csv",
+    ACTION_SEGMENTS,
+    ACTION_BOUNDARIES,
+    transforms.FILE,
+    frames.FILE,
+)
 BOUNDARY_COLUMNS = ("series", "step", "low", "high", "share")
 
 
@@ -130,13 +139,14 @@ def write_tables(result: Segmentation, folder: Path, kind: str = "csv") -> list[
     model: Any = result.model
     if isinstance(model, ReportsActions):
         tables[ACTION_SEGMENTS] = action_segments_table(model, result.items.names)
+        tables[ACTION_BOUNDARIES] = action_boundary_rows(model, result.items.names)
     if hasattr(model, "transforms_"):
         tables[transforms.FILE] = transforms.flat_rows(model, result.channels)
     if hasattr(model, "frames_"):
         tables[frames.FILE] = frames.flat_rows(model)
     for name, rows in tables.items():
         with written_aside(folder / called(name, kind)) as aside:
-            write_rows(aside, rows, BOUNDARY_COLUMNS if name == "boundaries.csv" else None)
+            write_rows(aside, rows, BOUNDARY_COLUMNS if name.endswith("boundaries.csv") else None)
     written = [called(name, kind) for name in tables]
     for stale in {called(name, other) for name in TABLES for other in KINDS}.difference(written):
         (folder / stale).unlink(missing_ok=True)
@@ -157,13 +167,23 @@ def boundary_rows(result: Segmentation) -> list[dict[str, Any]]:
     """Return the changes of state; without draws nothing is known of where else they could be."""
     names = result.items.names
     if isinstance(result.model, SampledSegmenter):
-        return [
-            {**one._asdict(), "series": names[one.series], "share": rounded(one.share)}
-            | in_seconds(result.model, step=one.step, low=one.low, high=one.high)
-            for one in result.model.boundaries_
-        ]
+        return interval_rows(result.model, result.model.boundaries_, names)
     inner = [one for one in result.model.segments_ if one.start > 0]
     return [dict(zip(BOUNDARY_COLUMNS, (names[one.series], one.start, None, None, None), strict=True)) for one in inner]
+
+
+def action_boundary_rows(model: Any, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the changes of action with their intervals."""
+    return interval_rows(model, model.action_boundaries_, names)
+
+
+def interval_rows(model: Segmenter, boundaries: list[BoundaryInterval], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return changes with their intervals in steps, and in seconds where the rate is known."""
+    return [
+        {**one._asdict(), "series": names[one.series], "share": rounded(one.share)}
+        | in_seconds(model, step=one.step, low=one.low, high=one.high)
+        for one in boundaries
+    ]
 
 
 def label_rows(result: Segmentation) -> Iterator[dict[str, Any]]:
@@ -261,6 +281,7 @@ def tables(result: Segmentation) -> dict[str, Any]:
     found: dict[str, Any] = {"segments": segment_rows(result), "boundaries": boundary_rows(result)}
     if isinstance(result.model, ReportsActions):
         found["action_segments"] = action_segments_table(result.model, result.items.names)
+        found["action_boundaries"] = action_boundary_rows(result.model, result.items.names)
     return found
 
 
@@ -397,16 +418,17 @@ def _transforms_section(model: Any, channels: Sequence[str], kind: str) -> list[
 
 def where_to_look(model: Segmenter, kind: str = "csv") -> str:
     """Return what is in which file."""
-    merged = grouped = turned = framed = ""
+    merged = grouped = turned = framed = changes = ""
     if isinstance(model, ReportsActions):
         merged, grouped = f"`{called(ACTION_SEGMENTS, kind)}` those of one action each, ", " with its action"
+        changes = f", `{called(ACTION_BOUNDARIES, kind)}` those of actions"
     if hasattr(model, "transforms_"):
         turned = f"`{called(transforms.FILE, kind)}` how the states of an action differ, "
     if hasattr(model, "frames_"):
         framed = f"`{called(frames.FILE, kind)}` how recordings are turned, resized and moved, "
     return (
         f"`{REPORT}` is an interactive report, "
-        f"`segments.{kind}` has the segments, {merged}`boundaries.{kind}` the changes with their intervals, "
+        f"`segments.{kind}` has the segments, {merged}`boundaries.{kind}` the changes with 90 % intervals{changes}, "
         f"`labels.{kind}` the state of every step{grouped}, `states.json` means and covariances, {framed}{turned}"
         "`summary.json` the settings. `homothety.load('model.homothety')` gives the model back, to find the same "
         "states in new recordings."

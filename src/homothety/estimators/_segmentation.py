@@ -30,12 +30,14 @@ from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import (
     BoundaryInterval,
     Segment,
+    boundaries_of_table,
     boundary_intervals,
     change_probability,
     colabelling,
     minimise_expected_vi_paths,
     segments_table,
     state_probability,
+    table_of_boundaries,
 )
 from homothety.summaries.runs import PathDraws, RunPath
 
@@ -288,23 +290,17 @@ class SampledSegmenter(SampledChains, Segmenter):
 
     def _report(self, point: IntArray) -> None:
         """Set paths and how sure they are, for every step of the recordings."""
-        draws = list(self.draws_)
+        draws, stride = list(self.draws_), self.preprocessing_.settings.stride
         self.paths_ = self._split(point)
-        self.state_probability_ = self._split(state_probability(point, draws))
+        self.state_probability_ = self._split(state_probability(point, draws, self.starts_, stride))
         self.change_probability_ = self._split(change_probability(draws, self.starts_))
-        boundaries = boundary_intervals(point, draws, self.starts_)
-        self.boundary_table_ = np.array([[np.nan if v is None else v for v in row] for row in boundaries]).reshape(
-            -1, 5
-        )
+        self.boundary_table_ = table_of_boundaries(boundary_intervals(point, draws, self.starts_, stride=stride))
 
     @property
     def boundaries_(self) -> list[BoundaryInterval]:
-        """Every change of state with an interval that holds 90 % of where the draws have it."""
+        """Every change of state with the interval that holds it with a probability of 90 %."""
         check_is_fitted(self)
-        return [
-            BoundaryInterval(int(series), int(step), _whole(low), _whole(high), float(share))
-            for series, step, low, high, share in self.boundary_table_
-        ]
+        return boundaries_of_table(self.boundary_table_)
 
     @property
     def acceptance_(self) -> dict[str, float]:
@@ -320,7 +316,7 @@ class SampledSegmenter(SampledChains, Segmenter):
             }
 
     def colabelling(self, rows: ArrayLike, columns: ArrayLike) -> FloatArray:
-        """Return the share of draws in which steps have the same state, for chosen steps only.
+        """Return the probability that two steps have the same state, for chosen steps only.
 
         Parameters
         ----------
@@ -329,10 +325,10 @@ class SampledSegmenter(SampledChains, Segmenter):
 
         Returns
         -------
-        shares : ndarray of shape (n_rows, n_columns)
+        probability : ndarray of shape (n_rows, n_columns)
         """
         check_is_fitted(self)
-        return colabelling(list(self.draws_), rows, columns)
+        return colabelling(list(self.draws_), rows, columns, self.starts_, self.preprocessing_.settings.stride)
 
     def _compared(self) -> list[str]:
         names = super()._compared()
@@ -357,8 +353,3 @@ def check_spread(prepared: Sequences) -> None:
             f"Dimension {far[0]} varies by {spread[far[0]]:.3g} about {offset[far[0]]:.3g}: too little, so far from "
             "zero, to be computed with. Centre the recordings: Preprocessing(centre='all')."
         )
-
-
-def _whole(value: float) -> int | None:
-    """Return a number of a table as an integer, None where it is missing."""
-    return None if np.isnan(value) else int(value)

@@ -113,7 +113,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         What the channels were taken for; ``blocks_.sentence`` says it in one line.
     block_weights_ : ndarray
         How much of an independent observation a step counted as, in each block; velocities come last.
-    state_actions_, action_probability_, action_change_probability_, coaction_
+    state_actions_, action_probability_, action_change_probability_, action_boundaries_, coaction_
         As in `ICSCHMM`.
     paths_, n_states_, segments_, means_, covariances_, transition_probs_, trace_, draws_
         As in `IBPHMM`, in the frame of the recording with most steps. A quaternion has three dimensions there: how far,

@@ -84,9 +84,11 @@ class ICSCHMM(ReportsActions, IBPHMM):
     state_actions_ : ndarray of int, shape (n_states,)
         Action that most of the steps of a state have.
     action_probability_ : list of ndarray, shape (n_steps_i,)
-        How many of the kept sweeps agree with the action reported.
+        Posterior probability of the reported action of every step, as `state_probability_` of `IBPHMM`.
     action_change_probability_ : list of ndarray, shape (n_steps_i,)
-        Posterior probability of a change of action at every step.
+        Posterior probability of a change of action, as `change_probability_` of `IBPHMM`.
+    action_boundaries_ : list of BoundaryInterval
+        Every change of action, with a 90 % interval.
     coaction_ : ndarray of shape (n_states, n_states)
         Posterior probability that two states are one action.
     transforms_ : list of StateTransform

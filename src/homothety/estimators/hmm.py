@@ -106,11 +106,14 @@ class IBPHMM(SampledSegmenter):
     segments_ : list of Segment
         Series, start, end, state and probability of every segment.
     state_probability_ : list of ndarray, shape (n_steps_i,)
-        How many of the kept sweeps agree with the state reported.
+        Posterior probability of the reported state of every step. It takes the model for true: it does not tell
+        whether a person would set the change at the same step.
     change_probability_ : list of ndarray, shape (n_steps_i,)
-        Posterior probability of a change of state at every step.
+        Posterior probability of a change of state between the look before and the look after a step, given at the step
+        midway between these looks, zero at all others. With a stride of 1, of a change at exactly that step.
     boundaries_ : list of BoundaryInterval
-        Every change reported, with an interval.
+        Every change reported, with the shortest interval that holds it with a probability of 90 %. No interval has
+        fewer steps than there are from one look to the next.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
         "log_joint", "n_states", "n_segments", "occupancy_entropy", hyper-parameters and acceptance of every move.
     step_weight_ : float

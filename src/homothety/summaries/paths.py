@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from homothety.arrays import check_count
 from homothety.errors import InputError
 from homothety.summaries.partitions import MAX_POLISHING_SWEEPS, relabel_by_size
 
@@ -49,9 +50,10 @@ class Segment(NamedTuple):
 
 
 class BoundaryInterval(NamedTuple):
-    """Where a change may be: a reported one at `step` of a series, and the interval from `low` to `high` inclusive.
+    """A reported change at `step` of a series, and an interval for it, from `low` to `high` inclusive.
 
-    `share` is the share of draws that have this change; if it is zero, there is no interval.
+    All three are steps that may be the first of the new state. `share` is the share of draws that have this change; if
+    it is zero, there is no interval.
     """
 
     series: int
@@ -62,7 +64,7 @@ class BoundaryInterval(NamedTuple):
 
 
 def change_probability(draws: Sequence[ArrayLike], starts: ArrayLike) -> FloatArray:
-    """Return the posterior probability that the state changes between a step and the one before.
+    """Return the share of draws whose state changes between a step and the one before.
 
     Parameters
     ----------
@@ -71,8 +73,9 @@ def change_probability(draws: Sequence[ArrayLike], starts: ArrayLike) -> FloatAr
 
     Returns
     -------
-    probability : ndarray of shape (n_steps,)
-        Zero at the first step of every series.
+    share : ndarray of shape (n_steps,)
+        Zero at the first step of every series. Where only some steps are looked at, draws have their changes midway
+        between two looks, and the share there is that of a change anywhere between these looks.
 
     Examples
     --------
@@ -88,7 +91,7 @@ def change_probability(draws: Sequence[ArrayLike], starts: ArrayLike) -> FloatAr
 
 
 def boundary_intervals(
-    path: ArrayLike, draws: Sequence[ArrayLike], starts: ArrayLike, level: float = 0.9
+    path: ArrayLike, draws: Sequence[ArrayLike], starts: ArrayLike, level: float = 0.9, stride: int = 1
 ) -> list[BoundaryInterval]:
     """Return a credible interval for every change of a reported path.
 
@@ -99,7 +102,9 @@ def boundary_intervals(
     draws : sequence of array_like of shape (n_steps,)
     starts : array_like of shape (n_series + 1,)
     level : float, default=0.9
-        Share of the sampled positions that an interval holds at least.
+        Least posterior probability that an interval holds.
+    stride : int, default=1
+        Number of steps from one look to the next, see `looks_around`. No interval has fewer steps.
 
     Returns
     -------
@@ -109,9 +114,11 @@ def boundary_intervals(
     Notes
     -----
     The position of a reported change in a draw is the draw's nearest change inside the two segments that meet there,
-    their outer ends left out; of two equally near the earlier. Draws that have none there do not count, and `share`
-    says how many do: read an interval only where it is high. The interval is the central one of those positions.
-    It says where the change is if there is one, whichever states the draw changes between.
+    their outer ends left out; of two equally near the earlier. A draw tells the states of looks only, so its change is
+    equally probable at each of the `stride` steps after one look and up to the next. The interval is the shortest one
+    of at least `stride` steps that holds `level` of the average over draws; of equally short ones, the one that holds
+    most. Draws without a change there do not count, and `share` says how many have one: read an interval only where
+    the share is high. The interval says where the change is if there is one, whichever states the draw changes between.
 
     Examples
     --------
@@ -121,7 +128,7 @@ def boundary_intervals(
     if not 0 < level < 1:
         raise InputError(f"level is {level}, needed a share between 0 and 1.")
     point, *paths = _check_point(path, draws)
-    bounds = _check_starts(starts, len(point))
+    bounds, stride = _check_starts(starts, len(point)), check_count(stride, "stride")
     edges = _segment_edges(point, bounds)
     # Edges of segments that are no series' ends are the reported changes; their neighbours limit the search.
     inner = ~np.isin(edges, bounds)
@@ -129,9 +136,27 @@ def boundary_intervals(
     found = np.stack([_nearest_changes(one, bounds, windows) for one in paths])
     series = np.searchsorted(bounds, windows[:, 1], side="right") - 1
     return [
-        _interval(int(i), int(step - bounds[i]), positions[positions >= 0] - bounds[i], len(paths), level)
+        _interval(int(i), int(step - bounds[i]), positions[positions >= 0] - bounds[i], len(paths), level, stride)
         for i, step, positions in zip(series, windows[:, 1], found.T, strict=True)
     ]
+
+
+def table_of_boundaries(boundaries: Sequence[BoundaryInterval]) -> FloatArray:
+    """Return intervals as numbers to be stored, (n_changes, 5): series, step, low, high, share; NaN for no interval."""
+    return np.array([[np.nan if v is None else v for v in row] for row in boundaries]).reshape(-1, 5)
+
+
+def boundaries_of_table(table: FloatArray) -> list[BoundaryInterval]:
+    """Return intervals from stored numbers: the opposite of `table_of_boundaries`."""
+    return [
+        BoundaryInterval(int(series), int(step), _whole(low), _whole(high), float(share))
+        for series, step, low, high, share in table
+    ]
+
+
+def _whole(value: float) -> int | None:
+    """Return a number of a table as an integer, None where it is missing."""
+    return None if np.isnan(value) else int(value)
 
 
 def segments_table(path: ArrayLike, starts: ArrayLike, probability: ArrayLike | None = None) -> list[Segment]:
@@ -169,18 +194,29 @@ def segments_table(path: ArrayLike, starts: ArrayLike, probability: ArrayLike | 
     ]
 
 
-def colabelling(draws: Sequence[ArrayLike], rows: ArrayLike, columns: ArrayLike) -> FloatArray:
-    """Return the share of draws in which two steps are in one state, for chosen steps.
+def colabelling(
+    draws: Sequence[ArrayLike],
+    rows: ArrayLike,
+    columns: ArrayLike,
+    starts: ArrayLike | None = None,
+    stride: int = 1,
+) -> FloatArray:
+    """Return the probability that two steps are in one state, for chosen steps: a mean over draws.
 
     Parameters
     ----------
     draws : sequence of array_like of shape (n_steps,)
     rows, columns : array_like of int of shape (n_rows,) and (n_columns,)
         Steps, counted over all series.
+    starts : array_like of shape (n_series + 1,), optional
+        Needed if `stride` is not 1.
+    stride : int, default=1
+        Number of steps from one look to the next, see `looks_around`. Steps between two looks of different states are
+        in either state, with probabilities that change evenly from one look to the other.
 
     Returns
     -------
-    shares : ndarray of shape (n_rows, n_columns)
+    probability : ndarray of shape (n_rows, n_columns)
 
     Examples
     --------
@@ -188,21 +224,38 @@ def colabelling(draws: Sequence[ArrayLike], rows: ArrayLike, columns: ArrayLike)
     array([[1. , 0.5, 0. ]])
     """
     paths = _check_paths(draws)
-    of_rows, of_columns = (_check_steps(steps, len(paths[0])) for steps in (rows, columns))
-    total = np.zeros((len(of_rows), len(of_columns)))
+    n_steps = len(paths[0])
+    of_rows, of_columns = (_check_steps(steps, n_steps) for steps in (rows, columns))
+    looks = looks_around(_check_starts([0, n_steps] if starts is None else starts, n_steps), stride)
+    first, last, later = (values[of_rows][:, None] for values in looks)
+    other_first, other_last, other_later = (values[of_columns] for values in looks)
+    # Two steps between the same looks are parted only by a change between these two steps.
+    is_same = first == other_first
+    unparted = 1 - np.abs(later - other_later)
+    total = np.zeros(is_same.shape)
     for path in paths:
-        total += path[of_rows][:, None] == path[of_columns]
+        a, b, c, d = path[first], path[last], path[other_first], path[other_last]
+        apart = (1 - later) * ((1 - other_later) * (a == c) + other_later * (a == d))
+        apart += later * ((1 - other_later) * (b == c) + other_later * (b == d))
+        total += np.where(is_same, np.where(a == b, 1.0, unparted), apart)
     return total / len(paths)
 
 
-def state_probability(path: ArrayLike, draws: Sequence[ArrayLike]) -> FloatArray:
-    """Return, for each step, the share of draws that agree with its state in a reported path.
+def state_probability(
+    path: ArrayLike, draws: Sequence[ArrayLike], starts: ArrayLike | None = None, stride: int = 1
+) -> FloatArray:
+    """Return the probability of the reported state of each step: the mean over draws.
 
     Parameters
     ----------
     path : array_like of shape (n_steps,)
         The segmentation that is reported.
     draws : sequence of array_like of shape (n_steps,)
+    starts : array_like of shape (n_series + 1,), optional
+        Needed if `stride` is not 1.
+    stride : int, default=1
+        Number of steps from one look to the next, see `looks_around`. Steps between two looks of different states are
+        in either state, with probabilities that change evenly from one look to the other.
 
     Returns
     -------
@@ -218,12 +271,25 @@ def state_probability(path: ArrayLike, draws: Sequence[ArrayLike]) -> FloatArray
     --------
     >>> state_probability([0, 0, 0, 1, 1], [[7, 7, 7, 3, 3], [1, 1, 0, 0, 0]])
     array([1. , 1. , 0.5, 1. , 1. ])
+    >>> state_probability([0, 0, 1, 1], [[0, 0, 1, 1]], [0, 4], stride=3).round(2)
+    array([1.  , 0.67, 0.67, 1.  ])
     """
-    runs = _Runs.of(_check_point(path, draws))
-    point, total = runs.labels[0], np.zeros(len(runs.weights))
+    checked = _check_point(path, draws)
+    n_steps = len(checked[0])
+    runs = _Runs.of(checked)
+    before, after, weight = looks_around(_check_starts([0, n_steps] if starts is None else starts, n_steps), stride)
+    run_of_step = np.repeat(np.arange(len(runs.weights)), runs.weights)
+    near = np.flatnonzero(run_of_step[before] != run_of_step[after])  # steps between looks that some path tells apart
+    point, total, of_near = runs.labels[0], np.zeros(len(runs.weights)), np.zeros(len(near))
+    reported, weight = point[run_of_step[near]], weight[near]
+    of_before, of_after = run_of_step[before[near]], run_of_step[after[near]]
     for labels in runs.labels[1:]:
-        total += _matched(labels, point, runs.weights) == point
-    return np.repeat(total / (len(runs.labels) - 1), runs.weights)
+        renamed = _matched(labels, point, runs.weights)
+        total += renamed == point
+        of_near += (1 - weight) * (renamed[of_before] == reported) + weight * (renamed[of_after] == reported)
+    probability = np.repeat(total, runs.weights)
+    probability[near] = of_near
+    return probability / (len(runs.labels) - 1)
 
 
 def minimise_expected_vi_paths(draws: Sequence[ArrayLike], *, max_candidates: int = MAX_CANDIDATES) -> IntArray:
@@ -502,13 +568,58 @@ def _nearest_changes(path: IntArray, bounds: IntArray, windows: IntArray) -> Int
     return np.where(takes_before, before, np.where(is_after, after, -1))
 
 
-def _interval(series: int, step: int, positions: IntArray, n_draws: int, level: float) -> BoundaryInterval:
-    """Return the central interval of the positions a change has in the draws that have it."""
+def _interval(series: int, step: int, positions: IntArray, n_draws: int, level: float, stride: int) -> BoundaryInterval:
+    """Return the shortest interval, at least `stride` wide, for a change of given positions in the draws that have it.
+
+    A position is midway between two looks, where `Preprocessing.expand` puts it; the change is anywhere between them.
+    """
     if len(positions) == 0:
         return BoundaryInterval(series, step, None, None, 0.0)
-    tail = (1 - level) / 2
-    low, high = np.quantile(positions, [tail, 1 - tail], method="inverted_cdf")
-    return BoundaryInterval(series, step, int(low), int(high), len(positions) / n_draws)
+    first = int(positions.min()) + stride // 2 - stride + 1
+    counts = np.convolve(np.bincount(positions - positions.min()), np.ones(stride, dtype=np.int64))
+    below = np.concatenate([[0], np.cumsum(counts)])  # (n_steps + 1,) in units of a draw and a step
+    needed = level * below[-1] - 1e-9
+    ends = np.searchsorted(below, below + needed)
+    starts = np.flatnonzero(ends < len(below))
+    ends = np.maximum(ends[starts], starts + stride)
+    starts, ends = starts[ends < len(below)], ends[ends < len(below)]
+    best = np.lexsort((starts, below[starts] - below[ends], ends - starts))[0]
+    return BoundaryInterval(
+        series, step, first + int(starts[best]), first + int(ends[best]) - 1, len(positions) / n_draws
+    )
+
+
+def looks_around(starts: ArrayLike, stride: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return for every step the looks before and after it, and the weight of the later one.
+
+    Of every series, the first step and every `stride`-th after it is looked at. What happens between two looks is not
+    known: a change is equally probable at every step after the first of them and up to the second.
+
+    Parameters
+    ----------
+    starts : array_like of shape (n_series + 1,)
+    stride : int
+
+    Returns
+    -------
+    before, after : ndarray of int, shape (n_steps,)
+        Steps that are looked at, counted over all series; `before` is the step itself if it is looked at, and both are
+        the last look of a series for steps after that look.
+    weight : ndarray of shape (n_steps,)
+        Probability that a change between the two looks is at this step or before it.
+
+    Examples
+    --------
+    >>> before, after, weight = looks_around([0, 5], 3)
+    >>> before, after, weight.round(2)
+    (array([0, 0, 0, 3, 3]), array([3, 3, 3, 3, 3]), array([0.  , 0.33, 0.67, 0.  , 0.  ]))
+    """
+    bounds, stride = np.asarray(starts), check_count(stride, "stride")
+    begin, end = (np.repeat(side, np.diff(bounds)) for side in (bounds[:-1], bounds[1:]))
+    steps = np.arange(bounds[-1])
+    before = steps - (steps - begin) % stride
+    after = np.where(before + stride < end, before + stride, before)
+    return before, after, np.where(after > before, (steps - before) / stride, 0.0)
 
 
 def _check_paths(paths: Sequence[ArrayLike]) -> list[IntArray]:

@@ -27,6 +27,7 @@ TABLES = {
     "summary.md",
     "segments.csv",
     "action_segments.csv",
+    "action_boundaries.csv",
     "transforms.csv",
     "boundaries.csv",
     "labels.csv",
@@ -67,6 +68,10 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
     boundaries = read_table(folder / "boundaries.csv")
     assert [int(row["step"]) for row in boundaries] == [one.step for one in model.boundaries_]
     assert len(boundaries) == len(segments) - len(recordings)
+    of_actions = read_table(folder / "action_boundaries.csv")
+    assert [(int(row["step"]), int(row["low"])) for row in of_actions] == [
+        (one.step, one.low) for one in model.action_boundaries_
+    ]
 
     assert states["dimensions"] == ["left", "right"]
     np.testing.assert_allclose([one["mean"] for one in states["states"]], model.means_)

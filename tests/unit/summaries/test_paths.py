@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import naive_paths
 from homothety.errors import InputError
+from homothety.preprocessing import Preprocessing
 from homothety.summaries.paths import (
     BoundaryInterval,
     Segment,
+    boundaries_of_table,
     boundary_intervals,
     change_probability,
     colabelling,
@@ -17,6 +21,7 @@ from homothety.summaries.paths import (
     minimise_expected_vi_paths,
     segments_table,
     state_probability,
+    table_of_boundaries,
 )
 
 STARTS = [0, 9, 13, 25]
@@ -58,14 +63,15 @@ def test_change_probability_equals_its_twin(draws):
     np.testing.assert_array_equal(change_probability(draws, STARTS)[STARTS[:-1]], 0)
 
 
+@pytest.mark.parametrize("stride", [1, 2, 3])
 @pytest.mark.parametrize("level", [0.5, 0.9])
-def test_boundary_intervals_equal_their_twin(draws, level):
+def test_boundary_intervals_equal_their_twin(draws, level, stride):
     point, *rest = draws
     expected = []
     for series, step, positions in naive_paths.boundary_positions(point, rest, STARTS):
-        low, high = naive_paths.central_interval(positions, level) if positions else (None, None)
+        low, high = naive_paths.shortest_interval(positions, level, stride) if positions else (None, None)
         expected.append(BoundaryInterval(series, step, low, high, pytest.approx(len(positions) / len(rest))))
-    assert boundary_intervals(point, rest, STARTS, level) == expected
+    assert boundary_intervals(point, rest, STARTS, level, stride) == expected
     assert len(expected) > 2
 
 
@@ -73,6 +79,48 @@ def test_intervals_of_draws_that_agree_are_points(draws):
     for interval in boundary_intervals(draws[0], [draws[0]] * 5, STARTS):
         assert interval.low == interval.high == interval.step
         assert interval.share == 1
+
+
+@pytest.mark.parametrize("stride", [2, 6, 33])
+def test_intervals_of_draws_that_agree_go_from_look_to_look(stride):
+    """A change that all draws have between two looks may be at any step after the first and up to the second."""
+    recording = np.zeros((10 * stride, 1)) + np.arange(10 * stride)[:, None]
+    expand = Preprocessing(subsample=stride).fit([recording]).expand
+    path = expand([0, 0, 0, 0, 1, 1, 1, 1, 1, 1], 10 * stride)
+    (interval,) = boundary_intervals(path, [path] * 5, [0, 10 * stride], stride=stride)
+    assert (interval.low, interval.high) == (3 * stride + 1, 4 * stride)
+    assert interval.low <= interval.step <= interval.high
+
+
+@pytest.mark.parametrize("stride", [1, 3, 4])
+def test_probabilities_between_looks_are_those_of_changes_at_random_steps(stride):
+    rng, starts = np.random.default_rng(stride), [0, 15, 24]
+    looked_at = draw_paths(rng, n_draws=3, n_steps=24, stay=0.5)
+    nearest = np.concatenate([start + near_looks(end - start, stride) for start, end in pairwise(starts)])
+    draws = [np.unique(path, return_inverse=True)[1][nearest] for path in looked_at]
+    moved = [naive_paths.label_draws(path, starts, stride, 4000, rng) for path in draws]
+    shares = np.mean([path == draws[0] for path in moved[0]], axis=0)
+    np.testing.assert_allclose(state_probability(draws[0], draws[:1], starts, stride), shares, atol=0.05)
+    together = np.mean([path[:, None] == path for paths in moved for path in paths], axis=0)
+    found = colabelling(draws, np.arange(24), np.arange(24), starts, stride)
+    np.testing.assert_allclose(found, together, atol=0.05)
+
+
+def near_looks(n_steps, stride):
+    """The nearest look of every step."""
+    return np.minimum((np.arange(n_steps) + stride // 2) // stride, (n_steps - 1) // stride) * stride
+
+
+def test_probability_is_interpolated_between_looks():
+    path = np.repeat([0, 1], [8, 7])  # looks at 0, 5 and 10: the change is between 5 and 10
+    certain = state_probability(path, [path], [0, 15], stride=5)
+    np.testing.assert_allclose(certain, [1, 1, 1, 1, 1, 1, 0.8, 0.6, 0.6, 0.8, 1, 1, 1, 1, 1])
+
+
+def test_stored_boundaries_come_back():
+    boundaries = [BoundaryInterval(0, 3, 1, 5, 0.5), BoundaryInterval(1, 2, None, None, 0.0)]
+    assert boundaries_of_table(table_of_boundaries(boundaries)) == boundaries
+    assert boundaries_of_table(table_of_boundaries([])) == []
 
 
 def test_intervals_hold_at_least_their_level(rng):
