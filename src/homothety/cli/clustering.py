@@ -166,7 +166,7 @@ def cluster_table(result: Clustering) -> str:
         [k, size, f"{size / len(labels):.0%}", f"{probabilities[labels == k].mean():.2f}"]
         for k, size in enumerate(np.bincount(labels))
     ]
-    return markdown_table(["cluster", "matrices", "share", "probability"], rows)
+    return markdown_table(["cluster", "matrices", "share", "agreement"], rows)
 
 
 def headline(result: Clustering) -> str:

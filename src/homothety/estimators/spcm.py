@@ -93,7 +93,9 @@ class SPCMMixture(LinkMixture):
     embedding_ : ndarray of shape (n_matrices, n_components)
         Coordinates that were clustered.
     coclustering_ : ndarray of shape (n_matrices, n_matrices)
-        Share of the kept sweeps in which two matrices are in one cluster. If exact.
+        Share of the kept sweeps in which two matrices are in one cluster. If exact. With ``points="spectral"`` shares
+        are no calibrated probabilities: the embedding is taken for data without noise, and they are too close to 0 and
+        1. With ``points="shape"`` they are nearly calibrated.
     probability_ : ndarray of shape (n_matrices,)
         Share of the kept sweeps that have a matrix in its cluster. If ordered.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
@@ -284,7 +286,10 @@ class SPCMMixture(LinkMixture):
 
     @property
     def coclustering_(self) -> FloatArray:
-        """Share of the kept sweeps in which two matrices are in one cluster, (n_matrices, n_matrices)."""
+        """Share of the kept sweeps in which two matrices are in one cluster, (n_matrices, n_matrices).
+
+        Nearly calibrated with ``points="shape"``; too close to 0 and 1 with ``points="spectral"``.
+        """
         if self.solver_ == "ordered":
             raise AttributeError(
                 f"coclustering_ of {len(self.labels_)} matrices would have as many rows and columns. probability_ says "

@@ -39,6 +39,7 @@ MATRICES = {
         "Share of the kept sweeps in which two items are in one cluster, sorted by cluster.",
     ),
 }
+AGREEMENT = "Agreement is the mean share of draws in which an item is in one cluster with the other members of its own."
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,15 +149,16 @@ def what_is_uncertain(seen: Clustered) -> Answer:
         return Answer(question, *NOT_KNOWN)
     order = np.argsort(seen.probability, kind="stable")
     unsure = order[seen.probability[order] < SURE]
-    limit = f"a probability below {SURE:.2f}"
+    limit = f"an agreement below {SURE:.2f}"
     if not len(unsure):
-        return Answer(question, "None.", f"None has {limit} of sharing its cluster with the others in it.")
+        return Answer(question, "None.", f"None has {limit}. {AGREEMENT}")
     points = [
-        f"{seen.called.capitalize()} {seen.index[i]}: cluster {seen.labels[i]}, with probability "
-        f"{seen.probability[i]:.2f}"
+        f"{seen.called.capitalize()} {seen.index[i]}: cluster {seen.labels[i]}, agreement {seen.probability[i]:.2f}"
         for i in unsure[:MAX_POINTS]
     ]
-    return Answer(question, f"{len(unsure)} of {len(order)}.", f"So many have {limit}. The least sure:", points)
+    return Answer(
+        question, f"{len(unsure)} of {len(order)}.", f"They have {limit}. {AGREEMENT} The least sure:", points
+    )
 
 
 def how_clusters_differ(seen: Clustered) -> Answer:
@@ -208,7 +210,7 @@ def clusters_section(seen: Clustered) -> Section:
 
 def clusters_table(seen: Clustered) -> tuple[list[str], list[list[object]]]:
     """Return header and rows of a table of clusters: how large, how sure, of what shape and sizes."""
-    header = ["cluster", seen.plural, "share", *["mean probability"] * (seen.probability is not None)]
+    header = ["cluster", seen.plural, "share", *["mean agreement"] * (seen.probability is not None)]
     header += ["axis lengths", "sizes"] * (seen.matrices is not None)
     shapes, sizes = (None, None) if seen.matrices is None else shapes_and_sizes(seen.matrices)
     rows = []
@@ -261,15 +263,14 @@ def items_section(seen: Clustered) -> Section:
     order = np.argsort(sure, kind="stable")[:MAX_ROWS]
     columns: dict[str, Any] = {seen.called: seen.index[order].tolist(), "cluster": seen.labels[order].tolist()}
     if seen.probability is not None:
-        columns["probability"] = [f"{seen.probability[i]:.2f}" for i in order]
+        columns["agreement"] = [f"{seen.probability[i]:.2f}" for i in order]
     if seen.truth is not None:
         columns["true class"] = [str(seen.truth[i]) for i in order]
     rows = list(zip(*columns.values(), strict=True))
     cut = f"Only {MAX_ROWS} of {len(seen.labels)} are listed. " * (len(seen.labels) > MAX_ROWS)
-    meaning = "The probability is how often, on average, one shared its cluster with the others in it."
     caption = listing(seen.plural, len(seen.labels), MAX_ROWS, by_doubt=seen.probability is not None)
     table = Table(caption, list(columns), rows, folded=True)
-    return Section("items", seen.plural.capitalize(), [Text(cut + meaning * (seen.probability is not None)), table])
+    return Section("items", seen.plural.capitalize(), [Text(cut + AGREEMENT * (seen.probability is not None)), table])
 
 
 def clustering_data(seen: Clustered, known: dict[str, FloatArray]) -> dict[str, Any]:

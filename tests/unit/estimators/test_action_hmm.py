@@ -63,6 +63,33 @@ def test_the_actions_of_demonstrations_are_found(model, made):
     assert hamming(made.actions, model.actions_) < 0.05
 
 
+def test_changes_of_action_have_intervals_as_wide_as_looks_are_apart(model, made, tmp_path):
+    stride = model.preprocessing_.settings.stride
+    assert stride > 1
+    found = [(one.series, one.step) for one in model.action_boundaries_]
+    assert found == [(one.series, one.start) for one in model.action_segments_ if one.start]
+    for one in [*model.action_boundaries_, *model.boundaries_]:
+        assert one.high - one.low + 1 >= stride
+    true = [(i, step) for i, path in enumerate(made.actions) for step in np.flatnonzero(np.diff(path)) + 1]
+    is_held = [
+        any(one.series == i and one.low <= step <= one.high for one in model.action_boundaries_) for i, step in true
+    ]
+    assert np.mean(is_held) > 0.7
+    model.save(tmp_path / "model.homothety")
+    assert homothety.load(tmp_path / "model.homothety").action_boundaries_ == model.action_boundaries_
+
+
+def test_steps_between_the_looks_around_a_change_are_in_doubt(model):
+    one = model.action_boundaries_[0]
+    at_change = model.action_probability_[one.series][one.step - 1 : one.step + 1]
+    assert (at_change < 0.8).all()
+    steps = np.array([one.step - 1, one.step]) + model.starts_[one.series]
+    together = model.action_colabelling(steps, steps)
+    np.testing.assert_allclose(np.diag(together), 1.0)
+    stride = model.preprocessing_.settings.stride
+    assert 1 - 1 / stride - 1e-9 <= together[0, 1] <= 1
+
+
 def test_shapes_of_what_is_reported(model, made):
     n_states, n_actions = model.n_states_, model.n_actions_
     for name in ("actions_", "paths_", "action_probability_", "action_change_probability_", "state_probability_"):

@@ -28,7 +28,7 @@ def test_the_four_answers(report):
     assert "Of 10, 10 and 10 matrices" in how_many.text
     assert "ARI 1.000" in how_many.text
     assert uncertain.short == "1 of 30."
-    assert list(uncertain.points) == ["Matrix 29: cluster 2, with probability 0.50"]
+    assert list(uncertain.points) == ["Matrix 29: cluster 2, agreement 0.50"]
     assert differs.short == "By shape."
     assert differs.points[0].startswith("Cluster 0: axes 1.59 : 0.794 : 0.794; the largest is ")
 
