@@ -193,20 +193,20 @@ range: their mean, their number, and the share of them that is true.
 
 Reported probabilities take the model for true. On series drawn from the model itself they are calibrated
 (`tests/calibration/test_boundaries.py`). Demonstrations are made up of smooth motions, which no Gaussian state
-describes exactly. Grating, rolling and peeling are recordings of people with actions labelled by hand: a person may set a change
-elsewhere, or call two motions one action, and no probability includes that.
+describes exactly. Grating, rolling and peeling are recordings of people with actions labelled by hand: a person may set
+a change elsewhere, or call two motions one action, and no probability includes that.
 """
 INTERVALS = """A true change of action is held if it is in the 90 % interval of the reported change nearest to it
 (`action_boundaries_`). A change between two looks may be at any step between them, so no interval is shorter than the
-distance of looks. Intervals of whole steps hold a little more than 90 %. On grating, the first change of every recording
-is reported 60 to 160 steps before the one labelled by hand.
+distance of looks. Intervals of whole steps hold a little more than 90 %. On grating, the first change of every
+recording is reported 60 to 160 steps before the one labelled by hand.
 """
 STEPS = """`action_probability_`: whether the reported action of a step is the true one. Reported actions are given true
 ones, one to one, such that most steps agree.
 """
-PAIRS = """`action_colabelling`: whether two steps, drawn at random, have one action. Claims between 0.1 and 0.6 on
-demonstrations are too high: where a reach slows down into a stroke, the model sets the change 3 steps early on average
-(half a look), so that steps of the reach are taken for the stroke, and most pairs have a step of a stroke.
+PAIRS = """`action_colabelling`: whether two steps, drawn at random, have one action. Claims between 0.1 and 0.7 on
+demonstrations are 0.1 to 0.3 too high. The state of the stroke takes in the slow end of the reach before it (2.5
+steps on average) and the slow beginning of the return after it (1 step). Most of these pairs have a step of a stroke.
 """
 MATRICES = """`coclustering_` of `SPCMMixture`: whether two matrices are of one family. Three families of 20 sample
 covariance matrices each (`make_wishart_families`), turned and resized at random.
