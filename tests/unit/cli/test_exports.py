@@ -30,7 +30,7 @@ def test_everything_that_can_be_exported(run, series_file, tmp_path, no_figures)
     assert run("segment", series_file, "-o", folder, *quick, *asked).status == 0
     model = homothety.load(folder / "model.homothety")
 
-    tables = ("segments", "action_segments", "boundaries", "labels", "transforms")
+    tables = ("segments", "action_segments", "boundaries", "action_boundaries", "labels", "transforms")
     assert {path.stem for path in folder.glob("*.parquet")} == set(tables)
     assert list(folder.glob("*.csv")) == []  # of the run before
     assert parquet.read_table(folder / "segments.parquet").to_pylist() == export.segments_table(model)

@@ -190,7 +190,9 @@ def test_other_models(name, kind, run, series_file, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
     options = ("--max-states", "3") if name == "hmm" else QUICK
     (tmp_path / "results").mkdir()
-    of_actions = [tmp_path / "results" / f"{name}.csv" for name in ("action_segments", "transforms")]
+    of_actions = [
+        tmp_path / "results" / f"{name}.csv" for name in ("action_segments", "action_boundaries", "transforms")
+    ]
     for path in of_actions:
         path.touch()  # of an earlier run
     answer = run("segment", series_file, "--model", name, "-o", tmp_path / "results", *options)
