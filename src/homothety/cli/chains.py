@@ -23,6 +23,16 @@ def verdict_follows() -> Iterator[None]:
         yield
 
 
+def planned(model: SampledChains) -> str:
+    """Return how many sweeps will be made, in words."""
+    if model.n_sweeps != "auto":
+        return f"{model.n_chains} chains of {model.n_sweeps} sweeps"
+    if model.n_chains == 1:
+        return f"1 chain of {model.auto_sweeps.alone} sweeps"
+    first, most, _ = model.auto_sweeps
+    return f"{model.n_chains} chains of {first} sweeps, up to {most} until they agree,"
+
+
 def chains_agree(model: Any) -> bool | None:
     """Return whether the chains agree; None if that cannot be said."""
     try:
@@ -48,7 +58,7 @@ def verdict(model: Any) -> str:
 
 def remedy(model: SampledChains) -> str:
     """Return how to get a longer run."""
-    return f"Try --sweeps {2 * model.n_sweeps}, with which homothety resume goes on from here."
+    return f"Try --sweeps {2 * model.n_sweeps_}, with which homothety resume goes on from here."
 
 
 def n_compared(model: SampledChains) -> int:

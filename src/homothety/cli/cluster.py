@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from homothety.cli.files import check_folder
-from homothety.cli.options import add_cluster_option, add_command, add_shared_options, at_least, number_or_name
+from homothety.cli.options import add_cluster_option, add_command, add_shared_options, at_least, number_or_name, sweeps
 from homothety.errors import InputError, NotSPDError
 from homothety.files import printable
 
@@ -48,7 +48,7 @@ MODEL_OPTIONS: tuple[tuple[str, str, Any, Any, str], ...] = (
     ("--neighbor-share", "neighbor_share", float, 10.0, "how much neighbours count with --spatial"),
     ("--concentration", "concentration", float, 1.0, "the paper's alpha: larger values favour more clusters"),
     ("--chains", "n_chains", at_least(1), 4, "independent chains"),
-    ("--sweeps", "n_sweeps", at_least(1), 200, "sweeps per chain; the first half is thrown away"),
+    ("--sweeps", "n_sweeps", sweeps, "auto", "sweeps per chain; auto doubles 200, up to 800, until chains agree"),
     ("--jobs", "n_jobs", int, None, "chains run side by side"),
 )
 

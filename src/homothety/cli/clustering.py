@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety._version import __version__
-from homothety.cli.chains import chains_agree, verdict
+from homothety.cli.chains import chains_agree, planned, verdict
 from homothety.cli.figures import CAPTIONS, PAGE_FIGURES, clustering_figures
 from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.datasets import write_label_image
@@ -87,9 +87,7 @@ def fit(
 ) -> Clustering:
     """Fit the model, saying so; an interrupt ends it early with whatever was sampled by then."""
     n_dims = items.matrices.shape[1]
-    console.say(
-        f"Sampling {model.n_chains} chains of {model.n_sweeps} sweeps over {len(items)} matrices of {n_dims} x {n_dims}"
-    )
+    console.say(f"Sampling {planned(model)} over {len(items)} matrices of {n_dims} x {n_dims}")
     started = perf_counter()
     model.set_params(progress=console.shows_progress)
     model.fit(items.matrices, positions=positions)
@@ -194,7 +192,7 @@ def describe(result: Clustering, figures: list[str]) -> str:
     model = result.model
     parts = [
         f"# {headline(result)}",
-        f"Source: `{result.source}`. {model.n_chains} chains of {model.n_sweeps} sweeps, of which {len(model.draws_)} "
+        f"Source: `{result.source}`. {model.n_chains} chains of {model.n_sweeps_} sweeps, of which {len(model.draws_)} "
         f"were kept; {result.seconds:.1f} s; seed {model.random_state}; homothety {__version__}."
         + " Voxels could link to those beside them." * result.spatial
         + " The run was interrupted and rests on fewer sweeps than asked for." * model.interrupted_,

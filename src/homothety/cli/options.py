@@ -74,6 +74,14 @@ def at_least(least: int) -> Callable[[str], int]:
     return whole_number
 
 
+def sweeps(text: str) -> int | str:
+    """Return a whole number of sweeps from 1 on, or auto."""
+    try:
+        return text if text == "auto" else at_least(1)(text)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"{text!r} is neither a whole number of at least 1 nor auto") from None
+
+
 def steps_or_time(text: str) -> int | str:
     """Return a whole number of steps from 1 on, or a time with its unit as it is."""
     from homothety.times import is_duration

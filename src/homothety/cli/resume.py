@@ -56,8 +56,9 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
     record, folder = lengthened(runs.read(args.folder), args.sweeps, args.folder), args.folder.absolute()
     if record.finished:
-        text = f"{args.folder} is finished: all {record.n_sweeps} sweeps of each chain. For more, add --sweeps."
-        console.show(text, {"output": str(folder), "finished": True, "sweeps": record.n_sweeps})
+        n_made = sweeps_of(record)
+        text = f"{args.folder} is finished: all {n_made} sweeps of each chain. For more, add --sweeps."
+        console.show(text, {"output": str(folder), "finished": True, "sweeps": n_made})
         return True
     asked = parse(record)
     asked.output, asked.quiet, asked.json, asked.resumed = folder, args.quiet, args.json, record
@@ -70,13 +71,19 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
 def lengthened(record: Record, n_sweeps: int | None, folder: Path) -> Record:
     """Return the record of a run with as many sweeps as asked for, or raise if it has more already."""
-    if n_sweeps is None or n_sweeps == record.n_sweeps:
+    n_made = sweeps_of(record)
+    if n_sweeps is None or n_sweeps == n_made:
         return record
-    if n_sweeps < record.n_sweeps:
+    if n_sweeps < n_made:
         raise InputError(
-            f"--sweeps is {n_sweeps}, but {folder} is a run of {record.n_sweeps}: needed more. Leave it out to go on."
+            f"--sweeps is {n_sweeps}, but {folder} is a run of {n_made}: needed more. Leave it out to go on."
         )
     return replace(record, n_sweeps=n_sweeps, finished=False)
+
+
+def sweeps_of(record: Record) -> int:
+    """Return how many sweeps of each chain a run has; 0 if that depends on chains that are not finished."""
+    return record.n_made if record.n_sweeps == "auto" else record.n_sweeps
 
 
 def parse(record: Record) -> argparse.Namespace:

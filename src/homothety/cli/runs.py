@@ -12,7 +12,7 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from homothety._version import __version__
 from homothety.cli.files import write_json
@@ -46,8 +46,12 @@ class Record:
         The folder it was given in, where the names of files start.
     data : dict of str to str
         Digest of everything that was read, by name.
-    n_sweeps, n_burn : int
-        Sweeps of each chain, and how many of them are thrown away.
+    n_sweeps : int or "auto"
+        Sweeps of each chain, or as many as it takes.
+    n_burn : int
+        Sweeps of each chain of which nothing is written.
+    n_made : int
+        Sweeps that each chain has made, once everything has been sampled.
     finished : bool
         Whether everything has been sampled and written.
     version : str
@@ -59,8 +63,9 @@ class Record:
     command: list[str]
     given_in: str
     data: Fingerprint
-    n_sweeps: int = 0
+    n_sweeps: int | Literal["auto"] = 0
     n_burn: int = 0
+    n_made: int = 0
     finished: bool = False
     version: str = __version__
     format: int = FORMAT
@@ -97,6 +102,11 @@ def _asks_the_same(record: Record, other: Record) -> bool:
     """Say whether two commands are one, whatever they print, and of the same data."""
     words, others = ([word for word in one.command if word not in PRINTING] for one in (record, other))
     return (words, record.given_in, record.data) == (others, other.given_in, other.data)
+
+
+def _is_longer(found: Record, n_sweeps: int | Literal["auto"]) -> bool:
+    """Say whether a run was made longer, by `homothety resume --sweeps`, than a number of sweeps or "auto"."""
+    return found.n_sweeps != "auto" and (n_sweeps == "auto" or found.n_sweeps > n_sweeps)
 
 
 def clear(folder: Path) -> None:
@@ -140,22 +150,33 @@ class Run:
             return
         if not self.resumed:
             self.record = self._scheduled(model)
-        if self.record.n_sweeps != model.n_sweeps:
-            # Half of more sweeps would be another burn-in, and what a checkpoint has kept depends on it.
-            model.set_params(n_sweeps=self.record.n_sweeps, n_burn=self.record.n_burn)
-        model.set_params(checkpoint=RunCheckpoints(self.folder / CHECKPOINT, every_seconds=EVERY_SECONDS, run=self))
+        self._lengthen(model)
+        checkpoints = RunCheckpoints(
+            self.folder / CHECKPOINT, every_seconds=EVERY_SECONDS, keep_from=self.record.n_burn, run=self
+        )
+        model.set_params(checkpoint=checkpoints)
         try:
             yield
+            self.record = replace(self.record, n_made=model.n_sweeps_)
         finally:
             model.set_params(checkpoint=None)  # whoever loads the model may fit it to something else
+
+    def _lengthen(self, model: Any) -> None:
+        """Let a model make the sweeps of the record, if these are more than the command says."""
+        n_sweeps, n_burn = self.record.n_sweeps, self.record.n_burn
+        if n_sweeps == model.n_sweeps:
+            return
+        if model.n_sweeps == "auto" and model.n_burn is None:
+            n_burn = max(n_burn, int(n_sweeps) // 2)  # what was kept before is dropped
+        # Otherwise, half of more sweeps would be another burn-in, and what a checkpoint has kept depends on it.
+        model.set_params(n_sweeps=n_sweeps, n_burn=n_burn)
 
     def _scheduled(self, model: Any) -> Record:
         """Return the record with the sweeps asked for, or those that the same run has been lengthened to since."""
         found = unfinished(self.folder)
-        if found is not None and found.n_sweeps > model.n_sweeps and _asks_the_same(found, self.record):
+        if found is not None and _is_longer(found, model.n_sweeps) and _asks_the_same(found, self.record):
             return replace(self.record, n_sweeps=found.n_sweeps, n_burn=found.n_burn)
-        n_burn = model.n_sweeps // 2 if model.n_burn is None else model.n_burn
-        return replace(self.record, n_sweeps=model.n_sweeps, n_burn=n_burn)
+        return replace(self.record, n_sweeps=model.n_sweeps, n_burn=model.least_burn())
 
     def begin(self, open_chains: Callable[[], SeedSequence]) -> SeedSequence:
         """Open the chains, those of the run in the folder if they can be gone on with, and write the record."""
@@ -179,12 +200,13 @@ class Run:
     def _go_on(self, found: Record) -> None:
         """Say that the run in the folder goes on, or raise if it may have made more sweeps than it is asked for."""
         n_sweeps = self.record.n_sweeps
-        if found.n_sweeps > n_sweeps:
+        if _is_longer(found, n_sweeps):
             raise InputError(
                 f"--sweeps is {n_sweeps}, but the same run in {self.folder} has been made longer, to {found.n_sweeps}. "
                 f"Go on with {self._resuming}, to which --sweeps N adds still more, or name another folder with -o."
             )
-        self.console.say(f"Going on with the same run in {self.folder}, which was not finished, to sweep {n_sweeps}")
+        end = "until the chains agree" if n_sweeps == "auto" else f"to sweep {n_sweeps}"
+        self.console.say(f"Going on with the same run in {self.folder}, which was not finished, {end}")
 
     @contextmanager
     def explaining_interrupts(self) -> Iterator[None]:

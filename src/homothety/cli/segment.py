@@ -14,6 +14,7 @@ from homothety.cli.options import (
     at_least,
     number_or_auto,
     steps_or_time,
+    sweeps,
     words,
 )
 from homothety.cli.wording import columns_called
@@ -126,7 +127,13 @@ MODEL_OPTIONS = (
     ModelOption("--order", "order", at_least(1), SELECTING, "past steps an autoregressive state looks at (default: 1)"),
     ModelOption("--max-states", "max_states", at_least(1), ("hdp", "hmm"), "at most so many (default: 20 and 15)"),
     ModelOption("--chains", "n_chains", at_least(1), SAMPLED, "independent chains (default: 4)"),
-    ModelOption("--sweeps", "n_sweeps", at_least(1), SAMPLED, "sweeps per chain (default: 200; others: 500)"),
+    ModelOption(
+        "--sweeps",
+        "n_sweeps",
+        sweeps,
+        SAMPLED,
+        "sweeps per chain; auto doubles 100, up to 800, until chains agree (default: auto; others: from 200 to 1600)",
+    ),
     ModelOption("--burn", "n_burn", at_least(0), SAMPLED, "sweeps to throw away first (default: half of them)"),
     ModelOption("--jobs", "n_jobs", int, SAMPLED, "chains run side by side (default: 1)"),
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety._version import __version__
-from homothety.cli.chains import chains_agree, verdict
+from homothety.cli.chains import chains_agree, planned, verdict
 from homothety.cli.figures import PAGE_FIGURES
 from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.cli.pictures import pictures
@@ -86,7 +86,7 @@ def fit(items: SequenceSet, model: Segmenter, console: Console, *, source: str) 
         if blocks.are_known_by(model):
             console.say(blocks.of_recordings(model, items).replace("blocks=[...]", "--blocks"))
             first = ", after a search for frames to start from"
-        console.say(f"Sampling {model.n_chains} chains of {model.n_sweeps} sweeps over {size}{first}")
+        console.say(f"Sampling {planned(model)} over {size}{first}")
         model.set_params(progress=console.shows_progress)
     else:
         console.say(f"Fitting hidden Markov models to {size}")
@@ -392,7 +392,7 @@ def page(result: Segmentation, shown: Mapping[str, Picture], kind: str = "csv") 
     model: Any = result.model
     chains = ""
     if isinstance(model, SampledSegmenter):
-        chains = f"{model.n_chains} chains of {model.n_sweeps} sweeps, of which {len(model.draws_)} were kept; "
+        chains = f"{model.n_chains} chains of {model.n_sweeps_} sweeps, of which {len(model.draws_)} were kept; "
     parts = [
         f"# {headline(result)}",
         f"Source: `{result.source}`. {type(model).__name__}; {chains}{result.seconds:.1f} s; seed "

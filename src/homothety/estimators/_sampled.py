@@ -5,29 +5,31 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.arrays import check_count
+from homothety.arrays import check_count, check_whole
 from homothety.errors import ConvergenceWarning, InputError, ShortChainWarning
 from homothety.persistence import Saveable
 from homothety.sampling.diagnostics import judge, kept_draws, r_hat, to_arviz
 from homothety.sampling.driver import Recording, Sweep, run_chains
+from homothety.sampling.rounds import Rounds, Schedule
 from homothety.sampling.trace import Trace
 from homothety.summaries.partitions import coclustering, minimise_expected_vi, relabel_by_size, size_entropy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.sampling.diagnostics import Verdict
 
 PointEstimate = Literal["vi", "map"]
+NumberOfSweeps = int | Literal["auto"]
 RandomState = int | Generator | SeedSequence | np.random.RandomState | None
 
 # Traced numbers that do not depend on how labels are numbered, and what they are called; only some models trace each.
@@ -42,26 +44,50 @@ LABEL_FREE = {
     "n_segments": "number of segments",
     "occupancy_entropy": "evenness of states (entropy)",
 }
-MAX_R_HAT, MIN_ESS = 1.05, 25  # of chains that agree; draws are those of each chain
+# Chains agree up to these; draws are those of each chain. A density tells more than a number that takes few values.
+MAX_R_HAT, MAX_R_HAT_OF_DENSITY, MIN_ESS = 1.1, 1.05, 25
 
 # A fit warns of these numbers alone, of large differences alone, and only if there are draws enough to tell them.
 WARNED_OF = ("n_clusters", "n_actions", "n_states", "log_joint")
 WARNED_R_HAT, LEAST_KEPT = 1.1, 50
 
 
+class AutoSweeps(NamedTuple):
+    """What ``n_sweeps="auto"`` means for a model: sweeps of each chain."""
+
+    first: int  # before chains are compared for the first time
+    most: int
+    alone: int  # of a single chain, which cannot be compared
+
+
 class SampledChains:
-    """Mixin of the estimators that sample: whether their chains agree.
+    """Mixin of the estimators that sample: how long, and whether their chains agree.
 
     `trace_` has the numbers of every sweep, (n_chains, n_sweeps) each, of which the first `n_burn_` were not kept.
     """
 
-    n_sweeps: int
+    auto_sweeps: ClassVar[AutoSweeps] = AutoSweeps(first=200, most=800, alone=200)
+
+    n_chains: int
+    n_sweeps: NumberOfSweeps
+    n_burn: int | None
+    random_state: RandomState
+    n_jobs: int | None
+    progress: bool
+    checkpoint: str | Path | None
     n_burn_: int
     trace_: dict[str, FloatArray]
 
+    @property
+    def n_sweeps_(self) -> int:
+        """Number of sweeps that each chain has made; the longest chain after an interrupt."""
+        check_is_fitted(self)
+        return int(self.trace_["log_joint"].shape[1])
+
     def diagnose(self) -> Verdict:
         """Return whether the chains agree, in numbers and in plain words (needs the extra ``diagnostics``)."""
-        return judge(self._kept_traces(), names=self._compared(), max_r_hat=MAX_R_HAT, min_ess=MIN_ESS)
+        names = self._compared()
+        return judge(self._kept_traces(), names=names, max_r_hat=r_hat_limits(names), min_ess=MIN_ESS)
 
     def to_arviz(self) -> Any:
         """Return the traced numbers of the kept sweeps as ArviZ's data tree (needs the extra ``diagnostics``)."""
@@ -71,9 +97,57 @@ class SampledChains:
         names = [name for name in self.trace_ if name not in left_out and not name.startswith("acceptance")]
         return to_arviz(traces, names=names)
 
+    def _run_chains(
+        self, model: Any, state: Any, sweep: Sweep, recording: Recording, numbers: Callable[[Trace], Trace]
+    ) -> list[Trace]:
+        """Run all chains; `numbers` adds to a trace what else chains are compared by, for its kept sweeps."""
+        traces = run_chains(
+            model,
+            state,
+            sweep,
+            recording,
+            seed=None if self.random_state is None else seed_sequence(self.random_state),
+            n_chains=self.n_chains,
+            n_sweeps=self._n_sweeps(lambda traces: self._differences([numbers(trace) for trace in traces])),
+            n_burn=self.n_burn,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            checkpoint=self.checkpoint,
+        )
+        self.interrupted_ = was_interrupted(traces, self.n_chains)
+        return [trace for trace in traces if trace.n_sweeps]
+
+    def _n_sweeps(self, differences: Callable[[list[Trace]], str]) -> int | Rounds:
+        """Return how many sweeps to make."""
+        if not isinstance(self.n_sweeps, str):
+            return check_whole(self.n_sweeps, "n_sweeps")
+        if self.n_sweeps != "auto":
+            raise InputError(f"n_sweeps is {self.n_sweeps!r}, needed a whole number, or 'auto'.")
+        auto = self.auto_sweeps
+        return auto.alone if self.n_chains == 1 else Rounds(auto.first, auto.most, differences)
+
+    def least_burn(self) -> int:
+        """Return the sweeps that are forgotten in any case: the burn-in of the first round."""
+        return Schedule(self._n_sweeps(lambda _: ""), self.n_burn).least_burn
+
+    def _differences(self, traces: list[Trace]) -> str:
+        """Return the number in which chains differ most, in words; nothing if they agree."""
+        names = self._compared_of(traces[0].scalars)
+        # Rounded as they are told. A number that never changes has none, and is fine.
+        ratios = {name: round(r_hat(values), 2) for name, values in kept_draws(traces, names).items()}
+        differ = [name for name, limit in r_hat_limits(names).items() if ratios[name] > limit]
+        if not differ:
+            return ""
+        worst = max(differ, key=lambda name: ratios[name])
+        return f"the {LABEL_FREE.get(worst, worst)} (R-hat {ratios[worst]:.2f})"
+
     def _compared(self) -> list[str]:
         """Return the traced numbers in which chains have to agree."""
-        return [name for name in LABEL_FREE if name in self.trace_]
+        return self._compared_of(self.trace_)
+
+    def _compared_of(self, traced: Collection[str]) -> list[str]:
+        """Return those of some traced numbers in which chains have to agree."""
+        return [name for name in LABEL_FREE if name in traced]
 
     def _kept_traces(self) -> list[Trace]:
         """Return the traces of all chains again, from what is stored of them."""
@@ -91,11 +165,25 @@ class SampledChains:
         if differ:
             warnings.warn(
                 f"The chains do not agree: R-hat is {' and '.join(differ)}, needed {WARNED_R_HAT} or less. Another run "
-                f"may give another answer. Set n_sweeps to {2 * self.n_sweeps} or more; if chains still differ then, "
-                "several answers are probable.",
+                f"may give another answer. {self._remedy()}",
                 ConvergenceWarning,
                 stacklevel=depth_in_library(),
             )
+
+    def _remedy(self) -> str:
+        """Return what to do if chains do not agree."""
+        twice = 2 * self.n_sweeps_
+        if self.n_sweeps == "auto" and self.n_sweeps_ == self.auto_sweeps.most:
+            return (
+                f"{self.n_sweeps_} sweeps are the limit of n_sweeps='auto'. Several answers are probable; to make "
+                f"sure, set n_sweeps={twice}."
+            )
+        return f"Set n_sweeps to {twice} or more; if chains still differ then, several answers are probable."
+
+
+def r_hat_limits(names: Iterable[str]) -> dict[str, float]:
+    """Return the largest R-hat at which chains agree, by name."""
+    return {name: MAX_R_HAT_OF_DENSITY if name == "log_joint" else MAX_R_HAT for name in names}
 
 
 def depth_in_library() -> int:
@@ -113,14 +201,7 @@ class SampledPartition(SampledChains, ClusterMixin, Saveable, BaseEstimator):
     `n_jobs`, `progress`, `checkpoint` and `sample_concentration`.
     """
 
-    n_chains: int
-    n_sweeps: int
-    n_burn: int | None
     point_estimate: PointEstimate
-    random_state: RandomState
-    n_jobs: int | None
-    progress: bool
-    checkpoint: str | Path | None
     sample_concentration: bool
 
     draws_: IntArray
@@ -130,23 +211,10 @@ class SampledPartition(SampledChains, ClusterMixin, Saveable, BaseEstimator):
         """Run the chains and set everything that follows from their traces."""
         if self.point_estimate not in ("vi", "map"):
             raise InputError(f"point_estimate is {self.point_estimate!r}, needed 'vi' or 'map'.")
-        n_burn = self.n_sweeps // 2 if self.n_burn is None else self.n_burn
-        run = partial(run_chains, n_chains=self.n_chains, n_sweeps=self.n_sweeps, n_burn=n_burn)
-        traces = run(
-            model,
-            state,
-            sweep,
-            recording,
-            seed=None if self.random_state is None else seed_sequence(self.random_state),
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            checkpoint=self.checkpoint,
-        )
-        self.interrupted_ = was_interrupted(traces, self.n_chains)
-        self._summarise([trace for trace in traces if trace.kept or trace.n_sweeps], n_burn)
+        self._summarise(self._run_chains(model, state, sweep, recording, with_entropy))
         self._warn_unless_chains_agree()
 
-    def _summarise(self, traces: list[Trace], n_burn: int) -> None:
+    def _summarise(self, traces: list[Trace]) -> None:
         """Set trace, draws and labels from the traces of all chains."""
         self._coclustering: FloatArray | None = None  # of these draws, worked out when asked for
         if not any(trace.kept for trace in traces):
@@ -155,15 +223,15 @@ class SampledPartition(SampledChains, ClusterMixin, Saveable, BaseEstimator):
             n_kept = sum(len(trace.kept) for trace in traces)
             message = f"Interrupted: the answer rests on the {n_kept} sweeps kept until then."
             warnings.warn(message, ShortChainWarning, stacklevel=4)
-        self.n_burn_ = n_burn
+        self.n_burn_ = n_burn = burn_of(traces)
         self.trace_ = stack_traces([with_entropy(trace) for trace in traces])
         self.draws_ = self._of_items(np.concatenate([np.stack(trace.kept) for trace in traces if trace.kept]))
         self.map_labels_ = relabel_by_size(self.draws_[most_probable(traces, n_burn)])
         self.labels_ = self._agreed(self.draws_) if self.point_estimate == "vi" else self.map_labels_
         self.n_clusters_ = int(self.labels_.max()) + 1
 
-    def _compared(self) -> list[str]:
-        return [*super()._compared(), *["concentration"] * self.sample_concentration]
+    def _compared_of(self, traced: Collection[str]) -> list[str]:
+        return [*super()._compared_of(traced), *["concentration"] * self.sample_concentration]
 
     def _of_items(self, draws: IntArray) -> IntArray:
         """Return draws (n_draws, n_items) with the items in the order they were given in."""
@@ -192,6 +260,11 @@ def with_entropy(trace: Trace) -> Trace:
     """Return the trace of a chain over partitions with the entropy of the cluster sizes; NaN where none was kept."""
     burnt = [np.nan] * (trace.n_sweeps - len(trace.kept))
     return replace(trace, scalars={**trace.scalars, "size_entropy": burnt + [size_entropy(one) for one in trace.kept]})
+
+
+def burn_of(traces: list[Trace]) -> int:
+    """Return after how many sweeps states were kept, 0 if none were."""
+    return next((trace.n_sweeps - len(trace.kept) for trace in traces if trace.kept), 0)
 
 
 def was_interrupted(traces: list[Trace], n_chains: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,21 +11,20 @@ from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.arrays import check_count, check_whole
+from homothety.arrays import check_count
 from homothety.errors import InputError, ShortChainWarning
 from homothety.estimators._sampled import (
+    AutoSweeps,
     SampledChains,
+    burn_of,
     forget_fit,
     most_probable,
-    seed_sequence,
     stack_traces,
-    was_interrupted,
 )
 from homothety.models.hmm.states import StateModel
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.persistence import Saveable
 from homothety.preprocessing import Preprocessing
-from homothety.sampling.driver import run_chains
 from homothety.sequences import check_sequences
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import (
@@ -42,7 +42,7 @@ from homothety.summaries.paths import (
 from homothety.summaries.runs import PathDraws, RunPath
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Collection
 
     from numpy.typing import ArrayLike
 
@@ -210,15 +210,10 @@ class SampledSegmenter(SampledChains, Segmenter):
     `progress` and `checkpoint`.
     """
 
+    auto_sweeps = AutoSweeps(first=200, most=1600, alone=500)
+
     least_stay: int
-    n_chains: int
-    n_sweeps: int
-    n_burn: int | None
     point_estimate: str
-    random_state: Any
-    n_jobs: int | None
-    progress: bool
-    checkpoint: str | Path | None
 
     def _sample(
         self, prepared: Sequences, model: Any, start: Any, sweep: Sweep, recording: Recording, emission: Emission
@@ -226,23 +221,8 @@ class SampledSegmenter(SampledChains, Segmenter):
         """Run the chains and set everything that follows from them."""
         if self.point_estimate not in ("vi", "map"):
             raise InputError(f"point_estimate is {self.point_estimate!r}, needed 'vi' or 'map'.")
-        n_burn = self._n_burn()
-        seed = None if self.random_state is None else seed_sequence(self.random_state)
-        traces = run_chains(
-            model,
-            start,
-            sweep,
-            recording,
-            seed=seed,
-            n_chains=self.n_chains,
-            n_sweeps=self.n_sweeps,
-            n_burn=n_burn,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            checkpoint=self.checkpoint,
-        )
-        self.interrupted_ = was_interrupted(traces, self.n_chains)
-        self._answer(prepared, emission, [trace for trace in traces if trace.n_sweeps], n_burn)
+        traces = self._run_chains(model, start, sweep, recording, partial(self._with_numbers, prepared))
+        self._answer(prepared, emission, traces, burn_of(traces))
         self._warn_unless_chains_agree()
 
     def _search_rng(self) -> np.random.Generator:
@@ -251,9 +231,9 @@ class SampledSegmenter(SampledChains, Segmenter):
         seed = seed_sequence(0 if self.random_state is None and self.checkpoint else self.random_state)
         return np.random.default_rng(SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31)))
 
-    def _n_burn(self) -> int:
-        """Return how many sweeps to forget: half of them unless it is said."""
-        return check_whole(self.n_sweeps, "n_sweeps") // 2 if self.n_burn is None else self.n_burn
+    def _with_numbers(self, prepared: Sequences, trace: Trace) -> Trace:  # noqa: ARG002
+        """Return a trace with all numbers by which chains are compared while they run."""
+        return trace
 
     def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> IntArray:
         """Set draws, point estimate, states and uncertainty from the traces of all chains.
@@ -330,8 +310,8 @@ class SampledSegmenter(SampledChains, Segmenter):
         check_is_fitted(self)
         return colabelling(list(self.draws_), rows, columns, self.starts_, self.preprocessing_.settings.stride)
 
-    def _compared(self) -> list[str]:
-        names = super()._compared()
+    def _compared_of(self, traced: Collection[str]) -> list[str]:
+        names = super()._compared_of(traced)
         if "action_entropy" not in names:
             return names
         # Chains may differ in the states that they group into the same actions.

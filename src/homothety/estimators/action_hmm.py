@@ -26,7 +26,7 @@ from homothety.channels import check_blocks, check_quaternions, guess_blocks
 from homothety.errors import FewerActionsWarning, InputError, RestingRecordingWarning, StraightRecordingsWarning
 from homothety.estimators._actions import ReportsActions
 from homothety.estimators._new_recordings import LaysNewRecordings
-from homothety.estimators._sampled import forget_fit, most_probable, seed_sequence
+from homothety.estimators._sampled import AutoSweeps, forget_fit, most_probable, seed_sequence
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.models import frames
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
@@ -36,6 +36,7 @@ from homothety.models.frames.intervals import interval_factors
 from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.orientations import middle_orientation, orientations, rotation_vectors
+from homothety.sampling.trace import Trace
 from homothety.sequences import Sequences, check_sequences
 from homothety.summaries.frames import frame_table
 from homothety.summaries.partitions import relabel_by_size
@@ -52,17 +53,15 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.channels import ChannelBlocks
-    from homothety.estimators._sampled import PointEstimate, RandomState
+    from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
     from homothety.models.emissions import Emission
     from homothety.models.frames.blocks import Rotations
     from homothety.models.frames.grouping import StateSummary
     from homothety.models.frames.recording import KeptFrames
-    from homothety.sampling.diagnostics import Verdict
-    from homothety.sampling.trace import Trace
     from homothety.summaries.frames import RecordingFrame
 
 LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
-ACTION_NUMBERS = ("n_actions", "n_action_segments", "action_entropy")  # traced; do not depend on the order of actions
+MOST_COMPARED = 100  # draws of each chain whose actions are drawn to see whether chains agree
 LEAST_LOOKS = 4  # default length of a stay where recordings move: half a period of a swing
 
 
@@ -95,7 +94,10 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         Number of actions to report. If not given, it is inferred; `actions_at` gives any other number after the fit.
         States are merged into actions and never split: with fewer states than `n_actions`, a `FewerActionsWarning`
         says how many actions there are.
-    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
+    n_sweeps : int or "auto", default="auto"
+        Sweeps per chain. "auto" makes 100 and compares the actions of the last half of all chains; while these differ,
+        it doubles the number, up to 800. A single chain makes 200.
+    n_chains, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         As in `IBPHMM`.
 
     Attributes
@@ -115,7 +117,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         How much of an independent observation a step counted as, in each block; velocities come last.
     state_actions_, action_probability_, action_change_probability_, action_boundaries_, coaction_
         As in `ICSCHMM`.
-    paths_, n_states_, segments_, means_, covariances_, transition_probs_, trace_, draws_
+    paths_, n_states_, segments_, means_, covariances_, transition_probs_, trace_, draws_, n_sweeps_
         As in `IBPHMM`, in the frame of the recording with most steps. A quaternion has three dimensions there: how far,
         and about which axis, it is turned from the middle of its recording. Where all recordings lie in planes or on
         lines, covariances have the spread across them that was added.
@@ -130,6 +132,8 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     3
     """
 
+    auto_sweeps = AutoSweeps(first=100, most=800, alone=200)
+
     def __init__(
         self,
         *,
@@ -141,7 +145,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         subsample: int | Literal["auto"] = "auto",
         n_actions: int | None = None,
         n_chains: int = 4,
-        n_sweeps: int = 200,
+        n_sweeps: NumberOfSweeps = "auto",
         n_burn: int | None = None,
         point_estimate: PointEstimate = "vi",
         random_state: RandomState = None,
@@ -351,11 +355,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
 
     def _trace_actions(self, actions: list[IntArray], n_kept: list[int], starts: IntArray) -> None:
         """Add numbers of the actions of every kept sweep to the trace; there are none in burn-in."""
-        numbers: dict[str, list[Any]] = {
-            "n_actions": [len(np.unique(path)) for path in actions],
-            "n_action_segments": [count_segments(path, starts) for path in actions],
-            "action_entropy": [occupancy_entropy(path) for path in actions],
-        }
+        numbers = numbers_of(actions, starts)
         ends = np.cumsum([0, *n_kept])
         for name, values in numbers.items():
             traced = np.full(self.trace_["log_joint"].shape, np.nan)
@@ -363,14 +363,11 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
                 traced[chain, self.n_burn_ : self.n_burn_ + last - first] = values[first:last]
             self.trace_[name] = traced
 
-    def diagnose(self) -> Verdict:
-        """Return whether the chains agree on actions, in numbers and in plain words (needs the extra ``diagnostics``).
-
-        Chains may differ in the states that they group into the same actions.
-        """
-        from homothety.sampling.diagnostics import judge
-
-        return judge(self._kept_traces(), names=list(ACTION_NUMBERS), max_r_hat=1.05, min_ess=25)
+    def _with_numbers(self, prepared: Sequences, trace: Trace) -> Trace:
+        # Of a few draws, evenly spaced; and always by the same seed, so that a run that is resumed decides likewise.
+        rng, chosen = np.random.default_rng(0), trace.kept[:: -(-len(trace.kept) // MOST_COMPARED)]
+        actions = [self._actions_of(rng, prepared, draw) for draw in chosen]
+        return Trace(numbers_of(actions, prepared.starts), kept=chosen)
 
     def _report_frames(self, prepared: Sequences, kept: list[KeptFrames], best: int) -> None:
         """Set the frame of every recording, relative to the recording with most steps."""
@@ -488,6 +485,15 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             if kind == "orientation":
                 columns[b] = orientations(columns[b], next(middles))
         return np.split(np.hstack(columns), rearranged.starts[1:-1])
+
+
+def numbers_of(actions: list[IntArray], starts: IntArray) -> dict[str, list[float]]:
+    """Return numbers of the actions of several draws that do not depend on how actions are numbered, by name."""
+    return {
+        "n_actions": [float(len(np.unique(path))) for path in actions],
+        "n_action_segments": [float(count_segments(path, starts)) for path in actions],
+        "action_entropy": [occupancy_entropy(path) for path in actions],
+    }
 
 
 def digest_of(recordings: Sequences) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.estimators._sampled import PointEstimate, RandomState
+    from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
     from homothety.estimators.hmm import EmissionName, Start
     from homothety.models.emissions import Emission
     from homothety.preprocessing import Preprocessing
@@ -94,7 +94,7 @@ class ICSCHMM(ReportsActions, IBPHMM):
     transforms_ : list of StateTransform
         For every state its rotation, scale and translation from the state with most steps of its action, with
         intervals.
-    paths_, n_states_, segments_, means_, covariances_, transition_probs_, step_weight_, trace_, draws_
+    paths_, n_states_, segments_, means_, covariances_, transition_probs_, step_weight_, trace_, draws_, n_sweeps_
         As in `IBPHMM`; the trace has "n_actions", and "log_clusters" of the actions beside "log_joint" of the states.
     action_draws_ : PathDraws
         Actions of the kept sweeps, numbered anew in each.
@@ -132,7 +132,7 @@ class ICSCHMM(ReportsActions, IBPHMM):
         n_split_merge: int = 5,
         least_stay: int = 1,
         n_chains: int = 4,
-        n_sweeps: int = 500,
+        n_sweeps: NumberOfSweeps = "auto",
         n_burn: int | None = None,
         point_estimate: PointEstimate = "vi",
         random_state: RandomState = None,
@@ -181,7 +181,7 @@ class ICSCHMM(ReportsActions, IBPHMM):
             self.covariances,
             self.include_unused,
             self.coupling,
-            n_adapt=self._n_burn() if self.coupling == "burnin" else 0,
+            n_adapt=self.least_burn() if self.coupling == "burnin" else 0,
         )
         start = partial(icsc.init_state, start=self._start())
         self._sample(prepared, model, start, icsc.default_sweep(), icsc.RECORDING, segmentation.emission)

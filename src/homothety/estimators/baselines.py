@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.distributions import NIW, NormalGamma
-    from homothety.estimators._sampled import PointEstimate, RandomState
+    from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
     from homothety.models.gmm import Criterion
 
 
@@ -53,7 +53,7 @@ class CRPMixture(SampledPartition):
         Cluster of each item, numbered by decreasing size.
     n_clusters_ : int
     coclustering_ : ndarray of shape (n_items, n_items)
-    trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
+    trace_, n_sweeps_
         As in `SimilarityMixture`.
 
     Examples
@@ -76,7 +76,7 @@ class CRPMixture(SampledPartition):
         prior_share: float = 0.003,
         diagonal: bool = False,
         n_chains: int = 4,
-        n_sweeps: int = 200,
+        n_sweeps: NumberOfSweeps = "auto",
         n_burn: int | None = None,
         point_estimate: PointEstimate = "vi",
         random_state: RandomState = None,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.estimators._sampled import PointEstimate, RandomState
+    from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
     from homothety.preprocessing import Preprocessing
     from homothety.sequences import Sequences
 
@@ -80,7 +80,9 @@ class IBPHMM(SampledSegmenter):
         action, so that a fast periodic motion is not cut into the phases of its period. Where the recordings are
         subsampled it is rounded up to whole strides.
     n_chains : int, default=4
-    n_sweeps : int, default=500
+    n_sweeps : int or "auto", default="auto"
+        Sweeps per chain. "auto" makes 200 and compares the last half of all chains; while these differ, it doubles the
+        number, up to 1,600. A single chain makes 500.
     n_burn : int, optional
         Sweeps to forget; half of them if not given.
     point_estimate : {"vi", "map"}, default="vi"
@@ -116,6 +118,8 @@ class IBPHMM(SampledSegmenter):
         fewer steps than there are from one look to the next.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
         "log_joint", "n_states", "n_segments", "occupancy_entropy", hyper-parameters and acceptance of every move.
+    n_sweeps_ : int
+        Number of sweeps that each chain made.
     step_weight_ : float
         How much of an independent observation a step counted as.
     draws_ : PathDraws
@@ -150,7 +154,7 @@ class IBPHMM(SampledSegmenter):
         n_split_merge: int = 5,
         least_stay: int = 1,
         n_chains: int = 4,
-        n_sweeps: int = 500,
+        n_sweeps: NumberOfSweeps = "auto",
         n_burn: int | None = None,
         point_estimate: PointEstimate = "vi",
         random_state: RandomState = None,
@@ -281,7 +285,7 @@ class StickyHDPHMM(SampledSegmenter):
 
     Attributes
     ----------
-    paths_, n_states_, means_, covariances_, transition_probs_, segments_, boundaries_, trace_, draws_
+    paths_, n_states_, means_, covariances_, transition_probs_, segments_, boundaries_, trace_, draws_, n_sweeps_
         As in `IBPHMM`.
 
     Examples
@@ -303,7 +307,7 @@ class StickyHDPHMM(SampledSegmenter):
         scale: float = 0.1,
         least_stay: int = 1,
         n_chains: int = 4,
-        n_sweeps: int = 500,
+        n_sweeps: NumberOfSweeps = "auto",
         n_burn: int | None = None,
         point_estimate: PointEstimate = "vi",
         random_state: RandomState = None,

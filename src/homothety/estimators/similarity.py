@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from homothety.arrays import check_similarity, check_similarity_to
 from homothety.covariance.similarity import gaussian_similarity
 from homothety.errors import InputError
-from homothety.estimators._sampled import PointEstimate, RandomState, SampledPartition, forget_fit
+from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState, SampledPartition, forget_fit
 from homothety.models import ddcrp
 from homothety.models.base_measure import base_measure
 from homothety.models.ddcrp.recording import RECORDING
@@ -118,8 +118,9 @@ class SimilarityMixture(LinkMixture):
         Whether clusters have diagonal covariances: fewer parameters, but not invariant to rotation.
     n_chains : int, default=4
         Independent chains; their kept sweeps are pooled.
-    n_sweeps : int, default=200
-        Sweeps per chain.
+    n_sweeps : int or "auto", default="auto"
+        Sweeps per chain. "auto" makes 200 and compares the last half of all chains; while these differ, it doubles the
+        number, up to 800. A single chain makes 200.
     n_burn : int, optional
         Sweeps thrown away at the start of each chain. Default: half of them.
     point_estimate : {"vi", "map"}, default="vi"
@@ -144,6 +145,8 @@ class SimilarityMixture(LinkMixture):
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
         "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep; "size_entropy", the
         entropy of the cluster sizes in bits, of every kept sweep.
+    n_sweeps_ : int
+        Number of sweeps that each chain made.
     draws_ : ndarray of shape (n_kept, n_items)
         Kept partitions of all chains.
     map_labels_ : ndarray of shape (n_items,)
@@ -170,7 +173,7 @@ class SimilarityMixture(LinkMixture):
         prior_share: float = 0.003,
         diagonal: bool = False,
         n_chains: int = 4,
-        n_sweeps: int = 200,
+        n_sweeps: NumberOfSweeps = "auto",
         n_burn: int | None = None,
         point_estimate: PointEstimate = "vi",
         random_state: RandomState = None,

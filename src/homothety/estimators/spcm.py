@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.covariance.embedding import DimensionRule
     from homothety.covariance.variants import SPCMVariant
-    from homothety.estimators._sampled import PointEstimate, RandomState
+    from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
 
 Points = Literal["spectral", "shape", "log-euclidean"]
 Solver = Literal["auto", "exact", "ordered"]
@@ -101,6 +101,8 @@ class SPCMMixture(LinkMixture):
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
         "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep; "size_entropy", the
         entropy of the cluster sizes in bits, of every kept sweep.
+    n_sweeps_ : int
+        Number of sweeps that each chain made.
     draws_ : ndarray of shape (n_kept, n_matrices)
         Kept partitions of all chains.
     map_labels_ : ndarray of shape (n_matrices,)
@@ -146,7 +148,7 @@ class SPCMMixture(LinkMixture):
         n_landmarks: int = 1000,
         neighbor_share: float = 10.0,
         n_chains: int = 4,
-        n_sweeps: int = 200,
+        n_sweeps: NumberOfSweeps = "auto",
         n_burn: int | None = None,
         point_estimate: PointEstimate = "vi",
         random_state: RandomState = None,

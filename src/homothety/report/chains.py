@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.estimators._sampled import LABEL_FREE, MAX_R_HAT, MIN_ESS, unstack_traces
+from homothety.estimators._sampled import (
+    LABEL_FREE,
+    MAX_R_HAT,
+    MAX_R_HAT_OF_DENSITY,
+    MIN_ESS,
+    r_hat_limits,
+    unstack_traces,
+)
 from homothety.report.document import Answer, Chart, Section, Table, Text
 from homothety.report.downsampling import as_codes, extremes, packed
 from homothety.sampling.diagnostics import judge
@@ -113,8 +120,9 @@ def _tables(model: Any) -> list[Table]:
         numbers = [_rounded(found[name].r_hat, 3), _rounded(found[name].ess, 0)] if name in found else [None, None]
         rows.append([LABEL_FREE[name], means, *numbers])
     caption = (
-        f"Means of every chain over its kept sweeps; R-hat (1 if chains agree, at most {MAX_R_HAT} is fine) and how "
-        "many independent draws all kept sweeps are worth. Empty: always the same value, or not known"
+        f"Means of every chain over its kept sweeps; R-hat (1 if chains agree; at most {MAX_R_HAT} is fine, and "
+        f"{MAX_R_HAT_OF_DENSITY} for the log joint density) and how many independent draws all kept sweeps are worth. "
+        "Empty: always the same value, or not known"
     )
     return [Table(caption, ["traced", "mean in each chain", "R-hat", "independent draws"], rows)]
 
@@ -124,7 +132,7 @@ def _diagnoses(model: Any) -> tuple[Diagnosis, ...]:
     names = [name for name in LABEL_FREE if name in model.trace_]
     traces = unstack_traces(model.trace_, model.n_burn_)
     try:
-        return judge(traces, names=names, max_r_hat=MAX_R_HAT, min_ess=MIN_ESS).table
+        return judge(traces, names=names, max_r_hat=r_hat_limits(names), min_ess=MIN_ESS).table
     except ImportError:
         return ()
 

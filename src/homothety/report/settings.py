@@ -18,7 +18,7 @@ def subtitle(run: Run) -> str:
     model = run.model
     parts = [f"Source: {run.source}"] * bool(run.source) + [type(model).__name__]
     if hasattr(model, "trace_"):
-        parts.append(f"{model.n_chains} chains of {model.n_sweeps} sweeps, {len(model.draws_)} kept")
+        parts.append(f"{model.n_chains} chains of {model.n_sweeps_} sweeps, {len(model.draws_)} kept")
     if run.seconds is not None:
         parts.append(f"{run.seconds:.1f} s")
     seed = f"seed {model.random_state}" if model.random_state is not None else "no seed"

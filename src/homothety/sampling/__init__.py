@@ -8,10 +8,10 @@ from homothety.sampling.recorders import (
     ProgressLines,
     Recorder,
     StopWhen,
-    StopWhenChainsAgree,
     StopWhenStuck,
     Visit,
 )
+from homothety.sampling.rounds import Rounds
 from homothety.sampling.trace import Trace
 
 __all__ = [
@@ -21,8 +21,8 @@ __all__ = [
     "ProgressLines",
     "Recorder",
     "Recording",
+    "Rounds",
     "StopWhen",
-    "StopWhenChainsAgree",
     "StopWhenStuck",
     "Trace",
     "Visit",

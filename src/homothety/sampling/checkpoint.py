@@ -51,11 +51,15 @@ class Checkpoints:
         Write after so many sweeps of a chain.
     every_seconds : float, optional
         Write when so much time has passed. Whatever comes first; and always when a chain ends.
+    keep_from : int, optional
+        Sweeps after which states are written, if that is before the end of burn-in. A run can go on with another
+        burn-in as long as this number stays the same.
     """
 
     path: Path
     every_sweeps: int | None = None
     every_seconds: float | None = 60.0
+    keep_from: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))

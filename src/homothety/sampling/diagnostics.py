@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,7 +67,7 @@ def judge(
     traces: Sequence[Trace],
     *,
     names: Sequence[str] | None = None,
-    max_r_hat: float = 1.01,
+    max_r_hat: float | Mapping[str, float] = 1.01,
     min_ess: float = 100.0,
 ) -> Verdict:
     """Return whether the kept sweeps of several chains agree.
@@ -77,8 +78,8 @@ def judge(
         Chains without a kept sweep are left out; all are cut to the length of the shortest.
     names : sequence of str, optional
         Which traced numbers to look at. Default: all but the seconds.
-    max_r_hat : float
-        Largest R-hat at which chains agree.
+    max_r_hat : float or mapping of str to float
+        Largest R-hat at which chains agree; or that of each number, by name.
     min_ess : float
         Least effective sample size for each chain.
 
@@ -103,9 +104,10 @@ def judge(
     if n_draws < MIN_DRAWS:
         return Verdict(False, f"run longer: {n_draws} kept sweeps in each chain, needed at least {MIN_DRAWS}.", ())
     r_hats = {name: r_hat(values) for name, values in draws.items()}
-    differ = any(value > max_r_hat for value in r_hats.values())
+    limits = max_r_hat if isinstance(max_r_hat, Mapping) else dict.fromkeys(draws, max_r_hat)
+    differ = any(value > limits[name] for name, value in r_hats.items())
     table = tuple(
-        _diagnose(name, values, r_hats[name], max_r_hat, min_ess * n_chains, is_needed=not differ)
+        _diagnose(name, values, r_hats[name], limits[name], min_ess * n_chains, is_needed=not differ)
         for name, values in draws.items()
     )
     if n_chains == 1:

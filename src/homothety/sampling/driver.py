@@ -7,7 +7,6 @@ from collections.abc import Generator as Steps
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,13 +15,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import Generator, SeedSequence
 
-from homothety.arrays import check_count, check_whole
 from homothety.errors import CheckpointError, InputError, SweepError
 from homothety.sampling.checkpoint import Checkpointer, Checkpoints
 from homothety.sampling.fingerprint import Fingerprint, fingerprint
 from homothety.sampling.generators import capture, restore
 from homothety.sampling.recorders import Recorder, Visit, show_progress
 from homothety.sampling.remote import run_on_workers
+from homothety.sampling.rounds import Rounds, Schedule
 from homothety.sampling.shared import SharedRun
 from homothety.sampling.trace import Trace
 from homothety.workers import cluster_in_use, is_worker
@@ -104,7 +103,7 @@ class Chain:
     recording : Recording
         What to trace and keep.
     n_sweeps, n_burn : int
-        How many sweeps to make, and after how many to begin to keep states.
+        How many sweeps to make in all, and after how many to begin to keep states.
     number : int
         Of this chain, from 0.
     recorders : sequence of Recorder
@@ -113,6 +112,10 @@ class Chain:
         Where the chain is written, and read if it is there.
     run : SharedRun, optional
         What is shared with other chains.
+    begun : Visit, optional
+        Where to go on from, where no checkpoint says it.
+    n_most : int, optional
+        Sweeps that a chain found in a checkpoint may have at most; `n_sweeps` if not given.
     """
 
     seed: SeedSequence
@@ -126,14 +129,16 @@ class Chain:
     recorders: Sequence[Recorder] = ()
     checkpoints: Checkpoints | None = None
     run: SharedRun = field(default_factory=SharedRun)
+    begun: Visit | None = None
+    n_most: int | None = None
 
-    def to_end(self) -> Trace:
-        """Run the chain and return its trace; an interrupt ends it early but loses no finished sweep."""
+    def to_end(self) -> Visit:
+        """Run the chain and return where it ends; an interrupt ends it early but loses no finished sweep."""
         with closing(self.steps()) as visits:
-            trace = next(visits).trace
-            for _ in visits:
-                pass
-        return trace
+            last = next(visits)
+            for visit in visits:
+                last = visit
+        return last
 
     def steps(self) -> Steps[Visit, None, None]:
         """Yield where the chain starts, and where it is after each sweep, until its last one or until it is stopped."""
@@ -159,13 +164,13 @@ class Chain:
     def _begin(self) -> tuple[Visit, Sequence[Recorder]]:
         """Return where the chain starts or goes on, and its recorders."""
         if self.checkpoints is None:
-            return self._start(), self.recorders
+            return self.begun or self._start(), self.recorders
         store = self.checkpoints.store(self.number)
         visit = store.read()
         if visit is None:
             visit = self._start()
             store.write(visit)  # a state that cannot be stored is refused here, not after an hour
-        elif visit.n_sweeps > self.n_sweeps:
+        elif visit.n_sweeps > (self.n_most or self.n_sweeps):
             raise CheckpointError(
                 f"Chain {self.number} has made {visit.n_sweeps} sweeps already, n_sweeps is only {self.n_sweeps}. "
                 "Ask for as many or more, or use another folder."
@@ -216,7 +221,7 @@ def run_chain(
 
     The parameters are those of `homothety.sampling.driver.Chain`.
     """
-    return Chain(seed, model, state, sweep, recording, n_sweeps, n_burn, recorders=recorders).to_end()
+    return Chain(seed, model, state, sweep, recording, n_sweeps, n_burn, recorders=recorders).to_end().trace
 
 
 def run_chains(
@@ -227,8 +232,8 @@ def run_chains(
     *,
     seed: SeedSequence | None,
     n_chains: int,
-    n_sweeps: int,
-    n_burn: int,
+    n_sweeps: int | Rounds,
+    n_burn: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
     recorders: Sequence[Recorder] = (),
@@ -243,8 +248,12 @@ def run_chains(
 
     Parameters
     ----------
-    model, state, sweep, recording, n_sweeps, n_burn
+    model, state, sweep, recording
         As in `homothety.sampling.driver.Chain`.
+    n_sweeps : int or Rounds
+        How many sweeps each chain makes; or rounds, after which chains are compared.
+    n_burn : int, optional
+        After how many sweeps states are kept; half of those made if not given.
     seed : SeedSequence or None
         Of the whole run. None takes fresh entropy, or the seed of the checkpoint if there is one.
     n_chains : int
@@ -272,30 +281,26 @@ def run_chains(
     Notes
     -----
     A checkpoint may be resumed with more chains, or with more sweeps if `n_burn` stays: the sweeps made are the same.
+    In rounds, chains keep states from the burn-in of the first round on, and the early ones are dropped at the end.
     """
-    check_schedule(n_chains, n_sweeps, n_burn)
     if n_jobs == 0:
         raise InputError("n_jobs is 0, needed 1 or more; -1 for as many as there are cores.")
     checkpoints = Checkpoints(Path(checkpoint)) if isinstance(checkpoint, str | Path) else checkpoint
+    schedule = Schedule(n_sweeps, n_burn, None if checkpoints is None else checkpoints.keep_from)
+    schedule.check(n_chains)
+    first, kept_from = schedule.first, schedule.kept_from
     if checkpoints is not None:
-        seed = checkpoints.open(seed, _conditions(model, state, sweep, {"n_burn": n_burn, **(settings or {})}))
+        seed = checkpoints.open(seed, _conditions(model, state, sweep, {"n_burn": kept_from, **(settings or {})}))
     if progress:
-        recorders = (*recorders, show_progress(n_chains, n_sweeps))
-    chain = partial(Chain, n_sweeps=n_sweeps, n_burn=n_burn, recorders=recorders, checkpoints=checkpoints)
+        recorders = (*recorders, show_progress(n_chains, first))
+    chain = partial(Chain, n_sweeps=first, n_burn=kept_from, recorders=recorders, checkpoints=checkpoints)
     run, seeds = SharedRun(), (seed or SeedSequence()).spawn(n_chains)
     chains = [chain(s, model, state, sweep, recording, number=i, run=run) for i, s in enumerate(seeds)]
     with ExitStack() as stack:
         for recorder in recorders:
             stack.callback(recorder.close)
-        return _run_until_interrupted(chains, n_jobs)
-
-
-def check_schedule(n_chains: int, n_sweeps: int, n_burn: int) -> None:
-    """Raise unless there is at least one chain and at least one sweep to keep."""
-    check_count(n_chains, "n_chains")
-    check_whole(n_sweeps, "n_sweeps")
-    if not 0 <= check_whole(n_burn, "n_burn") < n_sweeps:
-        raise InputError(f"n_burn is {n_burn} and n_sweeps is {n_sweeps}: needed 0 <= n_burn < n_sweeps.")
+        stack.callback(run.stop)  # after an error in one chain the others would go on in vain
+        return _run_rounds(chains, schedule, n_jobs)
 
 
 def _show(recorders: Sequence[Recorder], visit: Visit) -> str | None:
@@ -311,44 +316,64 @@ def _conditions(model: Any, state: Any, sweep: Sweep, settings: Mapping[str, Any
     return fingerprint(settings=settings, model=model, start=state, sweep=dict(sweep))
 
 
-def _run_until_interrupted(chains: list[Chain], n_jobs: int | None) -> list[Trace]:
-    """Run all chains; at an interrupt stop them between two sweeps and return what they have."""
-    run, checkpoints, n_sweeps = chains[0].run, chains[0].checkpoints, chains[0].n_sweeps
-    try:
-        return _run_all(chains, n_jobs)
-    except KeyboardInterrupt:
-        traces = run.collect()
-        if not traces and checkpoints is not None:
-            # The chains are in other processes, out of reach; what they wrote is not.
-            traces = checkpoints.traces(len(chains))
-        if not traces:
-            raise
-        return [replace(trace, interrupted=trace.interrupted or trace.n_sweeps < n_sweeps) for trace in traces]
-    finally:
-        run.stop()  # after an error in one chain the others would go on in vain
+def _run_rounds(chains: list[Chain], schedule: Schedule, n_jobs: int | None) -> list[Trace]:
+    """Run all chains round by round until no more sweeps are needed, or until an interrupt; return what they have."""
+    run, traces, n_sweeps = chains[0].run, list[Trace](), schedule.first
+    for n_sweeps in schedule.lengths():
+        chains = [replace(chain, n_sweeps=n_sweeps, n_most=schedule.most) for chain in chains]
+        try:
+            ends = _run_all(chains, n_jobs)
+            traces = [end.trace for end in ends]
+            if run.is_stopped or _is_enough(chains, traces, schedule, n_sweeps):
+                break
+        except KeyboardInterrupt:
+            run.stop()
+            break
+        chains = [replace(chain, begun=end) for chain, end in zip(chains, ends, strict=True)]
+    if not run.is_stopped:
+        return schedule.finished(traces, n_sweeps)
+    traces = [_marked_if_short(trace, schedule.most) for trace in _rescued(chains, traces)]
+    return schedule.finished(traces, schedule.most)
 
 
-def _run_all(chains: list[Chain], n_jobs: int | None) -> list[Trace]:
-    """Run chains on a cluster, side by side, in turn, or one after the other."""
+def _is_enough(chains: list[Chain], traces: list[Trace], schedule: Schedule, n_sweeps: int) -> bool:
+    """Say whether chains need no further round, and tell it to recorders."""
+    if not isinstance(schedule.n_sweeps, Rounds) or any(one.stopped_by or one.interrupted for one in traces):
+        return True
+    is_over, verdict = schedule.n_sweeps.verdict(traces, schedule, n_sweeps)
+    n_next = n_sweeps if is_over else min(2 * n_sweeps, schedule.most)
+    for recorder in chains[0].recorders:
+        recorder.on_round(verdict, n_next)
+    return is_over
+
+
+def _rescued(chains: list[Chain], traces: list[Trace]) -> list[Trace]:
+    """Return what can be had of all chains after an interrupt; `traces` are those of the last round that was whole."""
+    checkpoints = chains[0].checkpoints
+    found = chains[0].run.collect()
+    if not found and checkpoints is not None:
+        # The chains are in other processes, out of reach; what they wrote is not.
+        found = checkpoints.traces(len(chains))
+    if not (found or traces):
+        raise KeyboardInterrupt
+    return found or traces
+
+
+def _marked_if_short(trace: Trace, n_sweeps: int) -> Trace:
+    """Return a trace that says that it was interrupted, if it has fewer sweeps than it could have had."""
+    is_short = trace.stopped_by is None and trace.n_sweeps < n_sweeps
+    return replace(trace, interrupted=trace.interrupted or is_short)
+
+
+def _run_all(chains: list[Chain], n_jobs: int | None) -> list[Visit]:
+    """Run chains on a cluster, side by side, or one after the other, and return where they end."""
     if cluster_in_use() is not None:
         return run_on_workers(chains)
     if n_jobs not in (None, 1) and len(chains) > 1 and not is_worker():
         return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(Chain.to_end)(chain) for chain in chains))
-    if any(recorder.compares_chains for recorder in chains[0].recorders):
-        return _run_in_turn(chains)
-    traces = []
+    ends = []
     for chain in chains:
-        traces.append(chain.to_end())
+        ends.append(chain.to_end())
         if chain.run.is_stopped:
             break
-    return traces
-
-
-def _run_in_turn(chains: list[Chain]) -> list[Trace]:
-    """Advance all chains on one thread, a sweep of each at a time."""
-    with ExitStack() as stack:
-        visits = [stack.enter_context(closing(chain.steps())) for chain in chains]
-        traces = [next(visit).trace for visit in visits]
-        for _ in zip_longest(*visits):
-            pass
-    return traces
+    return ends

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from homothety.sampling.trace import Trace
 
@@ -54,9 +54,6 @@ class Visit:
 class Recorder:
     """Base of all recorders: sees everything, does nothing. Subclasses override what they need."""
 
-    compares_chains: ClassVar[bool] = False
-    """Whether chains must advance side by side, even on one thread, for this recorder to be of use."""
-
     needs_glimpses_only: ClassVar[bool] = False
     """Whether the numbers of a sweep now and then are enough: a cluster sends those instead of taking a copy."""
 
@@ -68,7 +65,10 @@ class Recorder:
         return None
 
     def on_end(self, visit: Visit) -> None:
-        """Look at the last finished sweep of a chain, however the chain came to its end."""
+        """Look at the last finished sweep of a chain, or of a round of it, however it came to its end."""
+
+    def on_round(self, verdict: str, n_sweeps: int) -> None:
+        """Hear how a comparison of all chains came out, and how many sweeps each of them makes in all."""
 
     def close(self) -> None:
         """Let go of what the recorder holds: all chains have ended."""
@@ -122,65 +122,6 @@ class StopWhenStuck(Recorder):
         return bool(earlier) and max(recent) <= max(earlier) + self.tolerance
 
 
-class StopWhenChainsAgree(Recorder):
-    """Stop all chains once their kept sweeps agree and hold enough independent draws. Needs ArviZ.
-
-    Parameters
-    ----------
-    n_chains : int
-        Number of chains that have to agree.
-    every : int
-        Number of sweeps between two looks.
-    names : sequence of str, optional
-        Which traced numbers have to agree. Default: all.
-    **limits
-        Of `homothety.sampling.diagnostics.judge`.
-
-    Notes
-    -----
-    On one thread chains take turns, so the sweep they stop at depends on the seed alone; on several threads it also
-    depends on which thread is ahead. Chains in other processes cannot be compared and run to their end.
-    """
-
-    compares_chains = True
-
-    def __init__(self, n_chains: int, *, every: int = 50, names: Sequence[str] | None = None, **limits: float) -> None:
-        from homothety.sampling.diagnostics import require_arviz
-
-        if n_chains < 2:
-            raise InputError(f"n_chains is {n_chains}: at least 2 chains are needed to agree.")
-        require_arviz()
-        self.n_chains, self.every, self.names, self.limits = n_chains, every, names, limits
-        self._watched = _Watched()
-
-    def on_sweep(self, visit: Visit) -> bool:
-        """Judge all chains at every `every`-th kept sweep of one of them; once they agreed, they have."""
-        with self._watched.lock:
-            self._watched.traces[visit.chain] = visit.trace
-            if not self._watched.is_over and visit.n_kept and visit.n_kept % self.every == 0:
-                self._watched.is_over = self._agree()
-            return self._watched.is_over
-
-    def _agree(self) -> bool:
-        from homothety.sampling.diagnostics import judge
-
-        traces = list(self._watched.traces.values())
-        if len(traces) < self.n_chains or any(len(trace.kept) < self.every for trace in traces):
-            return False
-        return judge(traces, names=self.names, **self.limits).agree
-
-
-class _Watched:
-    """What is known of all chains of this process. A copy in another process knows nothing yet."""
-
-    def __init__(self) -> None:
-        self.lock, self.is_over = threading.Lock(), False
-        self.traces: dict[int, Trace] = {}
-
-    def __reduce__(self) -> tuple[type[_Watched], tuple[()]]:
-        return _Watched, ()
-
-
 class _Progress(Recorder):
     """Counts the sweeps of all chains and knows the last numbers of each."""
 
@@ -202,7 +143,15 @@ class _Progress(Recorder):
             self._latest[visit.chain] = visit.scalars
             self._show(sum(self._done.values()))
 
+    def on_round(self, verdict: str, n_sweeps: int) -> None:
+        with self._lock:
+            self.n_sweeps = n_sweeps
+            self._say(verdict)
+
     def _show(self, n_done: int) -> None:
+        raise NotImplementedError
+
+    def _say(self, verdict: str) -> None:
         raise NotImplementedError
 
     def _numbers(self) -> str:
@@ -240,6 +189,11 @@ class ProgressBar(_Progress):
         # Of a resumed chain many sweeps are there at once, and two threads may come in either order.
         self._bar.update(n_done - self._bar.n)
 
+    def _say(self, verdict: str) -> None:
+        self._bar.write(verdict, file=sys.stderr)
+        self._bar.total = self.total
+        self._bar.refresh()
+
     def close(self) -> None:
         """Leave the bar as it is on the screen."""
         self._bar.close()
@@ -275,6 +229,9 @@ class ProgressLines(_Progress):
             self._last = now
             text = f"sampling {n_done}/{self.total} sweeps, {self._left(now, n_done)}, {self._numbers()}"
             print(text.removesuffix(", "), file=sys.stderr, flush=True)
+
+    def _say(self, verdict: str) -> None:
+        print(verdict, file=sys.stderr, flush=True)
 
     def _left(self, now: float, n_done: int) -> str:
         """Return how much time is left, as far as one can know."""

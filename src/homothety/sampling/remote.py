@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 SECONDS = 1.0  # between two pieces of news of a chain
 
 
-def run_on_workers(chains: Sequence[Chain]) -> list[Trace]:
-    """Run chains on the cluster in use and return their traces in order."""
+def run_on_workers(chains: Sequence[Chain]) -> list[Visit]:
+    """Run chains on the cluster in use and return where they end, in order."""
     watching = [recorder for recorder in chains[0].recorders if recorder.needs_glimpses_only]
-    traces: dict[int, Trace] = {}
+    ends: dict[int, Visit] = {}
     lock = RLock()  # news come in a thread of their own, and must not be shown behind the end of their chain
 
     def show(glimpse: Sequence[Any]) -> None:
         with lock:
-            if glimpse[0] not in traces:
+            if glimpse[0] not in ends:
                 for recorder in watching:
                     recorder.on_sweep(_seen(*glimpse))
 
     with workers.listening(show) if watching else nullcontext() as topic:
         jobs = [partial(_to_end, sendable(chain), topic) for chain in chains]
-        for number, trace in workers.run_as_completed(jobs):
+        for number, end in workers.run_as_completed(jobs):
             with lock:
-                show(_glimpse(number, trace))
-                traces[number] = trace
-    return [traces[number] for number in sorted(traces)]
+                show(_glimpse(number, end.trace))
+                ends[number] = end
+    return [ends[number] for number in sorted(ends)]
 
 
 def sendable(chain: Chain) -> Chain:
@@ -82,7 +82,7 @@ class Messenger(Recorder):
                 self.run.stop()
 
 
-def _to_end(chain: Chain, topic: str | None) -> Trace:
+def _to_end(chain: Chain, topic: str | None) -> Visit:
     """Run a chain on a worker."""
     if chain.checkpoints is not None:
         chain.checkpoints.check_shared()

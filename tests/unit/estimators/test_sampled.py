@@ -14,7 +14,7 @@ from fabricated import make_framed_segmentation, make_recordings
 from homothety import IBPHMM, CRPMixture, SimilarityMixture, SPCMMixture
 from homothety.datasets import make_toy_2d, make_wishart_families
 from homothety.errors import ConvergenceWarning, HomothetyWarning
-from homothety.estimators import _sampled, _segmentation
+from homothety.estimators import _sampled
 from homothety.estimators._sampled import LEAST_KEPT, WARNED_R_HAT
 from homothety.sampling import Trace
 from homothety.sampling.diagnostics import r_hat
@@ -73,9 +73,9 @@ def test_a_sampled_concentration_is_diagnosed(estimator):
 # Warning of chains that do not agree
 
 
-def replaced_traces(monkeypatch, module, change):
+def replaced_traces(monkeypatch, change):
     """Let chains run, and change their traced numbers afterwards: (n_chains, n_sweeps) of each, by name."""
-    run_chains = module.run_chains
+    run_chains = _sampled.run_chains
 
     def run(*args, **options):
         traces = run_chains(*args, **options)
@@ -85,7 +85,7 @@ def replaced_traces(monkeypatch, module, change):
             for chain, trace in enumerate(traces)
         ]
 
-    monkeypatch.setattr(module, "run_chains", run)
+    monkeypatch.setattr(_sampled, "run_chains", run)
 
 
 def agreeing(scalars):
@@ -110,17 +110,17 @@ def fit_any(estimator, **options):
 
 
 SAMPLED = [
-    pytest.param(SimilarityMixture(**SHORT), _sampled, "n_clusters", "number of clusters", id="similarity"),
-    pytest.param(CRPMixture(**SHORT), _sampled, "n_clusters", "number of clusters", id="crp"),
-    pytest.param(IBPHMM(**SHORT), _segmentation, "n_states", "number of states", id="ibp"),
+    pytest.param(SimilarityMixture(**SHORT), "n_clusters", "number of clusters", id="similarity"),
+    pytest.param(CRPMixture(**SHORT), "n_clusters", "number of clusters", id="crp"),
+    pytest.param(IBPHMM(**SHORT), "n_states", "number of states", id="ibp"),
 ]
-each_sampled = pytest.mark.parametrize(("estimator", "module", "name", "words"), SAMPLED)
+each_sampled = pytest.mark.parametrize(("estimator", "name", "words"), SAMPLED)
 
 
 @each_sampled
-def test_a_fit_warns_of_chains_that_are_stuck(estimator, module, name, words, monkeypatch):
+def test_a_fit_warns_of_chains_that_are_stuck(estimator, name, words, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz", None)  # an extra, which the warning does not need
-    replaced_traces(monkeypatch, module, stuck)
+    replaced_traces(monkeypatch, stuck)
     with pytest.warns(ConvergenceWarning) as told:
         model = fit_any(estimator, n_sweeps=LEAST_KEPT + 10, n_burn=10)
     (warning,) = told
@@ -139,15 +139,15 @@ def test_all_numbers_that_differ_are_named(monkeypatch):
         chains = np.arange(2.0)[:, None]
         return scalars | {name: np.zeros_like(scalars[name]) + chains for name in ("n_clusters", "log_joint")}
 
-    replaced_traces(monkeypatch, _sampled, apart)
+    replaced_traces(monkeypatch, apart)
     message = "R-hat is inf for the number of clusters and inf for the log joint density, needed"
     with pytest.warns(ConvergenceWarning, match=message):
         fit_any(CRPMixture(**SHORT), n_sweeps=LEAST_KEPT, n_burn=0)
 
 
 @each_sampled
-def test_a_fit_does_not_warn_of_chains_that_agree(estimator, module, name, words, monkeypatch):
-    replaced_traces(monkeypatch, module, agreeing)
+def test_a_fit_does_not_warn_of_chains_that_agree(estimator, name, words, monkeypatch):
+    replaced_traces(monkeypatch, agreeing)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit_any(estimator, n_sweeps=LEAST_KEPT, n_burn=0)
@@ -155,8 +155,8 @@ def test_a_fit_does_not_warn_of_chains_that_agree(estimator, module, name, words
 
 @each_sampled
 @pytest.mark.parametrize("options", [{"n_sweeps": LEAST_KEPT - 1}, {"n_sweeps": LEAST_KEPT, "n_chains": 1}])
-def test_too_few_sweeps_or_chains_to_compare_do_not_warn(estimator, module, name, words, options, monkeypatch):
-    replaced_traces(monkeypatch, module, agreeing if "n_chains" in options else stuck)
+def test_too_few_sweeps_or_chains_to_compare_do_not_warn(estimator, name, words, options, monkeypatch):
+    replaced_traces(monkeypatch, agreeing if "n_chains" in options else stuck)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit_any(estimator, n_burn=0, **options)

@@ -23,7 +23,7 @@ from homothety.errors import CheckpointError, CheckpointWarning, InputError
 from homothety.models import crp, ddcrp
 from homothety.models.crp.recording import RECORDING as CRP_RECORDING
 from homothety.models.ddcrp.recording import RECORDING as DDCRP_RECORDING
-from homothety.sampling import Checkpoints, Recorder, StopWhen, StopWhenChainsAgree, StopWhenStuck, run_chains
+from homothety.sampling import Checkpoints, Recorder, StopWhen, StopWhenStuck, run_chains
 from homothety.sampling.checkpoint import HEADER, POSITION
 from walks import GROUND, START, SWEEP, Ground, contents, run_walks
 
@@ -120,19 +120,6 @@ def test_early_stop_comes_at_the_same_sweep_of_a_resumed_run(folder, stop):
         assert contents(resumed) == contents(whole)
         assert [trace.stopped_by for trace in resumed] == [trace.stopped_by for trace in whole]
     assert {trace.stopped_by for trace in whole} == {type(stop).__name__}
-
-
-@pytest.mark.parametrize("every_sweeps", [10, 1000])
-def test_chains_that_agreed_have_agreed_for_good(folder, every_sweeps):
-    pytest.importorskip("arviz")
-    run = partial(run_walks, n_sweeps=400, n_burn=10, checkpoint=Checkpoints(folder, every_sweeps=every_sweeps))
-    limits = {"every": 20, "max_r_hat": 1.1, "min_ess": 10}
-    first, again = (run(recorders=[StopWhenChainsAgree(3, **limits)]) for _ in range(2))
-    assert contents(again) == contents(first)
-    assert {trace.stopped_by for trace in again} == {"StopWhenChainsAgree"}
-    without = run()
-    assert contents(without) == contents(run_walks(n_sweeps=400, n_burn=10))
-    assert {trace.stopped_by for trace in without} == {None}
 
 
 def test_progress_counts_what_was_there_already(folder, capsys):

@@ -16,7 +16,6 @@ from homothety.sampling import (
     ProgressLines,
     Recorder,
     StopWhen,
-    StopWhenChainsAgree,
     StopWhenStuck,
     recorders,
 )
@@ -109,39 +108,6 @@ def test_patience_must_be_positive():
         StopWhenStuck(0)
 
 
-def agreeing(**options):
-    pytest.importorskip("arviz")
-    return StopWhenChainsAgree(3, every=20, **({"max_r_hat": 1.1, "min_ess": 10} | options))
-
-
-def test_chains_that_agree_stop_together_and_the_same_way_every_time():
-    long = {"n_sweeps": 400, "n_burn": 10}
-    first, second = (run_walks(recorders=[agreeing()], **long) for _ in range(2))
-    assert contents(first) == contents(second)
-    assert {trace.stopped_by for trace in first} == {"StopWhenChainsAgree"}
-    lengths = [trace.n_sweeps for trace in first]
-    assert max(lengths) < 400
-    assert max(lengths) - min(lengths) <= 1
-    for part, whole in zip(first, run_walks(**long), strict=True):
-        whole.truncate(part.n_sweeps, len(part.kept))
-        assert content(part) == content(whole)
-
-
-def test_chains_on_threads_stop_when_they_agree():
-    traces = run_walks(recorders=[agreeing()], n_sweeps=50_000, n_burn=10, n_jobs=3)
-    assert all(trace.stopped_by == "StopWhenChainsAgree" for trace in traces)
-
-
-def test_chains_that_never_agree_run_to_their_end():
-    traces = run_walks(recorders=[agreeing(min_ess=1e6)], n_sweeps=60)
-    assert [trace.n_sweeps for trace in traces] == [60, 60, 60]
-
-
-def test_one_chain_cannot_agree():
-    with pytest.raises(InputError, match="n_chains is 1: at least 2 chains"):
-        StopWhenChainsAgree(1)
-
-
 # --- progress --------------------------------------------------------------------------------------------------------
 
 
@@ -225,7 +191,7 @@ def test_in_another_process_a_bar_becomes_lines(capsys):
     assert again.seconds == 3.0
 
 
-@pytest.mark.parametrize("make", [lambda: StopWhenStuck(5), agreeing, lambda: StopWhen(len)])
+@pytest.mark.parametrize("make", [lambda: StopWhenStuck(5), lambda: StopWhen(len)])
 def test_recorders_can_be_sent_to_other_processes(make):
     recorder = make()
     assert type(pickle.loads(pickle.dumps(recorder))) is type(recorder)
