@@ -15,7 +15,7 @@ from homothety.datasets import make_toy_6d
 
 matrices = make_toy_6d(random_state=0).matrices
 start = time.perf_counter()
-SPCMMixture(random_state=0).fit(matrices)
+SPCMMixture(n_sweeps=200, random_state=0).fit(matrices)
 print(time.perf_counter() - start)
 """
 

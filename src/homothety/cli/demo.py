@@ -27,7 +27,7 @@ examples:
   homothety demo --seed 1         other data, another run
 """
 OUTPUT = "homothety-demo"
-PER_FRAME, SWEEPS = 3, 200
+PER_FRAME, SWEEPS, FIELD_SWEEPS = 3, 200, 200  # fixed, so that the time it takes is known
 FIELD = (20, 20)
 
 
@@ -73,7 +73,7 @@ def cluster_field(seed: int, console: Console) -> Clustering:
     from homothety.estimators.spcm import SPCMMixture
 
     # Sizes are random here and should not matter, which only this reading of SPCM promises.
-    model = SPCMMixture(variant="log", random_state=seed)
+    model = SPCMMixture(variant="log", n_sweeps=FIELD_SWEEPS, random_state=seed)
     return clustering.fit(make_dti(FIELD, random_state=seed), model, console, source="a made-up field of tensors")
 
 

@@ -28,8 +28,8 @@ examples:
   homothety resume grating --sweeps 1000            let chains that do not agree yet run longer
 
 A kill loses at most half a minute of sampling, and Ctrl-C nothing. With --sweeps, the first sweeps that are thrown
-away stay those of the command. A run that has come to its end is left as it is. It goes on here, also if it began on a
-cluster, unless --cluster says where.
+away stay those of the command, or are half of the new number if the command had no --sweeps. A run that has come to its
+end is left as it is. It goes on here, also if it began on a cluster, unless --cluster says where.
 Exit status: 0; 2 for a folder without a run, or other data; 130 after Ctrl-C, from where it can be resumed again.
 """
 

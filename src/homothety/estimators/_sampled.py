@@ -86,8 +86,8 @@ class SampledChains:
 
     def diagnose(self) -> Verdict:
         """Return whether the chains agree, in numbers and in plain words (needs the extra ``diagnostics``)."""
-        names = self._compared()
-        return judge(self._kept_traces(), names=names, max_r_hat=r_hat_limits(names), min_ess=MIN_ESS)
+        traces, names = self._kept_traces(), self._compared()
+        return judge(traces, names=names, max_r_hat=r_hat_limits(names), min_ess=MIN_ESS)
 
     def to_arviz(self) -> Any:
         """Return the traced numbers of the kept sweeps as ArviZ's data tree (needs the extra ``diagnostics``)."""

@@ -97,7 +97,7 @@ CASES = {
     "pickled array": ("segment pickled.npy", "pickled.npy cannot be read"),
     "unknown column": ("segment good.csv --columns x,up", "has no column 'up'; it has columns x, y"),
     "unknown group": ("segment good.csv --group episode", "has no column 'episode'; it has columns x, y"),
-    "no sweeps": ("segment good.csv --sweeps 0", "--sweeps: '0' is not a whole number of at least 1"),
+    "no sweeps": ("segment good.csv --sweeps 0", "--sweeps: '0' is neither a whole number of at least 1 nor auto"),
     "negative seed": ("cluster good.npy --seed -1", "--seed: '-1' is not a whole number of at least 0"),
     "unknown command": ("frobnicate", "invalid choice: 'frobnicate'"),
     "unknown option": ("segment good.csv --sweep-count 3", "--sweep-count 3. See homothety segment --help"),

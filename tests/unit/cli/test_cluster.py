@@ -306,7 +306,7 @@ def test_whether_chains_agree_is_told_everywhere(run, no_figures, toy_file, tmp_
 
 def test_chains_that_do_not_agree_are_told_once(run, no_figures, tmp_path):
     np.save(tmp_path / "noisy.npy", make_wishart_families(random_state=0).matrices)
-    answer = run("cluster", tmp_path / "noisy.npy", "-o", tmp_path / "results")
+    answer = run("cluster", tmp_path / "noisy.npy", "-o", tmp_path / "results", "--sweeps", "200")
     summary = json.loads((tmp_path / "results" / "summary.json").read_text())
     said = "The chains do not agree yet, and another run may say something else. Try --sweeps 400, with which homothety"
     assert summary["chains_agree"] is False

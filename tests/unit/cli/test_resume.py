@@ -11,6 +11,7 @@ import pytest
 
 import homothety
 from homothety.datasets import make_dti
+from homothety.estimators._sampled import AutoSweeps, SampledChains
 from homothety.models.ddcrp import moves
 
 QUICK = ("--chains", "2", "--sweeps", "8")
@@ -219,3 +220,37 @@ def test_an_interrupt_while_results_are_written_loses_nothing(run, toy_file, tmp
     assert f"Interrupted. To go on from there: homothety resume {tmp_path / 'results'}" in answer.error
     assert run("resume", tmp_path / "results").status == 0
     assert (tmp_path / "results" / "labels.csv").is_file()
+
+
+def few_sweeps(monkeypatch):
+    """Let `auto` mean 8 sweeps, 16 if chains differ, and always let them differ."""
+    monkeypatch.setattr(homothety.SPCMMixture, "auto_sweeps", AutoSweeps(8, 16, 8))
+    monkeypatch.setattr(SampledChains, "_differences", lambda self, traces: "the number of clusters (R-hat 1.40)")
+
+
+@pytest.mark.parametrize("n_sweeps", [5, 20])  # in the first round, and in the second
+def test_a_run_until_chains_agree_is_resumed(n_sweeps, run, toy_file, tmp_path, interrupt_after, monkeypatch):
+    few_sweeps(monkeypatch)
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    assert (
+        "2 chains of 8 sweeps, up to 16 until they agree, over"
+        in run("cluster", toy_file, "-o", whole, "--chains", "2").err
+    )
+    interrupt_after(n_sweeps)
+    assert run("cluster", toy_file, "-o", stopped, "--chains", "2").status == 130
+    assert run("resume", stopped).status == 0
+    assert same_files(whole, stopped, "labels.csv")
+    assert record_of(stopped)["n_made"] == 16
+    assert "is finished: all 16 sweeps" in run("resume", stopped).out
+
+
+def test_a_run_until_chains_agree_is_made_longer(run, toy_file, tmp_path, monkeypatch):
+    few_sweeps(monkeypatch)
+    folder = tmp_path / "results"
+    run("cluster", toy_file, "-o", folder, "--chains", "2")
+    assert "--sweeps is 12, but" in run("resume", folder, "--sweeps", "12").error
+    assert run("resume", folder, "--sweeps", "30").status == 0
+    run("cluster", toy_file, "-o", tmp_path / "at once", "--chains", "2", "--sweeps", "30")
+    a, b = (homothety.load(one / "model.homothety") for one in (folder, tmp_path / "at once"))
+    np.testing.assert_array_equal(a.draws_, b.draws_)
+    assert a.n_burn_ == b.n_burn_ == 15

@@ -63,7 +63,7 @@ def test_diagonal_prior_finds_the_toy(toy):
 def test_noise_of_a_wishart_sample_is_borne():
     families = make_wishart_families(random_state=0)
     with pytest.warns(ConvergenceWarning, match="for the number of clusters"):  # which noise leaves open
-        model = SPCMMixture(random_state=0).fit(families.matrices)
+        model = SPCMMixture(n_sweeps=200, random_state=0).fit(families.matrices)
     assert metrics.nmi(families.labels, model.labels_) > 0.7
 
 
@@ -155,7 +155,7 @@ def test_embedding_of_new_matrices_agrees_with_the_old(toy):
 
 def test_five_matrices_of_two_shapes():
     toy = make_toy_3d(random_state=0)
-    model = SPCMMixture(random_state=0).fit(toy.matrices)
+    model = SPCMMixture(n_sweeps=200, random_state=0).fit(toy.matrices)
     assert metrics.ari(toy.labels, model.labels_) == 1.0
 
 

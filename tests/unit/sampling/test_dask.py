@@ -18,7 +18,7 @@ from homothety.cli import main, reproduce
 from homothety.datasets import make_toy_3d
 from homothety.errors import ClusterError, InputError
 from homothety.reproduce.plan import Task
-from homothety.sampling import Checkpoints, ProgressLines
+from homothety.sampling import Checkpoints, ProgressLines, Rounds
 from homothety.workers import run_all, use_cluster
 from walks import Deadly, Diary, Forgetful, Interrupting, Watched, contents, run_walks
 
@@ -65,6 +65,15 @@ def test_chains_are_those_run_here(on_cluster, tmp_path):
     processes = {pid for *_, pid in diary.lines()}
     assert len(processes) == 2
     assert os.getpid() not in processes
+
+
+def test_chains_that_run_until_they_agree_are_those_run_here(on_cluster, tmp_path):
+    rounds = Rounds(8, 32, lambda traces: "" if traces[0].n_sweeps >= 16 else "places")
+    options = {"n_sweeps": rounds, "n_burn": None}
+    with parallel_config(backend="sequential"):
+        near = contents(run_walks(n_sweeps=16, n_burn=8))
+    assert contents(run_walks(**options)) == near
+    assert contents(run_walks(**options, checkpoint=tmp_path / "run")) == near
 
 
 @needs_signals
