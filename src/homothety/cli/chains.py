@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.errors import ConvergenceWarning
-from homothety.estimators._sampled import SampledChains
+from homothety.estimators._sampled import SampledChains, weights_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,11 @@ def verdict(model: Any) -> str:
         return f"{found.text[0].upper()}{found.text[1:]}"
     if n_compared(model) == 1:
         return "Only one chain has kept sweeps, and there is nothing to compare it with. Let several run to their end."
-    return f"The chains do not agree yet, and another run may say something else. {remedy(model)} ({found.text})"
+    weighted = weights_in_words(model)
+    return (
+        f"The chains do not agree yet, and another run may say something else. {remedy(model)} "
+        f"{f'{weighted} ' * bool(weighted)}({found.text})"
+    )
 
 
 def remedy(model: SampledChains) -> str:

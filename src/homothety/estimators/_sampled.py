@@ -77,6 +77,7 @@ class SampledChains:
     checkpoint: str | Path | None
     n_burn_: int
     trace_: dict[str, FloatArray]
+    chain_weights_: FloatArray
 
     @property
     def n_sweeps_(self) -> int:
@@ -154,18 +155,22 @@ class SampledChains:
         check_is_fitted(self)
         return unstack_traces(self.trace_, self.n_burn_)
 
-    def _warn_unless_chains_agree(self) -> None:
-        """Warn of numbers that differ between chains, if the chains are long enough to tell."""
+    def _warned_of(self) -> list[str]:
+        """Return the numbers that differ clearly between chains, in words, if the chains are long enough to tell."""
         names = [name for name in WARNED_OF if name in self._compared()]
         draws = kept_draws(self._kept_traces(), names)
         if draws[names[0]].shape[1] < LEAST_KEPT:
-            return
+            return []
         ratios = {name: round(r_hat(values), 2) for name, values in draws.items()}  # as they are told
-        differ = [f"{ratios[name]:.2f} for the {LABEL_FREE[name]}" for name in names if ratios[name] > WARNED_R_HAT]
-        if differ:
+        return [f"{ratios[name]:.2f} for the {LABEL_FREE[name]}" for name in names if ratios[name] > WARNED_R_HAT]
+
+    def _warn_unless_chains_agree(self) -> None:
+        """Warn of numbers that differ between chains."""
+        if differ := self._warned_of():
+            weighted = weights_in_words(self)
             warnings.warn(
                 f"The chains do not agree: R-hat is {' and '.join(differ)}, needed {WARNED_R_HAT} or less. Another run "
-                f"may give another answer. {self._remedy()}",
+                f"may give another answer. {f'{weighted} ' * bool(weighted)}{self._remedy()}",
                 ConvergenceWarning,
                 stacklevel=depth_in_library(),
             )
@@ -179,6 +184,21 @@ class SampledChains:
                 f"sure, set n_sweeps={twice}."
             )
         return f"Set n_sweeps to {twice} or more; if chains still differ then, several answers are probable."
+
+
+def weights_in_words(model: Any) -> str:
+    """Return the weights of chains in one sentence; nothing where all chains count alike."""
+    weights = getattr(model, "chain_weights_", None)  # files from before there were weights do not hold them
+    if weights is None or np.ptp(weights[weights > 0]) == 0:
+        return ""
+    told = ", ".join(f"{weight:.2f}" for weight in weights)
+    return f"Draws are weighted by how well each chain predicts left-out looks: {told}."
+
+
+def equal_weights(traces: list[Trace]) -> FloatArray:
+    """Return equal weights of all chains that have kept something, (n_chains,)."""
+    has_draws = np.array([bool(trace.kept) for trace in traces])
+    return np.asarray(has_draws / has_draws.sum())
 
 
 def r_hat_limits(names: Iterable[str]) -> dict[str, float]:
@@ -223,10 +243,11 @@ class SampledPartition(SampledChains, ClusterMixin, Saveable, BaseEstimator):
             n_kept = sum(len(trace.kept) for trace in traces)
             message = f"Interrupted: the answer rests on the {n_kept} sweeps kept until then."
             warnings.warn(message, ShortChainWarning, stacklevel=4)
-        self.n_burn_ = n_burn = burn_of(traces)
+        self.n_burn_ = burn_of(traces)
         self.trace_ = stack_traces([with_entropy(trace) for trace in traces])
+        self.chain_weights_ = equal_weights(traces)
         self.draws_ = self._of_items(np.concatenate([np.stack(trace.kept) for trace in traces if trace.kept]))
-        self.map_labels_ = relabel_by_size(self.draws_[most_probable(traces, n_burn)])
+        self.map_labels_ = relabel_by_size(self.draws_[most_probable(traces)])
         self.labels_ = self._agreed(self.draws_) if self.point_estimate == "vi" else self.map_labels_
         self.n_clusters_ = int(self.labels_.max()) + 1
 
@@ -306,9 +327,9 @@ def unstack_traces(stacked: dict[str, FloatArray], n_burn: int) -> list[Trace]:
     return traces
 
 
-def most_probable(traces: list[Trace], n_burn: int) -> int:
+def most_probable(traces: list[Trace]) -> int:
     """Return which of all kept draws, chain after chain, has the largest joint density."""
-    return int(np.argmax(np.concatenate([trace.array("log_joint")[n_burn:] for trace in traces])))
+    return int(np.argmax(np.concatenate([one.array("log_joint")[one.n_sweeps - len(one.kept) :] for one in traces])))
 
 
 def forget_fit(model: Any) -> None:

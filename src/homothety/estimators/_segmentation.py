@@ -17,14 +17,17 @@ from homothety.estimators._sampled import (
     AutoSweeps,
     SampledChains,
     burn_of,
+    equal_weights,
     forget_fit,
     most_probable,
     stack_traces,
 )
+from homothety.models.hmm.left_out import log_left_out
 from homothety.models.hmm.states import StateModel
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.persistence import Saveable
 from homothety.preprocessing import Preprocessing
+from homothety.sampling.stacking import draws_by_weight, leave_one_out, stacking_weights, thinned
 from homothety.sequences import check_sequences
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import (
@@ -44,6 +47,7 @@ from homothety.summaries.runs import PathDraws, RunPath
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from homothety.sequences import Sequences
 
 
+N_PREDICTING = 100  # draws of each chain by which it predicts, where chains do not agree; few make noisy weights
 ROUNDING = 1e-12  # spreads below this share of the largest value are none
 MOST_OFFSET = 1e5  # of a dimension from zero, in units of its spread: squares keep half of their digits
 
@@ -222,7 +227,10 @@ class SampledSegmenter(SampledChains, Segmenter):
         if self.point_estimate not in ("vi", "map"):
             raise InputError(f"point_estimate is {self.point_estimate!r}, needed 'vi' or 'map'.")
         traces = self._run_chains(model, start, sweep, recording, partial(self._with_numbers, prepared))
-        self._answer(prepared, emission, traces, burn_of(traces))
+        self._check_kept(sum(len(trace.kept) for trace in traces))
+        self.n_burn_, self.trace_ = burn_of(traces), stack_traces(traces)
+        traces = self._completed(prepared, traces)
+        self._answer(prepared, emission, self._pooled(prepared, emission, traces))
         self._warn_unless_chains_agree()
 
     def _search_rng(self) -> np.random.Generator:
@@ -235,16 +243,42 @@ class SampledSegmenter(SampledChains, Segmenter):
         """Return a trace with all numbers by which chains are compared while they run."""
         return trace
 
-    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> IntArray:
-        """Set draws, point estimate, states and uncertainty from the traces of all chains.
+    def _completed(self, prepared: Sequences, traces: list[Trace]) -> list[Trace]:  # noqa: ARG002
+        """Add to `trace_` what is known of all kept draws only afterwards; return traces with that beside each draw."""
+        return traces
+
+    def _pooled(self, prepared: Sequences, emission: Emission, traces: list[Trace]) -> list[Trace]:
+        """Return the draws of every chain that count, and set the weights of chains.
+
+        Where chains agree, all draws count. Where they do not, chains get weights by stacking, and contribute draws in
+        proportion to them.
+        """
+        self.chain_weights_, n_kept = equal_weights(traces), [len(trace.kept) for trace in traces]
+        chosen = [np.arange(number) for number in n_kept]
+        if self._warned_of() and min(n_kept) > 0:
+            left_out = [self._log_left_out(prepared, emission, trace) for trace in traces]
+            self.chain_weights_ = stacking_weights(np.column_stack(left_out))
+            chosen = draws_by_weight(self.chain_weights_, n_kept)
+        return [trace.taken(which) for trace, which in zip(traces, chosen, strict=True)]
+
+    def _log_left_out(self, prepared: Sequences, emission: Emission, trace: Trace) -> FloatArray:
+        """Return how well a chain predicts every look from the others, (n_looks,), by some of its draws."""
+        rng = np.random.default_rng(0)  # the same for all chains, so that equal chains have equal weights
+        draws = [trace.kept[number] for number in thinned(len(trace.kept), N_PREDICTING)]
+        return leave_one_out(np.stack([self._log_left_out_of(rng, prepared, emission, draw) for draw in draws]))
+
+    def _log_left_out_of(self, rng: Generator, prepared: Sequences, emission: Emission, draw: Any) -> FloatArray:
+        """Return how well parameters that follow from one draw predict every look from the others, (n_looks,)."""
+        path = draw if isinstance(draw, RunPath) else draw.path
+        return log_left_out(rng, emission, *emission.augment(prepared), path.expand())
+
+    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace]) -> IntArray:
+        """Set draws, point estimate, states and uncertainty from the draws of all chains that count.
 
         The path over modelled steps that is reported is returned.
         """
-        kept = [path for trace in traces for path in trace.kept]
-        self._check_kept(len(kept))
-        self.n_burn_, self.trace_ = n_burn, stack_traces(traces)
-        augmented = PathDraws.of(kept)
-        point = relabel_by_size(augmented[most_probable(traces, n_burn)])
+        augmented = PathDraws.of([path for trace in traces for path in trace.kept])
+        point = relabel_by_size(augmented[most_probable(traces)])
         least_stay = self._least_stay_in_looks()
         if self.point_estimate == "vi":
             point = minimise_expected_vi_paths(list(augmented))
@@ -266,7 +300,7 @@ class SampledSegmenter(SampledChains, Segmenter):
             raise KeyboardInterrupt("Interrupted before any sweep after burn-in: there is nothing to report.")
         if self.interrupted_:
             message = f"Interrupted: the answer rests on the {n_kept} sweeps kept until then."
-            warnings.warn(message, ShortChainWarning, stacklevel=6)
+            warnings.warn(message, ShortChainWarning, stacklevel=5)
 
     def _report(self, point: IntArray) -> None:
         """Set paths and how sure they are, for every step of the recordings."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -30,9 +30,10 @@ from homothety.estimators._sampled import AutoSweeps, forget_fit, most_probable,
 from homothety.estimators._segmentation import SampledSegmenter
 from homothety.models import frames
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
-from homothety.models.frames.frames import aligned_steps
+from homothety.models.frames.frames import Frames, aligned_steps, log_determinants
 from homothety.models.frames.grouping import MergeTree, draw_groups, merge_tree, summarise_states
 from homothety.models.frames.intervals import interval_factors
+from homothety.models.hmm.left_out import log_left_out
 from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.orientations import middle_orientation, orientations, rotation_vectors
@@ -57,12 +58,19 @@ if TYPE_CHECKING:
     from homothety.models.emissions import Emission
     from homothety.models.frames.blocks import Rotations
     from homothety.models.frames.grouping import StateSummary
-    from homothety.models.frames.recording import KeptFrames
     from homothety.summaries.frames import RecordingFrame
 
 LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
 MOST_COMPARED = 100  # draws of each chain whose actions are drawn to see whether chains agree
 LEAST_LOOKS = 4  # default length of a stay where recordings move: half a period of a swing
+
+
+class ActedDraw(NamedTuple):
+    """A kept draw: the path of states, the frames, and the action of every look."""
+
+    path: RunPath
+    frames: Frames
+    actions: IntArray
 
 
 class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
@@ -117,7 +125,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         How much of an independent observation a step counted as, in each block; velocities come last.
     state_actions_, action_probability_, action_change_probability_, action_boundaries_, coaction_
         As in `ICSCHMM`.
-    paths_, n_states_, segments_, means_, covariances_, transition_probs_, trace_, draws_, n_sweeps_
+    paths_, n_states_, segments_, means_, covariances_, transition_probs_, trace_, draws_, n_sweeps_, chain_weights_
         As in `IBPHMM`, in the frame of the recording with most steps. A quaternion has three dimensions there: how far,
         and about which axis, it is turned from the middle of its recording. Where all recordings lie in planes or on
         lines, covariances have the spread across them that was added.
@@ -315,19 +323,34 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     def _least_stay_in_looks(self) -> int:
         return self.least_looks_
 
-    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> IntArray:
-        kept = [draw for trace in traces for draw in trace.kept]
-        if kept:
-            self._report_frames(prepared, kept, most_probable(traces, n_burn))
-        aligned = self._aligned(prepared) if kept else prepared
-        states = [replace(trace, kept=[draw.path for draw in trace.kept]) for trace in traces]
-        point = super()._answer(aligned, emission, states, n_burn)
-        where = self._steps_of_recordings(aligned, 0)
+    def _completed(self, prepared: Sequences, traces: list[Trace]) -> list[Trace]:
         rng = np.random.default_rng(seed_sequence(self.random_state))
-        actions = [self._actions_of(rng, prepared, draw) for draw in kept]
+
+        def acted_draw(draw: Any) -> ActedDraw:
+            return ActedDraw(draw.path, draw.frames, self._actions_of(rng, prepared, draw))
+
+        acted = [replace(trace, kept=[acted_draw(draw) for draw in trace.kept]) for trace in traces]
+        actions = [draw.actions for trace in acted for draw in trace.kept]
+        self._trace_actions(actions, [len(trace.kept) for trace in traces], prepared.starts)
+        return acted
+
+    def _log_left_out_of(self, rng: Generator, prepared: Sequences, emission: Emission, draw: Any) -> FloatArray:
+        steps = aligned_steps(self.prepared_blocks_, draw.frames, prepared.steps, prepared.starts)
+        found = log_left_out(rng, emission, emission.augment_steps(steps), prepared.starts, draw.path.expand())
+        # Densities are compared in the units of the recordings, whatever the size of their frames.
+        volumes = log_determinants(self.prepared_blocks_, self.block_weights_, draw.frames)[draw.frames.labels]
+        return np.asarray(found - np.repeat(volumes, prepared.lengths))
+
+    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace]) -> IntArray:
+        kept = [draw for trace in traces for draw in trace.kept]
+        self._report_frames(prepared, kept, most_probable(traces))
+        aligned = self._aligned(prepared)
+        states = [replace(trace, kept=[draw.path for draw in trace.kept]) for trace in traces]
+        point = super()._answer(aligned, emission, states)
+        where = self._steps_of_recordings(aligned, 0)
+        actions = [draw.actions for draw in kept]
         self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
         starts = prepared.starts
-        self._trace_actions(actions, [len(trace.kept) for trace in traces], starts)
         summary = self._summarise_states(aligned.steps, point, starts)
         tree = merge_tree(summary)
         self.merges_ = np.array(tree.merged, dtype=np.int64).reshape(-1, 2)
@@ -369,7 +392,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         actions = [self._actions_of(rng, prepared, draw) for draw in chosen]
         return Trace(numbers_of(actions, prepared.starts), kept=chosen)
 
-    def _report_frames(self, prepared: Sequences, kept: list[KeptFrames], best: int) -> None:
+    def _report_frames(self, prepared: Sequences, kept: list[ActedDraw], best: int) -> None:
         """Set the frame of every recording, relative to the recording with most steps."""
         blocks = self.prepared_blocks_
         reference = int(np.argmax(prepared.lengths))

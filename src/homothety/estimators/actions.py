@@ -94,7 +94,9 @@ class ICSCHMM(ReportsActions, IBPHMM):
     transforms_ : list of StateTransform
         For every state its rotation, scale and translation from the state with most steps of its action, with
         intervals.
-    paths_, n_states_, segments_, means_, covariances_, transition_probs_, step_weight_, trace_, draws_, n_sweeps_
+    n_sweeps_, chain_weights_
+        As in `IBPHMM`.
+    paths_, n_states_, segments_, means_, covariances_, transition_probs_, step_weight_, trace_, draws_
         As in `IBPHMM`; the trace has "n_actions", and "log_clusters" of the actions beside "log_joint" of the states.
     action_draws_ : PathDraws
         Actions of the kept sweeps, numbered anew in each.
@@ -193,10 +195,10 @@ class ICSCHMM(ReportsActions, IBPHMM):
         if self.covariances not in get_args(Covariances):
             raise InputError(f"covariances is {self.covariances!r}, needed 'sample', 'mean' or 'draw'.")
 
-    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace], n_burn: int) -> IntArray:
+    def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace]) -> IntArray:
         kept = [draw for trace in traces for draw in trace.kept]
         states = [replace(trace, kept=[draw.path for draw in trace.kept]) for trace in traces]
-        point = super()._answer(prepared, emission, states, n_burn)
+        point = super()._answer(prepared, emission, states)
         where = self._steps_of_recordings(prepared, emission.order)
         actions = [draw.actions().expand() for draw in kept]
         self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])

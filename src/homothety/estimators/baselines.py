@@ -53,7 +53,7 @@ class CRPMixture(SampledPartition):
         Cluster of each item, numbered by decreasing size.
     n_clusters_ : int
     coclustering_ : ndarray of shape (n_items, n_items)
-    trace_, n_sweeps_
+    trace_, n_sweeps_, chain_weights_
         As in `SimilarityMixture`.
 
     Examples

@@ -120,10 +120,13 @@ class IBPHMM(SampledSegmenter):
         "log_joint", "n_states", "n_segments", "occupancy_entropy", hyper-parameters and acceptance of every move.
     n_sweeps_ : int
         Number of sweeps that each chain made.
+    chain_weights_ : ndarray of shape (n_chains,)
+        How much the draws of each chain count: equal if chains agree, otherwise by how well each chain predicts
+        left-out looks. `draws_` has as many draws of a chain as it has weight.
     step_weight_ : float
         How much of an independent observation a step counted as.
     draws_ : PathDraws
-        The kept paths, by numbers that are the same for a state through all sweeps of a chain.
+        The kept paths that count, by numbers that are the same for a state through all sweeps of a chain.
 
     Examples
     --------
@@ -285,7 +288,9 @@ class StickyHDPHMM(SampledSegmenter):
 
     Attributes
     ----------
-    paths_, n_states_, means_, covariances_, transition_probs_, segments_, boundaries_, trace_, draws_, n_sweeps_
+    paths_, n_states_, means_, covariances_, transition_probs_, segments_, boundaries_, trace_, draws_
+        As in `IBPHMM`.
+    n_sweeps_, chain_weights_
         As in `IBPHMM`.
 
     Examples

@@ -147,6 +147,8 @@ class SimilarityMixture(LinkMixture):
         entropy of the cluster sizes in bits, of every kept sweep.
     n_sweeps_ : int
         Number of sweeps that each chain made.
+    chain_weights_ : ndarray of shape (n_chains,)
+        How much each chain counts: always equal in mixtures, whether chains agree or not.
     draws_ : ndarray of shape (n_kept, n_items)
         Kept partitions of all chains.
     map_labels_ : ndarray of shape (n_items,)

@@ -14,6 +14,7 @@ from homothety.estimators._sampled import (
     MIN_ESS,
     r_hat_limits,
     unstack_traces,
+    weights_in_words,
 )
 from homothety.report.document import Answer, Chart, Section, Table, Text
 from homothety.report.downsampling import as_codes, extremes, packed
@@ -61,7 +62,8 @@ def answer(model: Any) -> Answer:
         return NO_CHAINS
     verdict = verdict_of(model)
     found = UNKNOWN if verdict is None else _in_words(verdict, len(model.trace_["log_joint"]))
-    return replace(found, text=f"{CUT_SHORT} {found.text}") if model.interrupted_ else found
+    parts = [CUT_SHORT] * bool(model.interrupted_) + [found.text, weights_in_words(model)]
+    return replace(found, text=" ".join(part for part in parts if part))
 
 
 def _in_words(verdict: Verdict, n_chains: int) -> Answer:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from homothety.arrays import FloatArray
+    from homothety.arrays import FloatArray, IntArray
 
 
 @dataclass(eq=False)
@@ -45,6 +45,12 @@ class Trace:
     def array(self, name: str) -> FloatArray:
         """Return one of the traces as an array of shape (n_sweeps,)."""
         return np.asarray(self.scalars[name])
+
+    def taken(self, chosen: IntArray) -> Trace:
+        """Return some of the kept draws, with their numbers alone."""
+        n_before = self.n_sweeps - len(self.kept)
+        scalars = {name: [values[n_before + number] for number in chosen] for name, values in self.scalars.items()}
+        return replace(self, scalars=scalars, kept=[self.kept[number] for number in chosen])
 
     def truncate(self, n_sweeps: int, n_kept: int) -> None:
         """Forget what came after the first `n_sweeps` sweeps: an interrupt may strike in the middle of a record."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from fabricated import make_framed_segmentation, make_recordings
-from homothety import IBPHMM, CRPMixture, SimilarityMixture, SPCMMixture
-from homothety.datasets import make_toy_2d, make_wishart_families
+from homothety import IBPHMM, ActionHMM, CRPMixture, SimilarityMixture, SPCMMixture
+from homothety.datasets import make_demonstrations, make_toy_2d, make_wishart_families
 from homothety.errors import ConvergenceWarning, HomothetyWarning
 from homothety.estimators import _sampled
-from homothety.estimators._sampled import LEAST_KEPT, WARNED_R_HAT
+from homothety.estimators._sampled import LEAST_KEPT, WARNED_R_HAT, weights_in_words
 from homothety.sampling import Trace
 from homothety.sampling.diagnostics import r_hat
+from homothety.summaries.runs import RunPath
 
 SHORT = {"n_chains": 2, "n_sweeps": 30, "random_state": 0}
 MATRICES = make_wishart_families(random_state=0).matrices[::8]
@@ -126,9 +128,12 @@ def test_a_fit_warns_of_chains_that_are_stuck(estimator, name, words, monkeypatc
     (warning,) = told
     found = r_hat(model.trace_[name][:, 10:])
     assert found > WARNED_R_HAT
+    told = ", ".join(f"{weight:.2f}" for weight in model.chain_weights_)
+    weighted = f"Draws are weighted by how well each chain predicts left-out looks: {told}. " * (name == "n_states")
     assert str(warning.message) == (
         f"The chains do not agree: R-hat is {found:.2f} for the {words}, needed 1.1 or less. Another run may give "
-        "another answer. Set n_sweeps to 120 or more; if chains still differ then, several answers are probable."
+        f"another answer. {weighted}Set n_sweeps to 120 or more; if chains still differ then, several answers are "
+        "probable."
     )
     assert warning.filename == __file__
     assert issubclass(ConvergenceWarning, HomothetyWarning)
@@ -174,3 +179,77 @@ def test_where_actions_are_reported_chains_may_differ_in_states():
     model.trace_["n_actions"][1] += 9
     with pytest.warns(ConvergenceWarning, match=r"R-hat is [\d.]+ for the number of actions, needed"):
         model._warn_unless_chains_agree()
+
+
+# Weights of chains that do not agree
+
+
+def with_worse_chain(monkeypatch, worse):
+    """Let one chain stay in an answer that predicts badly: all looks of one state."""
+    run_chains = _sampled.run_chains
+
+    def run(*args, **options):
+        traces = run_chains(*args, **options)
+        trace = traces[worse]
+        trace.kept[:] = [RunPath.of(np.zeros_like(one.expand())) for one in trace.kept]
+        trace.scalars["n_states"] = [1.0] * trace.n_sweeps
+        return traces
+
+    monkeypatch.setattr(_sampled, "run_chains", run)
+
+
+LONG = {"n_chains": 3, "n_sweeps": 2 * LEAST_KEPT, "random_state": 0}
+
+
+@pytest.mark.parametrize("worse", [0, 2])
+def test_a_chain_in_a_worse_answer_contributes_nothing(worse, monkeypatch):
+    data = make_toy_2d(random_state=0, n_steps=100).sequences
+    with_worse_chain(monkeypatch, worse)
+    with pytest.warns(ConvergenceWarning, match=r"predicts left-out looks: \d.\d\d, \d.\d\d, \d.\d\d. Set n_sweeps"):
+        model = IBPHMM(**LONG).fit(data)
+    assert model.chain_weights_[worse] < 0.01
+    assert model.chain_weights_.sum() == pytest.approx(1.0)
+    assert all(len(np.unique(draw)) > 1 for draw in model.draws_)
+    assert LEAST_KEPT <= len(model.draws_) <= 2 * LEAST_KEPT
+    assert model.trace_["n_states"].shape == (3, 2 * LEAST_KEPT)
+    assert model.n_states_ == 4
+
+
+def test_chains_that_agree_count_alike():
+    model = fit_any(IBPHMM(**SHORT))
+    np.testing.assert_array_equal(model.chain_weights_, [0.5, 0.5])
+    assert len(model.draws_) == 30
+    assert weights_in_words(model) == ""
+    del model.chain_weights_  # as in files from before
+    assert weights_in_words(model) == ""
+
+
+def test_mixtures_count_alike_even_if_they_differ(monkeypatch):
+    replaced_traces(monkeypatch, stuck)
+    with pytest.warns(ConvergenceWarning):
+        model = fit_any(CRPMixture(**SHORT), n_sweeps=LEAST_KEPT, n_burn=0)
+    np.testing.assert_array_equal(model.chain_weights_, [0.5, 0.5])
+
+
+def test_densities_of_framed_recordings_are_per_unit_of_the_recording(monkeypatch):
+    made = make_demonstrations(0)
+    monkeypatch.setattr(ActionHMM, "_warned_of", lambda self: ["1.40 for the number of actions"])
+    found = {}
+
+    def remember(self, prepared, emission, trace):
+        found["densities"] = densities(self, prepared, emission, trace)
+        frames = trace.kept[0].frames
+        larger = [one._replace(frames=replace(frames, log_sizes=frames.log_sizes + 1.0)) for one in trace.kept]
+        smaller_states = densities(self, prepared, emission, Trace(trace.scalars, larger))
+        found["larger"] = smaller_states
+        return found["densities"]
+
+    densities = ActionHMM._log_left_out
+    monkeypatch.setattr(ActionHMM, "_log_left_out", remember)
+    with pytest.warns(ConvergenceWarning):
+        model = ActionHMM(n_chains=2, n_sweeps=8, subsample=10, random_state=0).fit(made)
+    assert model.chain_weights_.sum() == pytest.approx(1.0)
+    assert len(model.action_draws_) == len(model.draws_) <= 8
+    # With frames e times as large everything is e times smaller, which the prior of states hardly notices.
+    assert np.isfinite(found["densities"]).all()
+    np.testing.assert_allclose(found["densities"].mean(), found["larger"].mean(), atol=2.0)

@@ -418,3 +418,66 @@ def viterbi(
         path[t] = states[k]
         k = origins[t, k]
     return best
+
+
+@inlined
+def add_logs(total: float, value: float) -> float:
+    """Logarithm of the sum of two numbers given by their logarithms."""
+    if value == -np.inf:
+        return total
+    if total < value:
+        total, value = value, total
+    return total + np.log1p(np.exp(value - total))
+
+
+@jit
+def write_left_out(
+    start: int,
+    stop: int,
+    log_evidence: FloatArray,
+    log_initial: FloatArray,
+    log_transition: FloatArray,
+    forward: FloatArray,
+    backward: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Write the log density of every step of one series given all its other steps, all states being active.
+
+    Parameters
+    ----------
+    start, stop : int
+        The series is this stretch of all steps.
+    log_evidence : ndarray of shape (n_steps, n_states)
+    log_initial, log_transition : ndarray of shape (n_states,), (n_states, n_states)
+    forward : ndarray of shape (n_steps, n_states)
+        Scratch: log density of each state and all steps before.
+    backward : ndarray of shape (2, n_states)
+        Scratch: log density of all later steps given each state, of two steps in turn.
+    out : ndarray of shape (n_steps,)
+        Written.
+    """
+    n_states = log_evidence.shape[1]
+    for k in range(n_states):
+        forward[start, k] = log_initial[k]
+    for t in range(start + 1, stop):
+        for k in range(n_states):
+            total = -np.inf
+            for j in range(n_states):
+                total = add_logs(total, forward[t - 1, j] + log_evidence[t - 1, j] + log_transition[j, k])
+            forward[t, k] = total
+    row = 0
+    for k in range(n_states):
+        backward[row, k] = 0.0
+    for t in range(stop - 1, start - 1, -1):
+        without, whole = -np.inf, -np.inf
+        for k in range(n_states):
+            around = forward[t, k] + backward[row, k]
+            without = add_logs(without, around)
+            whole = add_logs(whole, around + log_evidence[t, k])
+        out[t] = whole - without
+        for j in range(n_states):
+            total = -np.inf
+            for k in range(n_states):
+                total = add_logs(total, log_transition[j, k] + log_evidence[t, k] + backward[row, k])
+            backward[1 - row, j] = total
+        row = 1 - row
