@@ -107,7 +107,7 @@ def ring_around_tables(labels: np.ndarray) -> np.ndarray:
 def draw_posterior() -> Figure:
     """Draw what the posterior says of a noisy set: the number of clusters by chain, and who belongs together."""
     matrices = make_wishart_families(3, 3, dof=30, random_state=0).matrices
-    model = SPCMMixture(variant="log", random_state=0).fit(matrices)
+    model = SPCMMixture(variant="log", n_sweeps=200, random_state=0).fit(matrices)
     figure = Figure(figsize=(9, 3.2), layout="compressed")
     left, right = figure.subplots(1, 2)
     plot_trace(model.trace_["n_clusters"], n_burn=model.n_burn_, quantity="clusters", ax=left)

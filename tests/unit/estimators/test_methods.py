@@ -30,7 +30,7 @@ def test_what_is_not_given_stays_as_the_method_has_it():
 
 def test_making_one_leaves_the_next_untouched():
     METHODS["two-stage"].make(7, 3, 11)
-    assert METHODS["two-stage"].make().segmenter.n_sweeps == 500
+    assert METHODS["two-stage"].make().segmenter.n_sweeps == "auto"
 
 
 def test_the_published_method_is_the_published_one():

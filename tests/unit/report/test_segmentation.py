@@ -216,3 +216,11 @@ def test_bad_input_is_named(result, data, message, model, tmp_path):
     with pytest.raises(InputError, match=message):
         write_report(result or model, tmp_path / "report.html", data=data)
     assert not list(tmp_path.iterdir())
+
+
+def test_weights_of_chains_are_told(model, recordings):
+    model.chain_weights_ = np.array([0.7, 0.3])
+    told = "Draws are weighted by how well each chain predicts left-out looks: 0.70, 0.30."
+    assert told in describe_run(run_of(model, recordings)).answers[3].text
+    model.chain_weights_ = np.array([0.5, 0.5])
+    assert "weighted" not in describe_run(run_of(model, recordings)).answers[3].text
