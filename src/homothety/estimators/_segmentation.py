@@ -20,6 +20,7 @@ from homothety.estimators._sampled import (
     equal_weights,
     forget_fit,
     most_probable,
+    seed_sequence,
     stack_traces,
 )
 from homothety.models.hmm.left_out import log_left_out

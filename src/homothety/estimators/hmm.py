@@ -217,7 +217,7 @@ class IBPHMM(SampledSegmenter):
 
     def _n_annealing(self) -> int:
         """Return the length of short runs, which are not longer than what chains forget."""
-        return min(ibphmm.N_ANNEALING, self._n_burn())
+        return min(ibphmm.N_ANNEALING, self.least_burn())
 
     def _spread(self, prepared: Sequences) -> FloatArray | None:  # noqa: ARG002
         """Return the variance of each dimension that the prior of states is set to; None for that of all steps."""
