@@ -57,6 +57,7 @@ accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; w
 	$(BIN)/python -m benchmarks.action_new_frames
 	$(BIN)/python -m benchmarks.action_frames
 	$(BIN)/python -m benchmarks.calibration
+	$(BIN)/python -m benchmarks.chain_agreement
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 	$(BIN)/ruff check .

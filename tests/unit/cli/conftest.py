@@ -12,9 +12,9 @@ import pytest
 from homothety.cli import main
 from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d, make_toy_6d
 from homothety.models.ddcrp import moves as ddcrp_moves
-from homothety.models.ibphmm import moves as ibphmm_moves
 from homothety.models.ordered import moves as ordered_moves
 from homothety.sampling.diagnostics import require_arviz
+from homothety.sampling.trace import Trace
 
 
 class Answer(NamedTuple):
@@ -72,10 +72,10 @@ def interrupting(monkeypatch, module, name):
         calls = iter(range(10**6))
 
         @wraps(move)  # a checkpoint knows moves by name
-        def interrupted(rng, model, state):
+        def interrupted(*arguments):
             if next(calls) == n_sweeps:
                 raise KeyboardInterrupt
-            return move(rng, model, state)
+            return move(*arguments)
 
         monkeypatch.setattr(module, name, interrupted)
 
@@ -96,8 +96,8 @@ def interrupt_ordered_after(monkeypatch):
 
 @pytest.fixture
 def interrupt_segmentation_after(monkeypatch):
-    """Return a function that interrupts a segmentation after so many sweeps of all chains."""
-    return interrupting(monkeypatch, ibphmm_moves, "resample_paths")
+    """Return a function that interrupts a segmentation after so many sweeps of all chains, without short runs."""
+    return interrupting(monkeypatch, Trace, "add")
 
 
 @pytest.fixture(scope="session")

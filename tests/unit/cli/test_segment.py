@@ -91,7 +91,7 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
         (ICSCHMM(), 0.234, "Remaining autocorrelation is corrected for by weighting each sample 0.23 "),
         (ICSCHMM(), 1.0, "Each sample counts in full: no autocorrelation is left."),
         (ICSCHMM(step_weight=0.5), 0.5, "Each sample has weight 0.5, as asked for."),
-        (IBPHMM(), 1.0, "Each sample counts in full."),
+        (IBPHMM(step_weight=1.0), 1.0, "Each sample counts in full."),
     ],
 )
 def test_the_weight_of_a_step_is_told_with_its_reason(model, weight, said):

@@ -442,7 +442,7 @@ def test_orientations_turn_with_positions(made):
     for one, rotation, point in zip(canonical, made.frames.rotation, recordings, strict=True):
         orientation = Rotation.from_matrix(rotation) * Rotation.from_euler("xyz", 2 * (one - one.mean(axis=0)))
         given.append(np.column_stack([point, np.roll(orientation.as_quat(), 1, axis=1)]))
-    model = ActionHMM(blocks=["point", "quaternion"], **SHORT).fit(given)
+    model = ActionHMM(blocks=["point", "quaternion"], **SHORT | {"n_sweeps": 200}).fit(given)
     reference = next(frame.recording for frame in model.frames_ if frame.is_reference)
     other = 1 - reference
     truth = made.frames.rotation[other] @ made.frames.rotation[reference].T

@@ -22,8 +22,8 @@ SERIES = make_toy_2d(random_state=0, n_steps=40).sequences
 FEW = AutoSweeps(first=12, most=48, alone=10)
 CASES = {
     "mixture": (CRPMixture(n_chains=2, random_state=0), POINTS),
-    "segmenter": (IBPHMM(n_chains=2, random_state=0), SERIES),
-    "coupled": (ICSCHMM(n_chains=2, random_state=0, coupling="burnin"), SERIES),
+    "segmenter": (IBPHMM(n_chains=2, random_state=0, start="clusters", step_weight=1.0), SERIES),
+    "coupled": (ICSCHMM(n_chains=2, random_state=0, start="clusters", step_weight=1.0, coupling="burnin"), SERIES),
 }
 each = pytest.mark.parametrize("case", CASES)
 

@@ -203,6 +203,11 @@ def init_state(
     return replace(start, leaving=model.leaving)
 
 
+def draw_number(rng: Generator) -> int:
+    """Draw the number of clusters that a chain starts from."""
+    return int(rng.integers(*CLUSTERS_AT_START, endpoint=True))
+
+
 def init_from_clusters(rng: Generator, model: Model, *, n_clusters: int | None = None, **options: Any) -> ChainState:
     """Return a first state whose features are clusters of steps by k-means, wherever and whenever they are.
 
@@ -217,7 +222,7 @@ def init_from_clusters(rng: Generator, model: Model, *, n_clusters: int | None =
 
     steps = model.z[:, model.emission.n_regressors :]
     steps = steps / np.maximum(steps.std(axis=0), np.finfo(float).tiny)
-    drawn = int(rng.integers(*CLUSTERS_AT_START, endpoint=True)) if n_clusters is None else n_clusters
+    drawn = draw_number(rng) if n_clusters is None else n_clusters
     n_clusters = max(1, min(drawn, len(steps) // STEPS_PER_CLUSTER))
     means = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31)))
     if len(steps) <= MANY_STEPS:
