@@ -50,6 +50,8 @@ MAX_R_HAT, MAX_R_HAT_OF_DENSITY, MIN_ESS = 1.1, 1.05, 25
 # A fit warns of these numbers alone, of large differences alone, and only if there are draws enough to tell them.
 WARNED_OF = ("n_clusters", "n_actions", "n_states", "log_joint")
 WARNED_R_HAT, LEAST_KEPT = 1.1, 50
+# Chains are weighted if they differ more from each other than each of them varies: R-hat squared is above two.
+APART_R_HAT = 1.41
 
 
 class AutoSweeps(NamedTuple):
@@ -155,14 +157,14 @@ class SampledChains:
         check_is_fitted(self)
         return unstack_traces(self.trace_, self.n_burn_)
 
-    def _warned_of(self) -> list[str]:
+    def _warned_of(self, limit: float = WARNED_R_HAT) -> list[str]:
         """Return the numbers that differ clearly between chains, in words, if the chains are long enough to tell."""
         names = [name for name in WARNED_OF if name in self._compared()]
         draws = kept_draws(self._kept_traces(), names)
         if draws[names[0]].shape[1] < LEAST_KEPT:
             return []
         ratios = {name: round(r_hat(values), 2) for name, values in draws.items()}  # as they are told
-        return [f"{ratios[name]:.2f} for the {LABEL_FREE[name]}" for name in names if ratios[name] > WARNED_R_HAT]
+        return [f"{ratios[name]:.2f} for the {LABEL_FREE[name]}" for name in names if ratios[name] > limit]
 
     def _warn_unless_chains_agree(self) -> None:
         """Warn of numbers that differ between chains."""

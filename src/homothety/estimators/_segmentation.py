@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from homothety.arrays import check_count
 from homothety.errors import InputError, ShortChainWarning
 from homothety.estimators._sampled import (
+    APART_R_HAT,
     AutoSweeps,
     SampledChains,
     burn_of,
@@ -256,7 +257,7 @@ class SampledSegmenter(SampledChains, Segmenter):
         """
         self.chain_weights_, n_kept = equal_weights(traces), [len(trace.kept) for trace in traces]
         chosen = [np.arange(number) for number in n_kept]
-        if self._warned_of() and min(n_kept) > 0:
+        if self._warned_of(APART_R_HAT) and min(n_kept) > 0:
             left_out = [self._log_left_out(prepared, emission, trace) for trace in traces]
             self.chain_weights_ = stacking_weights(np.column_stack(left_out))
             chosen = draws_by_weight(self.chain_weights_, n_kept)
@@ -350,7 +351,7 @@ class SampledSegmenter(SampledChains, Segmenter):
         if "action_entropy" not in names:
             return names
         # Chains may differ in the states that they group into the same actions.
-        return [name for name in names if "action" in name]
+        return [name for name in names if "action" in name or name == "log_joint"]
 
 
 def check_spread(prepared: Sequences) -> None:

@@ -388,9 +388,11 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
 
     def _with_numbers(self, prepared: Sequences, trace: Trace) -> Trace:
         # Of a few draws, evenly spaced; and always by the same seed, so that a run that is resumed decides likewise.
-        rng, chosen = np.random.default_rng(0), trace.kept[:: -(-len(trace.kept) // MOST_COMPARED)]
+        rng, n_kept = np.random.default_rng(0), len(trace.kept)
+        every = slice(None, None, -(-n_kept // MOST_COMPARED))
+        chosen, log_joint = trace.kept[every], trace.scalars["log_joint"][-n_kept:][every]
         actions = [self._actions_of(rng, prepared, draw) for draw in chosen]
-        return Trace(numbers_of(actions, prepared.starts), kept=chosen)
+        return Trace({"log_joint": log_joint, **numbers_of(actions, prepared.starts)}, kept=chosen)
 
     def _report_frames(self, prepared: Sequences, kept: list[ActedDraw], best: int) -> None:
         """Set the frame of every recording, relative to the recording with most steps."""

@@ -121,8 +121,8 @@ class IBPHMM(SampledSegmenter):
     n_sweeps_ : int
         Number of sweeps that each chain made.
     chain_weights_ : ndarray of shape (n_chains,)
-        How much the draws of each chain count: equal if chains agree, otherwise by how well each chain predicts
-        left-out looks. `draws_` has as many draws of a chain as it has weight.
+        How much the draws of each chain count: equal unless chains differ more from each other than each of them
+        varies; then by how well each chain predicts left-out looks. `draws_` has draws in proportion.
     step_weight_ : float
         How much of an independent observation a step counted as.
     draws_ : PathDraws

@@ -233,7 +233,7 @@ def test_mixtures_count_alike_even_if_they_differ(monkeypatch):
 
 def test_densities_of_framed_recordings_are_per_unit_of_the_recording(monkeypatch):
     made = make_demonstrations(0)
-    monkeypatch.setattr(ActionHMM, "_warned_of", lambda self: ["1.40 for the number of actions"])
+    monkeypatch.setattr(ActionHMM, "_warned_of", lambda *_: ["1.80 for the number of actions"])
     found = {}
 
     def remember(self, prepared, emission, trace):
