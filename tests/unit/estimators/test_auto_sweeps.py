@@ -187,7 +187,7 @@ def test_actions_are_what_chains_of_actions_are_compared_by(monkeypatch):
     monkeypatch.setattr(ActionHMM, "auto_sweeps", AutoSweeps(4, 8, 4))
     found = ActionHMM(n_chains=2, subsample=10, random_state=0).fit(make_demonstrations(0))
     assert found.n_sweeps_ == 4
-    assert seen == [[{"n_actions": 2, "n_action_segments": 2, "action_entropy": 2}] * 2]
+    assert seen == [[{"log_joint": 2, "n_actions": 2, "n_action_segments": 2, "action_entropy": 2}] * 2]
 
 
 def test_a_saved_model_knows_its_sweeps(tmp_path):
