@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # A dimension whose values differ by less than this fraction of their size differs by rounding only.
 ROUNDING = 8 * np.finfo(np.float64).eps
+LARGEST = 1e150  # of a value: its square must not overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +171,7 @@ def check_sequences(
     titles = [f"Recording {i}" + f" ({name})" * (names is not None) for i, name in enumerate(checked_names)]
     _check_shapes(series, titles, min_steps)
     _check_finite(series, titles)
+    _check_size(series, titles)
     starts = np.concatenate([[0], np.cumsum([len(one) for one in series])]).astype(np.int64)
     starts.setflags(write=False)
     steps = frozen(np.concatenate(series))
@@ -298,6 +300,23 @@ def _check_finite(series: list[FloatArray], titles: list[str]) -> None:
                 f"{title} holds {one[step, dim]} at step {step}, dimension {dim} ({int(bad.any(axis=1).sum())} such "
                 "steps). Interpolate short gaps, or cut the recording there."
             )
+
+
+def _check_size(series: list[FloatArray], titles: list[str]) -> None:
+    """Raise if squares of the values, or of how far they vary, cannot be computed with."""
+    for title, one in zip(titles, series, strict=True):
+        step, dim = np.unravel_index(np.abs(one).argmax(), one.shape)
+        if abs(one[step, dim]) > LARGEST:
+            raise InputError(
+                f"{title} holds {one[step, dim]:.3g} at step {step}, dimension {dim}: too large to be squared, needed "
+                f"at most {LARGEST:g}. Give all recordings in a larger unit."
+            )
+    widest = max(float(np.ptp(one, axis=0).max()) for one in series)
+    if 0 < widest < 1 / LARGEST:
+        raise InputError(
+            f"No recording varies by more than {widest:.3g}: too little to be squared, needed {1 / LARGEST:g}. "
+            "Give all recordings in a smaller unit."
+        )
 
 
 def _check_varying(steps: FloatArray) -> None:

@@ -214,3 +214,13 @@ def test_names_must_match_and_differ(series):
 def test_errors_call_series_by_the_names_they_have():
     with pytest.raises(InputError, match=r"Recording 1 \(lift\) holds nan at step 0, dimension 1"):
         check_sequences({"reach": np.eye(2), "lift": [[1.0, np.nan], [0.0, 1.0]]})
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"), [(1e160, "Recording 1 holds .* too large"), (1e-170, "No recording varies")]
+)
+def test_values_whose_squares_cannot_be_computed_with_are_told(factor, said, rng):
+    recordings = [np.zeros((20, 2)), factor * (1 + rng.random((20, 2)))]
+    with pytest.raises(InputError, match=said):
+        check_sequences(recordings)
+    check_sequences([1e-30 * one for one in recordings] if factor > 1 else [1e30 * one for one in recordings])
