@@ -18,7 +18,7 @@ from homothety.models.emissions._kernels import (
     write_mean_whitener,
 )
 from homothety.models.ibphmm._path_kernels import draw_sticky_path, log_sticky_path_density, sticky_log_likelihood
-from homothety.models.ibphmm._series_kernels import build_room, evaluate_series, list_features
+from homothety.models.ibphmm._series_kernels import build_room, evaluate_series, list_features, scale_if_needed
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -40,6 +40,7 @@ class Trial(NamedTuple):
     drawn: bool
     alpha: float
     kappa: float
+    between: IntArray  # (2,) two features: steps in these stay in these, all others where they are; -1 to draw all
 
 
 class Halves(NamedTuple):
@@ -170,6 +171,18 @@ def propose_stretch(
 
 
 @jit
+def rule_out_others(i: int, trial: Trial, room: Room, log: FloatArray) -> None:
+    """Leave the steps of a series that are in one of two features to these two, and all others where they are."""
+    a, b, start = trial.between[0], trial.between[1], trial.data.starts[i]
+    for t in range(log.shape[0]):
+        k = trial.target_path[start + t]
+        for column in range(log.shape[1]):
+            feature = room.features[column]
+            if feature != k and not (k in (a, b) and feature in (a, b)):
+                log[t, column] = -np.inf
+
+
+@jit
 def redraw_paths(rng: Generator, owners: IntArray, least: float, trial: Trial, work: Workspace) -> float:
     """Draw the paths of some series through the features they have, or follow the target; return the log probability.
 
@@ -188,6 +201,9 @@ def redraw_paths(rng: Generator, owners: IntArray, least: float, trial: Trial, w
         i = owners[place]
         n = list_features(trial.active[i], work.room)
         log, offsets, likelihood = evaluate_series(i, n, trial.data, work.room)
+        if trial.between[0] >= 0:
+            rule_out_others(i, trial, work.room, log)
+            scale_if_needed(log, offsets, likelihood, work.room.scratch)
         for column in range(n):
             work.states[column] = column
         states, known = work.states[:n], 0.0

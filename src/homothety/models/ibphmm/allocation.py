@@ -121,6 +121,7 @@ def make_trial(
     whiteners: FloatArray,
     at: Concentrations,
     target: Allocation | None,
+    between: tuple[int, int] = (-1, -1),
 ) -> Trial:
     """Return what a proposal reads and writes: features and paths, changed in place, and plug-in parameters."""
     from homothety.models.ibphmm._series_kernels import Data
@@ -131,7 +132,7 @@ def make_trial(
     emission = model.emission
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving)
     data = Data(model.z, model.starts, whiteners, *settings)
-    return Trial(data, active, path, followed, target is None, at.alpha, at.kappa)
+    return Trial(data, active, path, followed, target is None, at.alpha, at.kappa, np.array(between))
 
 
 def redrawn(
@@ -143,6 +144,7 @@ def redrawn(
     at: Concentrations,
     target: Allocation | None = None,
     least: float = -np.inf,
+    between: tuple[int, int] = (-1, -1),
 ) -> tuple[Allocation, float]:
     """Return an allocation of other features whose owners have new paths, the target's if there is one.
 
@@ -159,6 +161,8 @@ def redrawn(
         Followed instead of drawing.
     least : float, optional
         Log probability below which minus infinity will do.
+    between : tuple of two ints, optional
+        Features whose steps are divided between them; all other steps stay where they are.
 
     Returns
     -------
@@ -169,7 +173,7 @@ def redrawn(
     from homothety.models.ibphmm._split_kernels import build_workspace, redraw_paths
 
     model, path = current.model, (current if target is None else target).path.copy()
-    trial = make_trial(model, active, path, whiteners, at, target)
+    trial = make_trial(model, active, path, whiteners, at, target, between)
 
     def redraw(rng: Generator, series: IntArray, least: float) -> float:
         return redraw_paths(rng, series, least, trial, build_workspace(trial))

@@ -1,7 +1,7 @@
 """Splitting a feature into two clusters of its steps, and joining two features of the same series.
 
 The splits of `split_merge` give different series different halves. Halving is for a feature that stands for two in
-every series: both halves get all owners of the feature, and the owners draw new paths.
+every series: both halves get all owners of the feature, and its steps are divided between them, whatever the others do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from homothety.models.ibphmm.allocation import Allocation, Concentrations, redra
 from homothety.models.ibphmm.split_merge import (
     Bar,
     SplitMergeInfo,
-    allocate_merge,
     gain_of,
     put_last,
     try_often,
@@ -42,7 +41,7 @@ def try_halving(rng: Generator, current: Allocation, state: ChainState) -> tuple
     at, bar, axis = Concentrations.of(state), Bar(np.log(rng.random())), int(rng.integers(N_AXES))
     a = int(rng.integers(current.n_features))
     if rng.random() < 0.5:
-        proposed, log_ratio = halve(rng, current, a, axis, at, bar)
+        proposed, log_ratio = halve(rng, current, a, axis, at)
         ids = np.append(state.ids, state.next_id)
     else:
         others = same_owners(current.active, a)
@@ -61,16 +60,10 @@ def same_owners(active: BoolArray, a: int) -> IntArray:
     return np.flatnonzero(same)
 
 
-def halve(
-    rng: Generator, current: Allocation, a: int, axis: int, at: Concentrations, bar: Bar
-) -> tuple[Allocation, float]:
+def halve(rng: Generator, current: Allocation, a: int, axis: int, at: Concentrations) -> tuple[Allocation, float]:
     """Propose two halves for feature `a`, the second of them last. Return the proposal and its log proposal ratio."""
-    proposed, log_forth = draw_halves(rng, current, a, axis, at)
-    log_forth -= np.log(current.n_features)
-    log_back = -log_pairs(proposed, a)
-    least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
-    _, log_paths = allocate_merge(rng, proposed, a, at, target=current, least=least)
-    return proposed, log_back + log_paths - log_forth
+    proposed, log_paths = draw_halves(rng, current, a, axis, at)
+    return proposed, -log_pairs(proposed, a) - (log_paths - np.log(current.n_features))
 
 
 def join(
@@ -79,8 +72,8 @@ def join(
     """Propose to join feature `b` to `a`, of the same owners. Return the proposal and its log proposal ratio."""
     log_forth = -log_pairs(current, a)
     current, a = put_last(current, b), a - int(b < a)
-    proposed, log_paths = allocate_merge(rng, current, a, at)
-    log_forth += log_paths
+    joined = np.where(current.path == current.n_features - 1, a, current.path)
+    proposed = Allocation(current.model, current.active[:, :-1].copy(), joined)
     log_back = -np.log(proposed.n_features)
     least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
     _, log_halves = draw_halves(rng, proposed, a, axis, at, target=current, least=least)
@@ -101,10 +94,10 @@ def draw_halves(
     target: Allocation | None = None,
     least: float = -np.inf,
 ) -> tuple[Allocation, float]:
-    """Give the owners of `a` a second feature and new paths, or the target's; return also their log probability."""
+    """Divide the steps of `a` between it and a new feature, or as in the target; return also the log probability."""
     active = np.column_stack([current.active, current.active[:, a]])
-    owners = np.flatnonzero(active[:, a])
-    return redrawn(rng, current, active, owners, halved_parameters(current, a, axis), at, target, least)
+    owners, parameters = np.flatnonzero(active[:, a]), halved_parameters(current, a, axis)
+    return redrawn(rng, current, active, owners, parameters, at, target, least, between=(a, current.n_features))
 
 
 def halved_parameters(current: Allocation, a: int, axis: int) -> FloatArray:
