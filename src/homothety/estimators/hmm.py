@@ -133,7 +133,7 @@ class IBPHMM(SampledSegmenter):
     >>> from homothety import IBPHMM
     >>> from homothety.datasets import make_toy_2d
     >>> toy = make_toy_2d(random_state=0, n_steps=100)
-    >>> model = IBPHMM(n_chains=2, random_state=0).fit(toy.sequences)
+    >>> model = IBPHMM(n_chains=1, n_sweeps=100, random_state=0).fit(toy.sequences)
     >>> model.n_states_
     4
     """
