@@ -49,7 +49,7 @@ MAX_R_HAT, MAX_R_HAT_OF_DENSITY, MIN_ESS = 1.1, 1.05, 25
 
 # A fit warns of these numbers alone, of large differences alone, and only if there are draws enough to tell them.
 WARNED_OF = ("n_clusters", "n_actions", "n_states", "log_joint")
-WARNED_R_HAT, LEAST_KEPT = 1.1, 50
+WARNED_R_HAT, LEAST_KEPT = 1.1, 100
 # Chains are weighted if they differ more from each other than each of them varies: R-hat squared is above two.
 APART_R_HAT = 1.41
 
