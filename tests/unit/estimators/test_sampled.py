@@ -132,8 +132,8 @@ def test_a_fit_warns_of_chains_that_are_stuck(estimator, name, words, monkeypatc
     weighted = f"Draws are weighted by how well each chain predicts left-out looks: {told}. " * (name == "n_states")
     assert str(warning.message) == (
         f"The chains do not agree: R-hat is {found:.2f} for the {words}, needed 1.1 or less. Another run may give "
-        f"another answer. {weighted}Set n_sweeps to 120 or more; if chains still differ then, several answers are "
-        "probable."
+        f"another answer. {weighted}Set n_sweeps to {2 * LEAST_KEPT + 20} or more; if chains still differ then, "
+        "several answers are probable."
     )
     assert warning.filename == __file__
     assert issubclass(ConvergenceWarning, HomothetyWarning)
