@@ -18,6 +18,7 @@ import pytest
 from scipy.special import gammaln
 
 import naive_ibphmm as naive
+import naive_splits
 from homothety.models.ibphmm import (
     GammaPrior,
     _birth_kernels,
@@ -26,7 +27,6 @@ from homothety.models.ibphmm import (
     blocks,
     collapsed,
     default_sweep,
-    halving,
     moves,
     split_merge,
 )
@@ -414,6 +414,11 @@ def faulty(name, *patches, move=None):
     return broken
 
 
+def faulty_twin(name, *patches):
+    """Return a twin in Python of splits or halves, draw for draw the same move, with ingredients replaced."""
+    return faulty(name, *patches, move={SPLITS: naive_splits.split_or_merge, HALVES: naive_splits.halve_or_join}[name])
+
+
 def faulty_births(**broken):
     """Return births and deaths of which some kernels are replaced."""
 
@@ -503,20 +508,20 @@ FAULTS = {
     "births without start": (JUMPS, faulty_births(series_log_likelihood=likelihood_without_start), 1),
     "births without proposal": (JUMPS, faulty_births(log_prior_over_proposal=lambda *_: 0.0), 3),
     "paths against time": ("paths", paths_against_time, 1),
-    "splits without start": (SPLITS, faulty(SPLITS, START), 1),
-    "splits with factorials": (SPLITS, faulty(SPLITS, FACTORIALS), 1),
+    "splits without start": (SPLITS, faulty_twin(SPLITS, START), 1),
+    "splits with factorials": (SPLITS, faulty_twin(SPLITS, FACTORIALS), 1),
     "splits without way back": (
         SPLITS,
-        faulty(SPLITS, (split_merge, "split", without_ratio), (split_merge, "merge", without_ratio)),
+        faulty_twin(SPLITS, (naive_splits, "split", without_ratio), (naive_splits, "merge", without_ratio)),
         1,
     ),
-    "merges never undone": (SPLITS, faulty(SPLITS, (split_merge, "allocate_split", back_for_sure)), 1),
+    "merges never undone": (SPLITS, faulty_twin(SPLITS, (naive_splits, "allocate_split", back_for_sure)), 1),
     "halves, without way back": (
         HALVES,
-        faulty(HALVES, (halving, "halve", without_ratio), (halving, "join", without_ratio)),
+        faulty_twin(HALVES, (naive_splits, "halve", without_ratio), (naive_splits, "join", without_ratio)),
         1,
     ),
-    "halves, pairs not counted": (HALVES, faulty(HALVES, (halving, "log_pairs", no_pairs)), 1),
+    "halves, pairs not counted": (HALVES, faulty_twin(HALVES, (naive_splits, "log_pairs", no_pairs)), 1),
     "collapsed, back by current parameters": (
         COLLAPSED,
         faulty(

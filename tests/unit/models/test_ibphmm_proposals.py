@@ -12,8 +12,9 @@ from scipy import stats
 
 import naive_emissions
 import naive_ibphmm as naive
-from homothety.models.ibphmm import _birth_kernels, collapsed, split_merge, unique
-from homothety.models.ibphmm.allocation import Allocation, Concentrations, redrawn
+import naive_splits
+from homothety.models.ibphmm import _birth_kernels, collapsed, unique
+from homothety.models.ibphmm.allocation import Allocation, Concentrations, put_last, redrawn
 
 MIN_P = 1e-4  # of tests of a distribution
 AT = Concentrations(gamma=1.3, mass=0.7, alpha=0.8, kappa=1.7)
@@ -73,25 +74,25 @@ def test_density_of_an_allocation(case, world):
 def test_second_choice(case, world):
     allocation = make_allocation(case, world)
     for a, second in product(range(allocation.n_features), range(N_SERIES)):
-        found = np.exp(split_merge.log_second_choice(allocation, a, second))
+        found = np.exp(naive_splits.log_second_choice(allocation, a, second))
         expected = naive.second_choice(allocation.model, *both(allocation), a, second)
         np.testing.assert_allclose(found, expected, atol=1e-12)
         assert found.sum() == pytest.approx(1.0)
-        log_choice = split_merge.log_choice(allocation, a, int(expected.argmax()), 0, second)
+        log_choice = naive_splits.log_choice(allocation, a, int(expected.argmax()), 0, second)
         assert log_choice == pytest.approx(np.log(expected.max() / allocation.active[0].sum()))
 
 
 def test_second_choice_of_far_away_steps_does_not_underflow():
     allocation = make_allocation("anchors only")
     model = replace(allocation.model, z=np.column_stack([np.ones(6), [1e8, 1e8, 1e8, -1e8, -1e8, -1e8]]))
-    found = split_merge.log_second_choice(Allocation(model, *both(allocation)), 0, 2)
+    found = naive_splits.log_second_choice(Allocation(model, *both(allocation)), 0, 2)
     np.testing.assert_array_equal(np.exp(found), [0.0, 1.0])
 
 
 @pytest.mark.parametrize("b", [0, 1, 2])
 def test_feature_is_put_last(b):
     active, path = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], dtype=bool), np.array([0, 1, 2, 1, 0, 2])
-    moved = split_merge.put_last(Allocation(make_model(), active, path), b)
+    moved = put_last(Allocation(make_model(), active, path), b)
     order = [k for k in range(3) if k != b] + [b]
     np.testing.assert_array_equal(moved.active, active[:, order])
     np.testing.assert_array_equal(np.array(order)[moved.path], path)
@@ -103,7 +104,7 @@ def test_feature_is_put_last(b):
 def anchors_of(allocation, first=0, second=1):
     """Anchors and the third series if it has the first feature: there is one order."""
     others = [i for i in np.flatnonzero(allocation.active[:, 0]) if i not in (first, second)]
-    return split_merge.Anchors(first, second, np.array(others, dtype=np.int64))
+    return naive_splits.Anchors(first, second, np.array(others, dtype=np.int64))
 
 
 def split_probs(current, anchors):
@@ -111,7 +112,7 @@ def split_probs(current, anchors):
     rng, probs = np.random.default_rng(0), {}
     for active, path in naive.all_splits(current.model, *both(current), 0, anchors[:2]):
         target = Allocation(current.model, active, path)
-        followed, log_prob = split_merge.allocate_split(rng, current, 0, anchors, AT, target=target)
+        followed, log_prob = naive_splits.allocate_split(rng, current, 0, anchors, AT, target=target)
         assert key(followed) == key(target)
         probs[key(target)] = log_prob
     return probs
@@ -136,7 +137,7 @@ def test_splits_are_drawn_with_their_probabilities(case):
     anchors = anchors_of(current)
     log_probs = split_probs(current, anchors)
     for _ in range(1_500):
-        proposed, log_prob = split_merge.allocate_split(rng, current, 0, anchors, AT)
+        proposed, log_prob = naive_splits.allocate_split(rng, current, 0, anchors, AT)
         observed[key(proposed)] += 1
         assert log_prob == pytest.approx(log_probs[key(proposed)], abs=1e-10)
     assert p_of_frequencies(observed, {outcome: np.exp(log) for outcome, log in log_probs.items()}) > MIN_P
@@ -145,7 +146,7 @@ def test_splits_are_drawn_with_their_probabilities(case):
 def test_split_leaves_the_current_state_alone():
     current = make_allocation("with others")
     before = key(current), current.statistics.scales.copy(), current.mean_parameters.copy()
-    split_merge.split(np.random.default_rng(2), current, 0, 0, 1, AT)
+    naive_splits.split(np.random.default_rng(2), current, 0, 0, 1, AT)
     assert key(current) == before[0]
     np.testing.assert_array_equal(current.statistics.scales, before[1])
     np.testing.assert_array_equal(current.mean_parameters, before[2])
@@ -175,14 +176,14 @@ def test_probabilities_of_merges(case, world):
     rng, total = np.random.default_rng(3), 0.0
     for outcome in merge_outcomes(current, 0):
         target = Allocation(current.model, *outcome)
-        followed, log_prob = split_merge.allocate_merge(rng, current, 0, AT, target=target)
+        followed, log_prob = naive_splits.allocate_merge(rng, current, 0, AT, target=target)
         assert key(followed) == key(target)
         expected = naive.log_prob_of_merge(current.model, both(current), outcome, 0, AT.alpha, AT.kappa)
         assert log_prob == pytest.approx(expected, abs=1e-10)
         total += np.exp(log_prob)
     assert total == pytest.approx(1.0, abs=1e-10)
     for _ in range(20):
-        proposed, log_prob = split_merge.allocate_merge(rng, current, 0, AT)
+        proposed, log_prob = naive_splits.allocate_merge(rng, current, 0, AT)
         expected = naive.log_prob_of_merge(current.model, both(current), both(proposed), 0, AT.alpha, AT.kappa)
         assert log_prob == pytest.approx(expected, abs=1e-10)
 
@@ -202,7 +203,7 @@ def log_ratio_from_scratch(smaller, larger, a, first, second, order):
 def test_ratio_of_a_split_holds_the_whole_way_back(case, world):
     current, rng = make_allocation(case, world), np.random.default_rng(4)
     for _ in range(5):
-        proposed, log_ratio = split_merge.split(rng, current, 0, 0, 1, AT)
+        proposed, log_ratio = naive_splits.split(rng, current, 0, 0, 1, AT)
         order = anchors_of(current).order.tolist()
         assert log_ratio == pytest.approx(log_ratio_from_scratch(current, proposed, 0, 0, 1, order), abs=1e-9)
 
@@ -213,9 +214,9 @@ def test_ratio_of_a_merge_is_that_of_the_split_upside_down(a, b, world):
     active, path = np.array([[1, 1, 1], [1, 1, 1], [0, 1, 1]], dtype=bool), np.array([0, 1, 2, 0, 2, 2])
     current, rng = Allocation(make_model(world), active, path), np.random.default_rng(5)
     for _ in range(5):
-        proposed, log_ratio = split_merge.merge(rng, current, a, b, 0, 1, AT)
+        proposed, log_ratio = naive_splits.merge(rng, current, a, b, 0, 1, AT)
         assert proposed.n_features == 2
-        larger, kept = split_merge.put_last(current, b), a - (b < a)
+        larger, kept = put_last(current, b), a - (b < a)
         expected = -log_ratio_from_scratch(proposed, larger, kept, 0, 1, [2])
         assert log_ratio == pytest.approx(expected, abs=1e-9)
 
@@ -323,8 +324,8 @@ def test_ratio_of_a_collapsed_death_is_that_of_the_birth_upside_down(world):
         larger, log_ratio = collapsed.propose_birth(rng, smaller, 0, newborn, AT)
         expected = log_prob_of_loss(larger, smaller) - log_prob_of_growth(smaller, larger, newborn)
         assert log_ratio == pytest.approx(expected, abs=1e-9)
-    current = split_merge.put_last(larger, 1)  # what dies then stands in the middle
-    back = split_merge.put_last(current, 1)
+    current = put_last(larger, 1)  # what dies then stands in the middle
+    back = put_last(current, 1)
     for _ in range(5):
         proposed, log_ratio = collapsed.propose_death(rng, current, 0, 1, newborn, AT)
         expected = log_prob_of_growth(proposed, back, newborn) - log_prob_of_loss(back, proposed)

@@ -392,35 +392,91 @@ def draw_all_weights(
 
 
 @jit
-def log_path_densities(
-    counts: FloatArray, active: BoolArray, alpha: float, kappa: float, out: FloatArray, leaving: float = 0.0
-) -> None:
-    """Write the log probability of the path of every series, transition weights integrated out (section 1.1).
+def log_path_density(
+    n: int, counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0
+) -> float:
+    """Log probability of the path of a series, transition weights integrated out (section 1.1).
 
     Where the probability of leaving is fixed, transition weights only say where to.
+
+    Parameters
+    ----------
+    n : int
+        Number of features.
+    counts : ndarray of shape (n, n), or larger
+    active : ndarray of shape (n,), or larger
     """
-    n_series, n = active.shape
-    log_gamma, log_gamma_own = lgamma(alpha), lgamma(alpha + kappa)
-    log_leave, log_stay = (np.log(leaving), np.log(1.0 - leaving)) if leaving > 0.0 else (0.0, 0.0)
-    for i in range(n_series):
-        n_active = 0.0
+    log_gamma, log_gamma_own, n_active = lgamma(alpha), lgamma(alpha + kappa), 0.0
+    for k in range(n):
+        n_active += 1.0 if active[k] else 0.0
+    row_prior = n_active * alpha + kappa if leaving == 0.0 else max(n_active - 1.0, 1.0) * alpha
+    log_gamma_row, total = lgamma(row_prior), -np.log(n_active)
+    for j in range(n):
+        left = 0.0
         for k in range(n):
-            n_active += 1.0 if active[i, k] else 0.0
-        row_prior = n_active * alpha + kappa if leaving == 0.0 else max(n_active - 1.0, 1.0) * alpha
-        log_gamma_row, total = lgamma(row_prior), -np.log(n_active)
-        for j in range(n):
-            left = 0.0
-            for k in range(n):
-                count = counts[i, j, k]
-                # Most pairs have no transition, and add nothing.
-                if count > 0.0 and leaving > 0.0 and j == k:
-                    total += count * log_stay if n_active > 1.0 else 0.0
-                elif count > 0.0:
-                    left += count
-                    total += (
-                        lgamma(alpha + kappa + count) - log_gamma_own if j == k else lgamma(alpha + count) - log_gamma
-                    )
-            if left > 0.0:
-                total += log_gamma_row - lgamma(row_prior + left)
-                total += left * log_leave if leaving > 0.0 else 0.0
-        out[i] = total
+            count = counts[j, k]
+            # Most pairs have no transition, and add nothing.
+            if count > 0.0 and leaving > 0.0 and j == k:
+                total += count * np.log(1.0 - leaving) if n_active > 1.0 else 0.0
+            elif count > 0.0:
+                left += count
+                total += lgamma(alpha + kappa + count) - log_gamma_own if j == k else lgamma(alpha + count) - log_gamma
+        if left > 0.0:
+            total += log_gamma_row - lgamma(row_prior + left)
+            total += left * np.log(leaving) if leaving > 0.0 else 0.0
+    return total
+
+
+@jit
+def log_path_densities(
+    counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0
+) -> float:
+    """Log probability of the paths of all series, transition weights integrated out."""
+    total = 0.0
+    for i in range(active.shape[0]):
+        total += log_path_density(active.shape[1], counts[i], active[i], alpha, kappa, leaving)
+    return total
+
+
+@jit
+def log_feature_density(n_owners: FloatArray, n_series: int, gamma: float, mass: float) -> float:
+    """Log density of which series has which feature, features told apart, formula (2)."""
+    total, log_rate = 0.0, np.log(gamma * mass) - lgamma(n_series + mass)
+    for k in range(n_owners.shape[0]):
+        total += log_rate + lgamma(n_owners[k]) + lgamma(n_series - n_owners[k] + mass)
+    for i in range(n_series):
+        total -= gamma * mass / (mass + i)
+    return total
+
+
+@jit
+def walk_concentrations(
+    rng: Generator,
+    n_trials: int,
+    log_step: float,
+    alpha: float,
+    kappa: float,
+    shapes: tuple[float, float],
+    rates: tuple[float, float],
+    counts: FloatArray,
+    active: BoolArray,
+    leaving: float,
+) -> tuple[float, float, int]:
+    """Walk on the logarithms of alpha and kappa in turn, which have gamma priors; return them.
+
+    How many steps were accepted comes last.
+    """
+    values, n_accepted = np.array([alpha, kappa]), 0
+    current = log_path_densities(counts, active, alpha, kappa, leaving)
+    for trial in range(n_trials):
+        which = trial % 2
+        before = values[which]
+        values[which] *= np.exp(log_step * rng.standard_normal())
+        proposed = log_path_densities(counts, active, values[0], values[1], leaving)
+        # The walk is symmetric in the logarithm; its Jacobian makes the power of the prior one more.
+        log_prior = shapes[which] * np.log(values[which] / before) - rates[which] * (values[which] - before)
+        if np.log(rng.random()) < proposed - current + log_prior:
+            current, n_accepted = proposed, n_accepted + 1
+        else:
+            values[which] = before
+    return values[0], values[1], n_accepted

@@ -37,6 +37,7 @@ class Trial(NamedTuple):
     active: BoolArray  # (n_series, n_features)
     path: IntArray  # (n_steps,) written
     target_path: IntArray  # (n_steps,) what to follow, if nothing is drawn
+    target_active: BoolArray  # (n_series, n_features) likewise
     drawn: bool
     alpha: float
     kappa: float
@@ -51,7 +52,6 @@ class Halves(NamedTuple):
     sizes: FloatArray  # (2,)
     scales: FloatArray  # (2, n, n)
     factors: FloatArray  # (2, n, n)
-    target_active: BoolArray  # (n_series, n_features)
     mass: float
 
 
@@ -66,10 +66,9 @@ class Workspace(NamedTuple):
     log_likelihoods: FloatArray  # (4,)
 
 
-def build_workspace(trial: Trial) -> Workspace:
-    """Allocate room for the longest series with all features."""
-    n_features = trial.active.shape[1]
-    room = build_room(trial.data, n_features)
+def build_workspace(data: Data, n_features: int) -> Workspace:
+    """Allocate room for the longest series with so many features."""
+    room = build_room(data, n_features)
     states, positions = np.empty((2, n_features), dtype=np.int64)
     log_weights, log_likelihoods = np.empty((2, 4))
     stretch = np.empty(len(room.offsets), dtype=np.int64)
@@ -228,12 +227,12 @@ def count_halves(i: int, sign: float, trial: Trial, halves: Halves) -> None:
 
 
 @jit
-def update_halves(trial: Trial, halves: Halves) -> None:
+def update_halves(data: Data, halves: Halves) -> None:
     """Set the parameters of both halves to what their steps so far say."""
-    structure = trial.data.structure
+    structure = data.structure
     for row in range(2):
         factorise(row, halves.scales, halves.factors, structure)
-        whitener = trial.data.whiteners[halves.features[row]]
+        whitener = data.whiteners[halves.features[row]]
         write_mean_whitener(row, halves.sizes[row], halves.factors, structure, whitener)
 
 
@@ -283,11 +282,11 @@ def draw_option(rng: Generator, log_weights: FloatArray) -> int:
 
 
 @inlined
-def given_option(i: int, halves: Halves) -> int:
+def given_option(i: int, trial: Trial, halves: Halves) -> int:
     """Return what the target has of the halves in a series."""
     option = NEITHER
     for row in range(2):
-        option += row + 1 if halves.target_active[i, halves.features[row]] else 0
+        option += row + 1 if trial.target_active[i, halves.features[row]] else 0
     return option
 
 
@@ -329,7 +328,7 @@ def choose_halves(
         work.log_likelihoods[option] = known
         work.log_weights[option] = known + log_option_prior(option, kept, n_seen, halves)
     normalise_logs(work.log_weights)
-    chosen = draw_option(rng, work.log_weights) if trial.drawn else given_option(i, halves)
+    chosen = draw_option(rng, work.log_weights) if trial.drawn else given_option(i, trial, halves)
     for row in range(2):
         trial.active[i, halves.features[row]] = (chosen & (row + 1)) > 0
     states, known = list_option(chosen, n, work), work.log_likelihoods[chosen]
@@ -362,7 +361,7 @@ def count_all_halves(series: IntArray, sign: float, trial: Trial, halves: Halves
     """Add what some series have of the halves to what is known of them, or take it away, and set their parameters."""
     for place in range(series.shape[0]):
         count_halves(series[place], sign, trial, halves)
-    update_halves(trial, halves)
+    update_halves(trial.data, halves)
 
 
 @jit
@@ -399,7 +398,7 @@ def allocate_halves(
         i = anchors[kept - 1] if kept else order[place]
         if kept:
             count_halves(i, -1.0, trial, halves)
-        update_halves(trial, halves)
+        update_halves(trial.data, halves)
         n_seen = min(n_series - n_others + place, n_series - 1)
         total += choose_halves(rng, i, kept, float(n_seen), trial, halves, work)
         if total < least:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -121,18 +121,18 @@ def make_trial(
     whiteners: FloatArray,
     at: Concentrations,
     target: Allocation | None,
-    between: tuple[int, int] = (-1, -1),
+    between: tuple[int, int] = ANYWHERE,
 ) -> Trial:
     """Return what a proposal reads and writes: features and paths, changed in place, and plug-in parameters."""
     from homothety.models.ibphmm._series_kernels import Data
     from homothety.models.ibphmm._split_kernels import Trial
 
-    # A draw follows nothing; a kernel wants an array all the same.
-    followed = read_only(path) if target is None else target.path
+    # A draw follows nothing; a kernel wants arrays all the same. Copies, since kernels are compiled for either kind.
+    followed = (path, active) if target is None else (target.path.copy(), target.active.copy())
     emission = model.emission
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving)
     data = Data(model.z, model.starts, whiteners, *settings)
-    return Trial(data, active, path, followed, target is None, at.alpha, at.kappa, np.array(between))
+    return Trial(data, active, path, *followed, target is None, at.alpha, at.kappa, between)
 
 
 def redrawn(
@@ -144,7 +144,7 @@ def redrawn(
     at: Concentrations,
     target: Allocation | None = None,
     least: float = -np.inf,
-    between: tuple[int, int] = (-1, -1),
+    between: tuple[int, int] = ANYWHERE,
 ) -> tuple[Allocation, float]:
     """Return an allocation of other features whose owners have new paths, the target's if there is one.
 
@@ -176,6 +176,24 @@ def redrawn(
     trial = make_trial(model, active, path, whiteners, at, target, between)
 
     def redraw(rng: Generator, series: IntArray, least: float) -> float:
-        return redraw_paths(rng, series, least, trial, build_workspace(trial))
+        return redraw_paths(rng, series, least, trial, build_workspace(trial.data, active.shape[1]))
 
     return Allocation(model, active, path), sum_over_blocks(rng, in_blocks(model, owners), redraw, least)
+
+
+def put_last(allocation: Allocation, b: int) -> Allocation:
+    """Return the same allocation with feature `b` numbered last."""
+    return allocation.reordered(np.append(np.delete(np.arange(allocation.n_features), b), b))
+
+
+def renewed(state: ChainState, allocation: Allocation, ids: IntArray) -> ChainState:
+    """Return the state with other features and paths; parameters and weights are out of date."""
+    return replace(
+        state,
+        active=allocation.active,
+        path=allocation.path,
+        ids=ids,
+        next_id=max(state.next_id, int(ids.max()) + 1),
+        weights=None,
+        whiteners=None,
+    )

@@ -16,7 +16,7 @@ import numpy as np
 from homothety.arrays import read_only
 from homothety.models.hmm.messages import check_possible
 from homothety.models.ibphmm.blocks import over_blocks
-from homothety.models.ibphmm.prior import expected_new, log_feature_prior, log_path_prior
+from homothety.models.ibphmm.prior import expected_new, log_feature_prior
 from homothety.models.ibphmm.state import active_of, draw_weights, path_of, weights_of
 from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
 from homothety.models.ibphmm.unique import data_of, try_jumps
@@ -213,23 +213,16 @@ def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) ->
 
 def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Redraw alpha and kappa given the paths, transition weights integrated out (section 6)."""
+    from homothety.models.ibphmm._feature_kernels import walk_concentrations
+
     active, counts = active_of(model, state), transition_counts(model, path_of(model, state), state.n_features)
-    priors, values, n_accepted = model.hyperpriors, [state.alpha, state.kappa], 0
-
-    def log_density(alpha: float, kappa: float) -> float:
-        log_paths = log_path_prior(counts, active, alpha, kappa, model.leaving_at(state))
-        return log_paths + priors.alpha.log_density(alpha) + priors.kappa.log_density(kappa)
-
-    current = log_density(*values)
-    for trial in range(2 * model.proposals.n_concentration):
-        proposed = list(values)
-        proposed[trial % 2] *= np.exp(LOG_STEP * rng.standard_normal())
-        log_proposed = log_density(*proposed)
-        # The walk is symmetric in the logarithm; its Jacobian makes up for that.
-        if np.log(rng.random()) < log_proposed - current + np.log(proposed[trial % 2] / values[trial % 2]):
-            values, current, n_accepted = proposed, log_proposed, n_accepted + 1
-    info = Tried(2 * model.proposals.n_concentration, n_accepted)
-    return replace(state, alpha=float(values[0]), kappa=float(values[1]), weights=None), info
+    n_tried, priors, leaving = 2 * model.proposals.n_concentration, model.hyperpriors, float(model.leaving_at(state))
+    shapes = float(priors.alpha.shape), float(priors.kappa.shape)
+    rates, start = (float(priors.alpha.rate), float(priors.kappa.rate)), (float(state.alpha), float(state.kappa))
+    alpha, kappa, n_accepted = walk_concentrations(
+        rng, n_tried, LOG_STEP, *start, shapes, rates, counts, read_only(active), leaving
+    )
+    return replace(state, alpha=alpha, kappa=kappa, weights=None), Tried(n_tried, n_accepted)
 
 
 def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
@@ -305,8 +298,7 @@ def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., 
         Whether features are born and die once more, with parameters integrated out.
     """
     from homothety.models.ibphmm.collapsed import resample_unique_collapsed
-    from homothety.models.ibphmm.halving import halve_or_join
-    from homothety.models.ibphmm.split_merge import split_or_merge
+    from homothety.models.ibphmm.split_merge import halve_or_join, split_or_merge
 
     collapsed = {"collapsed births and deaths": resample_unique_collapsed} if collapsed_births else {}
     return {

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaln, gammaln
+from scipy.special import gammaln
 
 from homothety.arrays import read_only
 from homothety.models.parts import check_array
@@ -31,9 +31,9 @@ def log_feature_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: flo
     gamma, mass : float
         The two parameters of the Indian buffet process.
     """
-    owners = np.asarray(n_owners, dtype=np.float64)
-    terms = np.log(gamma * mass) + betaln(owners, n_series - owners + mass)
-    return float(terms.sum() - gamma * expected_new(n_series, mass))
+    from homothety.models.ibphmm._feature_kernels import log_feature_density
+
+    return log_feature_density(np.asarray(n_owners, dtype=np.float64), n_series, gamma, mass)
 
 
 def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0) -> float:
@@ -50,9 +50,7 @@ def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: f
     from homothety.models.ibphmm._feature_kernels import log_path_densities
 
     check_array(counts, "counts", (*active.shape, active.shape[1]), np.float64)
-    out = np.empty(len(active))
-    log_path_densities(counts, read_only(active), alpha, kappa, out, leaving)
-    return float(out.sum())
+    return log_path_densities(counts, read_only(active), alpha, kappa, leaving)
 
 
 def log_repeated_unused(active: BoolArray, used: BoolArray) -> float:

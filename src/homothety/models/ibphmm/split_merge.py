@@ -1,35 +1,35 @@
-"""Splitting a feature in two and merging two into one, by sequential allocation of their owners (section 7).
+"""Splits and merges of features, by their owners (section 7) or by their steps; the trials are compiled.
 
-Two series, the anchors, are drawn, and a feature of each. If it is the same one, a split is proposed: the anchors get a
-half each, and the other owners choose in turn, each by how well the halves explain its data so far. Else the two are
-merged, and the chance that a split would have brought them back is worked out by the same loop, along what is there.
+*Splits and merges*: two series, the anchors, are drawn, and a feature of each. If it is the same one, a split is
+proposed: the anchors get a half each, and the other owners choose in turn, each by how well the halves explain its data
+so far. Else the two are merged.
+
+*Halves and joins* are for a feature that stands for two in every series: both halves get all owners of the feature, and
+their plug-in parameters are those of two clusters of its steps. Features of the same owners are joined.
+
+A model of several blocks (see `blocks.py`) shares series out among threads.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety.arrays import read_only
-from homothety.models.ibphmm.allocation import Allocation, Concentrations, make_trial, redrawn
+from homothety.models.ibphmm.allocation import Concentrations
 from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
 from homothety.models.ibphmm.state import active_of, path_of
-from homothety.models.ibphmm.statistics import Statistics, empty_statistics, mean_parameters
+from homothety.models.ibphmm.statistics import empty_statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.random import Generator
 
-    from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.arrays import BoolArray, IntArray
     from homothety.models.ibphmm._split_kernels import Halves, Trial
+    from homothety.models.ibphmm._trial_kernels import Bench, Choice, Version, Way
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
-
-UNIFORM_SHARE = 0.01  # of the choice of the second feature
 
 
 class SplitMergeInfo(NamedTuple):
@@ -41,245 +41,134 @@ class SplitMergeInfo(NamedTuple):
     n_merges: int
 
 
-class Bar(NamedTuple):
-    """What a trial has to reach, drawn before it begins: the way back is followed only while it can be reached."""
-
-    log_uniform: float
-
-    def is_reached(self, gain: float, log_ratio: float) -> bool:
-        """Whether a proposal with this gain in log density and this log proposal ratio is accepted."""
-        return bool(np.isfinite(log_ratio) and self.log_uniform < gain + log_ratio)
-
-    def least_back(self, gain: float, log_forth: float) -> float:
-        """Log probability of the way back below which the trial fails."""
-        return self.log_uniform - gain + log_forth
-
-
-NO_BAR = Bar(-np.inf)
-
-
-class Anchors(NamedTuple):
-    """Two series, and the order in which the other owners of their features choose."""
-
-    first: int
-    second: int
-    order: IntArray
-
-
 def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, SplitMergeInfo]:
     """Try to split or merge features, a few times; parameters and weights, integrated out, are left out of date."""
-    return try_often(rng, model, state, try_once, model.proposals.n_split_merge if model.n_series > 1 else 0)
+    return try_often(rng, model, state, True, model.proposals.n_split_merge if model.n_series > 1 else 0)
+
+
+def halve_or_join(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, SplitMergeInfo]:
+    """Try to halve or join features, a few times; parameters and weights, integrated out, are left out of date."""
+    return try_often(rng, model, state, False, model.proposals.n_halving)
 
 
 def try_often(
-    rng: Generator, model: Model, state: ChainState, propose: Callable[..., Any], n_trials: int
+    rng: Generator, model: Model, state: ChainState, by_anchors: bool, n_trials: int
 ) -> tuple[ChainState, SplitMergeInfo]:
     """Propose other features and paths some times, parameters and weights integrated out."""
-    current = Allocation(model.held_at(state), active_of(model, state), path_of(model, state))
+    from homothety.models.ibphmm._trial_kernels import try_trials
+
+    active, path = active_of(model, state), path_of(model, state)
     state = replace(state, weights=None, whiteners=None)  # also if no trial succeeds: an order fails always or never
-    n_splits, n_merges = 0, 0
-    for _ in range(n_trials):
-        proposed, ids = propose(rng, current, state)
-        if proposed is None:
-            continue
-        n_splits += proposed.n_features > current.n_features
-        n_merges += proposed.n_features < current.n_features
-        current, state = proposed, renewed(state, proposed, ids)
+    if n_trials == 0:
+        return state, SplitMergeInfo(0, 0, 0, 0)
+    bench = build_bench(model, state, active, path, state.n_features + n_trials)
+    arguments = (n_trials, by_anchors, state.n_features, int(state.next_id), bench)
+    tried = try_trials(rng, *arguments) if len(model.blocks) == 1 else try_in_blocks(rng, model, *arguments)
+    n, n_splits, n_merges = tried
+    if n_splits + n_merges:
+        active, ids = bench.current.active[:, :n].copy(), bench.ids[:n].copy()
+        state = replace(state, active=active, path=bench.current.path, ids=ids, next_id=state.next_id + n_splits)
     return state, SplitMergeInfo(n_trials, n_splits + n_merges, n_splits, n_merges)
 
 
-def renewed(state: ChainState, allocation: Allocation, ids: IntArray) -> ChainState:
-    """Return the state with other features and paths; parameters and weights are out of date."""
-    return replace(
-        state,
-        active=allocation.active,
-        path=allocation.path,
-        ids=ids,
-        next_id=max(state.next_id, int(ids.max()) + 1),
-        weights=None,
-        whiteners=None,
+def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArray, n_most: int) -> Bench:
+    """Return what trials read and write, with room for up to `n_most` features."""
+    from homothety.models.ibphmm._series_kernels import Data
+    from homothety.models.ibphmm._split_kernels import Halves, build_workspace
+    from homothety.models.ibphmm._trial_kernels import Bench
+
+    emission, at = model.emission, Concentrations.of(state)
+    current, proposed, reordered = (build_version(model, n_most) for _ in range(3))
+    current.active[:, : state.n_features], current.path[:] = active, path
+    settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
+    data = Data(model.z, model.starts, np.empty_like(current.whiteners), *settings)
+    ids = np.concatenate([state.ids, np.empty(n_most - state.n_features, dtype=np.int64)])
+    sizes, scales = empty_statistics(emission, 2)
+    halves = Halves(np.empty(2, dtype=np.int64), np.empty(2), sizes, scales, np.zeros_like(scales), at.mass)
+    return Bench(
+        data,
+        emission.prior_scale,
+        emission.log_prior_constant,
+        at,
+        current,
+        proposed,
+        reordered,
+        ids,
+        halves,
+        build_workspace(data, n_most),
+        np.empty_like(current.active),
+        np.empty_like(current.path),
+        np.empty(model.n_series, dtype=np.int64),
+        np.empty(n_most),
+        np.empty((n_most, n_most)),
+        np.empty(model.n_steps, dtype=bool),
     )
 
 
-def try_once(rng: Generator, current: Allocation, state: ChainState) -> tuple[Allocation | None, IntArray]:
-    """Propose one split or merge; return the new allocation with the ids of its features, or None if rejected."""
-    at = Concentrations.of(state)
-    first, second = draw_pair(rng, current.model.n_series)
-    own = np.flatnonzero(current.active[first])
-    a = int(own[rng.integers(len(own))])
-    b = draw_index(rng, np.exp(log_second_choice(current, a, second)))
-    bar = Bar(np.log(rng.random()))
-    if a == b:
-        proposed, log_ratio = split(rng, current, a, first, second, at, bar)
-        ids = np.append(state.ids, state.next_id)
-    else:
-        proposed, log_ratio = merge(rng, current, a, b, first, second, at, bar)
-        ids = np.delete(state.ids, b)
-    return (proposed if bar.is_reached(gain_of(proposed, current, at), log_ratio) else None), ids
+def build_version(model: Model, n_most: int) -> Version:
+    """Return room for features and paths, and what follows from them."""
+    from homothety.models.ibphmm._trial_kernels import Version
+
+    n_dims, n = model.emission.n_dims, model.z.shape[1]
+    active, path = np.zeros((model.n_series, n_most), dtype=bool), np.empty(model.n_steps, dtype=np.int64)
+    scales, factors = np.empty((n_most, n, n)), np.zeros((n_most, n, n))
+    return Version(active, path, np.empty(n_most), scales, factors, np.empty((n_most, n_dims, n)), np.empty(n_most))
 
 
-def draw_pair(rng: Generator, n: int) -> tuple[int, int]:
-    """Draw two different numbers below `n`."""
-    first, second = int(rng.integers(n)), int(rng.integers(n - 1))
-    return first, second + int(second >= first)
+# --- in blocks -------------------------------------------------------------------------------------------------------
 
 
-def draw_index(rng: Generator, probs: FloatArray) -> int:
-    """Draw a position by its probability."""
-    cumulative = probs.cumsum()
-    return int(cumulative.searchsorted(rng.random() * cumulative[-1], side="right"))
+def try_in_blocks(
+    rng: Generator, model: Model, n_trials: int, by_anchors: bool, n: int, next_id: int, bench: Bench
+) -> tuple[int, int, int]:
+    """Do what the kernel `try_trials` does, except that threads share out the series of each way."""
+    from homothety.models.ibphmm import _trial_kernels as kernels
+
+    log_current, n_more, n_less = kernels.refresh(n, bench.current, bench), 0, 0
+    for _ in range(n_trials):
+        choice = kernels.choose(rng, by_anchors, n, bench)
+        if choice.kind == kernels.NOTHING:
+            continue
+        log_forth = walk_in_blocks(rng, model, choice, kernels.leave(rng, n, choice, bench), bench)
+        turn = kernels.turn_round(rng, n, log_current, log_forth, choice, bench)
+        log_back = walk_in_blocks(rng, model, choice, turn.way, bench)
+        n_before, n = n, kernels.settle(n, next_id + n_more, choice, turn, log_back, bench)
+        n_more, n_less = n_more + (n > n_before), n_less + (n < n_before)
+        log_current = turn.log_density if n != n_before else log_current
+    return n, n_more, n_less
 
 
-def gain_of(proposed: Allocation, current: Allocation, at: Concentrations) -> float:
-    """Return how much likelier the proposal is than what is there, logarithms."""
-    return proposed.log_density(at) - current.log_density(at)
+def walk_in_blocks(rng: Generator, model: Model, choice: Choice, way: Way, bench: Bench) -> float:
+    """Draw or follow a way; return its log probability."""
+    from homothety.models.ibphmm._split_kernels import build_workspace, redraw_paths
+    from homothety.models.ibphmm._trial_kernels import SPLIT
+
+    if way.kind == SPLIT:
+        return allocate_in_batches(rng, model, choice, way, bench.halves)
+
+    def redraw(rng: Generator, series: IntArray, least: float) -> float:
+        trial = way.trial
+        return redraw_paths(rng, series, least, trial, build_workspace(trial.data, trial.active.shape[1]))
+
+    return sum_over_blocks(rng, in_blocks(model, way.visits), redraw, way.least)
 
 
-def log_second_choice(allocation: Allocation, a: int, second: int) -> FloatArray:
-    """Return the log probability of each feature to be chosen in the second series after `a` in the first."""
-    from homothety.models.ibphmm._split_kernels import write_second_choice, write_union_gains
-
-    emission, out = allocation.model.emission, np.empty(allocation.n_features)
-    union, factor = np.empty((2, 1, *emission.prior_scale.shape))
-    settings = (emission.log_prior_constant, emission.structure)
-    known = (*allocation.statistics, allocation.log_marginals, emission.prior_scale)
-    write_union_gains(a, allocation.active[second], *known, *settings, union, factor, out)
-    write_second_choice(a, allocation.active[second], UNIFORM_SHARE, out)
-    return out
-
-
-def log_choice(allocation: Allocation, a: int, b: int, first: int, second: int) -> float:
-    """Log probability of choosing feature `a` in the first anchor and `b` in the second."""
-    return float(log_second_choice(allocation, a, second)[b] - np.log(allocation.active[first].sum()))
-
-
-def split(
-    rng: Generator, current: Allocation, a: int, first: int, second: int, at: Concentrations, bar: Bar = NO_BAR
-) -> tuple[Allocation, float]:
-    """Propose to split feature `a`; the new half comes last. Return the proposal and its log proposal ratio.
-
-    The ratio is minus infinity as soon as the bar cannot be reached.
-    """
-    anchors = Anchors(first, second, other_owners(rng, current.active[:, a], first, second))
-    proposed, log_forth = allocate_split(rng, current, a, anchors, at)
-    log_forth += log_choice(current, a, a, first, second)
-    log_back = log_choice(proposed, a, current.n_features, first, second)
-    least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
-    _, log_paths = allocate_merge(rng, proposed, a, at, target=current, least=least)
-    return proposed, log_back + log_paths - log_forth
-
-
-def merge(
-    rng: Generator, current: Allocation, a: int, b: int, first: int, second: int, at: Concentrations, bar: Bar = NO_BAR
-) -> tuple[Allocation, float]:
-    """Propose to merge feature `b` into `a`. Return the proposal and its log proposal ratio, as in `split`."""
-    log_forth = log_choice(current, a, b, first, second)
-    current, a = put_last(current, b), a - int(b < a)
-    proposed, log_paths = allocate_merge(rng, current, a, at)
-    log_forth += log_paths
-    log_back = log_choice(proposed, a, a, first, second)
-    least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
-    owners = current.active[:, a] | current.active[:, -1]
-    anchors = Anchors(first, second, other_owners(rng, owners, first, second))
-    _, log_halves = allocate_split(rng, proposed, a, anchors, at, target=current, least=least)
-    return proposed, log_back + log_halves - log_forth
-
-
-def put_last(allocation: Allocation, b: int) -> Allocation:
-    """Return the same allocation with feature `b` numbered last."""
-    return allocation.reordered(np.append(np.delete(np.arange(allocation.n_features), b), b))
-
-
-def other_owners(rng: Generator, owners: BoolArray, first: int, second: int) -> IntArray:
-    """Return the owners but the anchors in random order."""
-    others = owners.copy()
-    others[[first, second]] = False
-    return rng.permutation(np.flatnonzero(others))
-
-
-def allocate_merge(
-    rng: Generator,
-    current: Allocation,
-    a: int,
-    at: Concentrations,
-    target: Allocation | None = None,
-    least: float = -np.inf,
-) -> tuple[Allocation, float]:
-    """Merge the last feature into `a` and redraw the paths of their owners, or follow the target's.
-
-    Returns
-    -------
-    proposed : Allocation
-    log_probability : float
-        Of drawing these paths; minus infinity will do once it is below `least`.
-    """
-    active = current.active[:, :-1].copy()
-    active[:, a] |= current.active[:, -1]
-    owners, whiteners = np.flatnonzero(active[:, a]), merged_parameters(current, a)
-    return redrawn(rng, current, active, owners, whiteners, at, target, least)
-
-
-def merged_parameters(current: Allocation, a: int) -> FloatArray:
-    """Return plug-in parameters with the last feature's steps pooled into `a`'s."""
-    sizes, scales = current.statistics
-    emission = current.model.emission
-    pooled = Statistics(sizes[[a]] + sizes[-1], scales[[a]] + scales[-1] - emission.prior_scale)
-    whiteners = current.mean_parameters[:-1].copy()
-    whiteners[a] = mean_parameters(emission, pooled)[0]
-    return whiteners
-
-
-def allocate_split(
-    rng: Generator,
-    current: Allocation,
-    a: int,
-    anchors: Anchors,
-    at: Concentrations,
-    target: Allocation | None = None,
-    least: float = -np.inf,
-) -> tuple[Allocation, float]:
-    """Split feature `a` in two, the new one last, and redraw the paths of its owners, or follow the target.
-
-    Returns
-    -------
-    proposed : Allocation
-    log_probability : float
-        Of these choices and paths; minus infinity will do once it is below `least`.
-    """
-    active, path = halved(current, a, anchors)
-    means = current.mean_parameters
-    whiteners = np.concatenate([means, np.empty((1, *means.shape[1:]))])
-    trial = make_trial(current.model, active, path, whiteners, at, target)
-    halves = make_halves(current, a, active if target is None else target.active, at)
-    allocate = allocate_in_turn if len(current.model.blocks) == 1 else partial(allocate_in_batches, current.model)
-    return Allocation(current.model, active, path), allocate(rng, anchors, least, trial, halves)
-
-
-def allocate_in_turn(rng: Generator, anchors: Anchors, least: float, trial: Trial, halves: Halves) -> float:
-    """Let owners choose between halves one after the other, the anchors last; return the log probability of that."""
-    from homothety.models.ibphmm._split_kernels import allocate_halves, build_workspace
-
-    visits = (anchors.order, anchors.first, anchors.second)
-    return allocate_halves(rng, *visits, least, trial, halves, build_workspace(trial))
-
-
-def allocate_in_batches(
-    model: Model, rng: Generator, anchors: Anchors, least: float, trial: Trial, halves: Halves
-) -> float:
+def allocate_in_batches(rng: Generator, model: Model, choice: Choice, way: Way, halves: Halves) -> float:
     """Let owners choose between halves in batches, the anchors last; return the log probability of that.
 
     Those of a batch choose at the same time, by what is known of the halves before it.
     """
     from homothety.models.ibphmm._split_kernels import FIRST, NEITHER, SECOND, count_all_halves
 
-    total, n_seen = 0.0, model.n_series - len(anchors.order)
-    count_all_halves(np.array([anchors.first, anchors.second]), 1.0, trial, halves)
-    for batch in doubling_batches(anchors.order):
-        total += choose_batch(model, rng, batch, NEITHER, n_seen, least - total, trial, halves)
+    total, trial, n_seen = 0.0, way.trial, model.n_series - len(way.visits)
+    count_all_halves(np.array([choice.first, choice.second]), 1.0, trial, halves)
+    for batch in doubling_batches(way.visits):
+        total += choose_batch(model, rng, batch, NEITHER, n_seen, way.least - total, trial, halves)
         n_seen += len(batch)
-    for anchor, kept in ((anchors.first, FIRST), (anchors.second, SECOND)):
+    for anchor, kept in ((choice.first, FIRST), (choice.second, SECOND)):
         count_all_halves(np.array([anchor]), -1.0, trial, halves)
-        total += choose_batch(model, rng, np.array([anchor]), kept, model.n_series - 1, least - total, trial, halves)
+        left = way.least - total
+        total += choose_batch(model, rng, np.array([anchor]), kept, model.n_series - 1, left, trial, halves)
     return total
 
 
@@ -315,30 +204,9 @@ def choose_batch(
         return -np.inf
 
     def choose(rng: Generator, series: IntArray, least: float) -> float:
-        return choose_together(rng, series, kept, float(n_seen), least, trial, halves, build_workspace(trial))
+        work = build_workspace(trial.data, trial.active.shape[1])
+        return choose_together(rng, series, kept, float(n_seen), least, trial, halves, work)
 
     total = sum_over_blocks(rng, in_blocks(model, batch), choose, least)
     count_all_halves(batch, 1.0, trial, halves)
     return total
-
-
-def halved(current: Allocation, a: int, anchors: Anchors) -> tuple[BoolArray, IntArray]:
-    """Return features and paths to begin with: of the halves of `a` the anchors have one each, and nobody else any."""
-    active = np.column_stack([current.active, np.zeros(current.model.n_series, dtype=bool)])
-    active[anchors.order, a] = False
-    active[anchors.second, [a, -1]] = (False, True)
-    path = current.path.copy()
-    start, stop = current.model.bounds[anchors.second]
-    stretch = path[start:stop]
-    stretch[stretch == a] = current.n_features
-    return active, path
-
-
-def make_halves(current: Allocation, a: int, target_active: BoolArray, at: Concentrations) -> Halves:
-    """Return two halves of feature `a` without steps and owners."""
-    from homothety.models.ibphmm._split_kernels import Halves
-
-    emission = current.model.emission
-    sizes, scales = empty_statistics(emission, 2)
-    features, factors = np.array([a, current.n_features]), np.zeros_like(scales)
-    return Halves(features, np.zeros(2), sizes, scales, factors, read_only(target_active), at.mass)

@@ -1,0 +1,512 @@
+"""Compiled trials of splits and merges, halves and joins: a proposal, its way back, and if it is accepted (section 7).
+
+Parameters and transition weights are integrated out. A proposal goes from the current version of features and paths to
+another one, with a feature more, the last, or a feature less. Its *way* is what is drawn: who owns which half, and
+paths. The way back is followed, not drawn, to know its probability.
+
+Where the way back begins or ends, the feature that a merge or join does away with is the last one: see `copy_version`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety._jit import inlined, jit
+from homothety.models.emissions._kernels import (
+    add_steps,
+    add_steps_of,
+    factorise,
+    log_evidence_constant,
+    write_mean_whitener,
+)
+from homothety.models.hmm._stay_kernels import mark_transitions
+from homothety.models.ibphmm._feature_kernels import count_transitions, log_feature_density, log_path_density
+from homothety.models.ibphmm._split_kernels import (
+    Trial,
+    allocate_halves,
+    redraw_paths,
+    update_halves,
+    write_second_choice,
+    write_union_gains,
+)
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.ibphmm._series_kernels import Data
+    from homothety.models.ibphmm._split_kernels import Halves, Workspace
+    from homothety.models.ibphmm.allocation import Concentrations
+
+# The way back is of the kind `kind ^ 1`.
+SPLIT, MERGE, HALVE, JOIN, NOTHING = 0, 1, 2, 3, 4
+UNIFORM_SHARE = 0.01  # of the choice of the second feature
+N_AXES = 3  # principal axes along which steps are halved at first
+N_ROUNDS = 5  # of two-means
+TINY = float(np.finfo(np.float64).tiny)
+
+
+class Version(NamedTuple):
+    """Features and paths, and what follows from them; there is room for more features than are in use."""
+
+    active: BoolArray  # (n_series, n_most) false for features that are not in use
+    path: IntArray  # (n_steps,)
+    sizes: FloatArray  # (n_most,)
+    scales: FloatArray  # (n_most, n, n)
+    factors: FloatArray  # (n_most, n, n)
+    whiteners: FloatArray  # (n_most, n_dims, n) parameters at their posterior means
+    log_marginals: FloatArray  # (n_most,)
+
+
+class Bench(NamedTuple):
+    """What all trials of a sweep read and write."""
+
+    data: Data  # with plug-in parameters, written by each way
+    prior_scale: FloatArray  # (n, n)
+    log_prior_constant: float
+    at: Concentrations
+    current: Version
+    proposed: Version
+    reordered: Version  # the current one with the feature that is to vanish last
+    ids: IntArray  # (n_most,) of the current features
+    halves: Halves
+    work: Workspace
+    active: BoolArray  # (n_series, n_most) scratch space, as all below
+    path: IntArray  # (n_steps,)
+    visits: IntArray  # (n_series,)
+    gains: FloatArray  # (n_most,)
+    counts: FloatArray  # (n_most, n_most)
+    marked: BoolArray  # (n_steps,)
+
+
+class Choice(NamedTuple):
+    """Which features a trial is about."""
+
+    kind: int
+    a: int  # feature to split or to merge into; numbered as once `b` is last
+    b: int  # feature that comes or goes
+    first: int  # the anchors, if owners choose between halves
+    second: int
+    axis: int  # along which steps are halved
+    log_uniform: float  # drawn first, so that the way back is followed only as far as it matters
+    log_probability: float  # of the choice
+
+
+class Way(NamedTuple):
+    """What is drawn or followed to get from one version to another."""
+
+    kind: int
+    trial: Trial
+    visits: IntArray  # (n_visits,) series in order; of a split without the anchors
+    least: float  # log probability below which minus infinity will do
+
+
+class Turn(NamedTuple):
+    """What is known of a proposal when its way back begins."""
+
+    way: Way
+    log_density: float
+    gain: float  # in log density
+    log_ratio: float  # of proposals, without the way back
+
+
+# --- versions --------------------------------------------------------------------------------------------------------
+
+
+@jit
+def copy_version(source: Version, n: int, last: int, copy: Version) -> None:
+    """Copy a version of `n` features, of which `last` becomes the last one; the others keep their order."""
+    for k in range(n):
+        place = n - 1 if k == last else (k - 1 if k > last else k)
+        copy.sizes[place] = source.sizes[k]
+        copy.scales[place] = source.scales[k]
+        copy.factors[place] = source.factors[k]
+        copy.whiteners[place] = source.whiteners[k]
+        copy.log_marginals[place] = source.log_marginals[k]
+        for i in range(copy.active.shape[0]):
+            copy.active[i, place] = source.active[i, k]
+    copy.active[:, n:] = False
+    for t in range(copy.path.shape[0]):
+        k = source.path[t]
+        copy.path[t] = n - 1 if k == last else (k - 1 if k > last else k)
+
+
+@jit
+def log_prior_of(n: int, version: Version, bench: Bench) -> float:
+    """Log prior density of features, told apart, and paths; minus infinity if a stay is too short."""
+    data, at = bench.data, bench.at
+    if data.least_stay > 1 and not mark_transitions(version.path, data.starts, data.least_stay, bench.marked):
+        return -np.inf
+    n_series, n_owners, total = version.active.shape[0], bench.gains[:n], 0.0
+    for k in range(n):
+        n_owners[k] = 0.0
+        for i in range(n_series):
+            n_owners[k] += 1.0 if version.active[i, k] else 0.0
+    for i in range(n_series):
+        bench.counts[:n, :n] = 0.0
+        count_transitions(version.path, data.starts[i], data.starts[i + 1], bench.counts, data.least_stay)
+        total += log_path_density(n, bench.counts, version.active[i], at.alpha, at.kappa, data.leaving)
+    return log_feature_density(n_owners, n_series, at.gamma, at.mass) + total
+
+
+@jit
+def refresh(n: int, version: Version, bench: Bench) -> float:
+    """Write all that follows from features and paths; return the log density of both and the data."""
+    data, total = bench.data, 0.0
+    for k in range(n):
+        version.sizes[k] = 0.0
+        version.scales[k] = bench.prior_scale
+    add_steps(data.z, version.path, 0, version.path.shape[0], data.weight, version.scales, version.sizes)
+    for k in range(n):
+        factorise(k, version.scales, version.factors, data.structure)
+        write_mean_whitener(k, version.sizes[k], version.factors, data.structure, version.whiteners[k])
+        version.log_marginals[k] = log_evidence_constant(k, version.sizes[k], version.factors, data.structure)
+        version.log_marginals[k] -= bench.log_prior_constant
+        total += version.log_marginals[k]
+    return log_prior_of(n, version, bench) + total
+
+
+# --- choice of features ----------------------------------------------------------------------------------------------
+
+
+@inlined
+def draw_below(rng: Generator, n: int) -> int:
+    """Draw a whole number below `n`."""
+    return int(rng.integers(0, n))
+
+
+@inlined
+def count_true(values: BoolArray) -> int:
+    """Count what is true."""
+    n = 0
+    for place in range(values.shape[0]):
+        n += 1 if values[place] else 0
+    return n
+
+
+@inlined
+def find_true(values: BoolArray, n: int) -> int:
+    """Return the place of what is true after `n` others that are."""
+    place = 0
+    while n > 0 or not values[place]:
+        n -= 1 if values[place] else 0
+        place += 1
+    return place
+
+
+@jit
+def log_second_choices(a: int, second: int, version: Version, bench: Bench) -> FloatArray:
+    """Return the log probability of each feature to be chosen in the second anchor after `a` in the first."""
+    has, settings = version.active[second], (bench.prior_scale, bench.log_prior_constant, bench.data.structure)
+    union, factor = bench.halves.scales[:1], bench.halves.factors[:1]
+    write_union_gains(
+        a, has, version.sizes, version.scales, version.log_marginals, *settings, union, factor, bench.gains
+    )
+    write_second_choice(a, has, UNIFORM_SHARE, bench.gains)
+    return bench.gains
+
+
+@jit
+def choose_pair(rng: Generator, n: int, bench: Bench) -> Choice:
+    """Draw two anchors and a feature of each: one feature to split, or two to merge."""
+    active = bench.current.active
+    first, second = draw_below(rng, active.shape[0]), draw_below(rng, active.shape[0] - 1)
+    second += 1 if second >= first else 0
+    n_own = count_true(active[first])
+    a = find_true(active[first], draw_below(rng, n_own))
+    logs, total, b = log_second_choices(a, second, bench.current, bench), 0.0, 0
+    for k in range(n):
+        total += np.exp(logs[k])
+    threshold, passed = rng.random() * total, np.exp(logs[0])
+    while passed <= threshold and b < n - 1:
+        b += 1
+        passed += np.exp(logs[b])
+    kind, log_probability = (SPLIT if a == b else MERGE), logs[b] - np.log(n_own)
+    if kind == MERGE:
+        a -= 1 if b < a else 0
+    else:
+        b = n
+    return Choice(kind, a, b, first, second, 0, np.log(rng.random()), log_probability)
+
+
+@inlined
+def have_same_owners(a: int, b: int, active: BoolArray) -> bool:
+    """Whether two features have the same owners."""
+    same = True
+    for i in range(active.shape[0]):
+        same = same and active[i, a] == active[i, b]
+    return same
+
+
+@jit
+def count_same_owners(a: int, n: int, active: BoolArray) -> int:
+    """Count the other features that just the owners of `a` have."""
+    n_same = -1
+    for b in range(n):
+        n_same += 1 if have_same_owners(a, b, active) else 0
+    return n_same
+
+
+@jit
+def choose_halving(rng: Generator, n: int, bench: Bench) -> Choice:
+    """Draw a feature to halve, or two of the same owners to join; nothing if a feature has no such other."""
+    active, log_uniform, axis = bench.current.active, np.log(rng.random()), draw_below(rng, N_AXES)
+    a, b = draw_below(rng, n), n
+    kind, n_same = (HALVE if rng.random() < 0.5 else JOIN), 1
+    if kind == JOIN:
+        n_same, b = count_same_owners(a, n, active), -1
+        left = draw_below(rng, n_same) if n_same > 0 else -1
+        while left >= 0:
+            b += 1
+            left -= 1 if b != a and have_same_owners(a, b, active) else 0
+        if b < 0:
+            kind, n_same = NOTHING, 1
+        elif b < a:
+            a -= 1
+    return Choice(kind, a, b, -1, -1, axis, log_uniform, -np.log(n * n_same))
+
+
+@jit
+def log_choice_back(choice: Choice, n: int, bench: Bench) -> float:
+    """Log probability of choosing what undoes a proposal of `n` features."""
+    a, active = choice.a, bench.proposed.active
+    if choice.kind == HALVE:
+        return -np.log(n * count_same_owners(a, n, active))
+    if choice.kind == JOIN:
+        return -np.log(n)
+    logs = log_second_choices(a, choice.second, bench.proposed, bench)
+    return logs[n - 1 if choice.kind == SPLIT else a] - np.log(count_true(active[choice.first]))
+
+
+# --- ways ------------------------------------------------------------------------------------------------------------
+
+
+@jit
+def clear_halves(a: int, b: int, bench: Bench) -> None:
+    """Make two features halves without steps and owners."""
+    halves = bench.halves
+    halves.features[0], halves.features[1] = a, b
+    for row in range(2):
+        halves.n_owners[row] = 0.0
+        halves.sizes[row] = 0.0
+        halves.scales[row] = bench.prior_scale
+
+
+@jit
+def list_owners(k: int, active: BoolArray, first: int, second: int, out: IntArray) -> int:
+    """List the owners of a feature but the anchors; return how many there are."""
+    n = 0
+    for i in range(active.shape[0]):
+        if active[i, k] and i != first and i != second:
+            out[n] = i
+            n += 1
+    return n
+
+
+@jit
+def prepare_merge(n: int, a: int, source: Version, bench: Bench, active: BoolArray) -> None:
+    """Write owners and plug-in parameters with the last of `n` features merged into `a`."""
+    last, halves, structure = n - 1, bench.halves, bench.data.structure
+    for i in range(active.shape[0]):
+        active[i] = source.active[i]
+        active[i, a] = source.active[i, a] or source.active[i, last]
+        active[i, last] = False
+    bench.data.whiteners[:last] = source.whiteners[:last]
+    halves.scales[0] = source.scales[a] + source.scales[last] - bench.prior_scale
+    factorise(0, halves.scales, halves.factors, structure)
+    pooled = source.sizes[a] + source.sizes[last]
+    write_mean_whitener(0, pooled, halves.factors, structure, bench.data.whiteners[a])
+
+
+@jit
+def prepare_halving(n: int, a: int, axis: int, source: Version, bench: Bench, active: BoolArray) -> None:
+    """Write owners and plug-in parameters with two clusters of the steps of `a` in its place, the second one last."""
+    data, halves = bench.data, bench.halves
+    for i in range(active.shape[0]):
+        active[i] = source.active[i]
+        active[i, n] = source.active[i, a]
+    data.whiteners[:n] = source.whiteners[:n]
+    bench.path[:] = source.path
+    mark_second_half(a, n, axis, data.z[:, data.structure.n_regressors :], bench.path)
+    clear_halves(a, n, bench)
+    for row in range(2):
+        half = halves.features[row]
+        add_steps_of(half, data.z, bench.path, 0, len(bench.path), data.weight, row, halves.scales, halves.sizes)
+    update_halves(data, halves)
+
+
+@jit
+def mark_second_half(a: int, b: int, axis: int, values: FloatArray, path: IntArray) -> None:
+    """Give the second of two clusters of the steps of `a` to `b`, by two-means from the halves along an axis."""
+    own = np.flatnonzero(path == a)
+    n, n_dims = own.shape[0], values.shape[1]
+    if n < 2:
+        return
+    scaled = np.empty((n, n_dims))
+    for d in range(n_dims):
+        total, squares = 0.0, 0.0
+        for s in range(n):
+            total += values[own[s], d]
+        for s in range(n):
+            scaled[s, d] = values[own[s], d] - total / n
+            squares += scaled[s, d] * scaled[s, d]
+        scaled[:, d] /= max(np.sqrt(squares / n), TINY)
+    direction = np.linalg.eigh(scaled.T @ scaled)[1][:, n_dims - 1 - min(axis, n_dims - 1)].copy()
+    direction *= np.sign(direction[np.abs(direction).argmax()])
+    means, second, threshold = np.empty((2, n_dims)), np.empty(n, dtype=np.bool_), 0.0
+    for turn in range(N_ROUNDS + 1):
+        second[:] = scaled @ direction > threshold
+        n_second = count_true(second)
+        if turn == N_ROUNDS or n_second == 0 or n_second == n:
+            break
+        means[:] = 0.0
+        for s in range(n):
+            half = 1 if second[s] else 0
+            for d in range(n_dims):
+                means[half, d] += scaled[s, d]
+        means[0] /= n - n_second
+        means[1] /= n_second
+        direction[:] = means[1] - means[0]
+        threshold = (np.sum(means[1] ** 2) - np.sum(means[0] ** 2)) / 2
+    for s in range(n):
+        if second[s]:
+            path[own[s]] = b
+
+
+@jit
+def prepare_split(
+    n: int, a: int, second: int, others: IntArray, source: Version, bench: Bench, active: BoolArray, path: IntArray
+) -> None:
+    """Write owners and path to begin with: of the halves of `a` the anchors have one each, and nobody else any."""
+    for i in range(active.shape[0]):
+        active[i] = source.active[i]
+    for place in range(others.shape[0]):
+        active[others[place], a] = False
+    active[second, a], active[second, n] = False, True
+    path[:] = source.path
+    for t in range(bench.data.starts[second], bench.data.starts[second + 1]):
+        if path[t] == a:
+            path[t] = n
+    bench.data.whiteners[:n] = source.whiteners[:n]
+    clear_halves(a, n, bench)
+
+
+@jit
+def set_out(
+    rng: Generator,
+    kind: int,
+    n: int,
+    choice: Choice,
+    least: float,
+    source: Version,
+    end: Version,
+    bench: Bench,
+) -> Way:
+    """Return the way from a version of `n` features to another one: drawn if it is of the kind chosen, else back."""
+    a, n_visits, drawn = choice.a, 0, kind == choice.kind
+    # A version that is followed stays as it is: what else is written to it stands there already.
+    active, path = (end.active, end.path) if drawn or kind != SPLIT else (bench.active, bench.path)
+    if kind == SPLIT:
+        n_visits = list_owners(a, source.active, choice.first, choice.second, bench.visits)
+        rng.shuffle(bench.visits[:n_visits])
+        prepare_split(n, a, choice.second, bench.visits[:n_visits], source, bench, active, path)
+    else:
+        if kind == HALVE:
+            prepare_halving(n, a, choice.axis, source, bench, active)
+        else:
+            prepare_merge(n, a, source, bench, active)
+        if drawn:
+            path[:] = source.path
+        n_visits = list_owners(a, active, -1, -1, bench.visits)
+    trial = Trial(bench.data, active, path, end.path, end.active, drawn, bench.at.alpha, bench.at.kappa)
+    return Way(kind, trial, bench.visits[:n_visits], least)
+
+
+@jit
+def walk(rng: Generator, choice: Choice, way: Way, bench: Bench) -> float:
+    """Draw or follow a way; return its log probability."""
+    if way.kind == SPLIT:
+        anchors = (choice.first, choice.second)
+        return allocate_halves(rng, way.visits, *anchors, way.least, way.trial, bench.halves, bench.work)
+    return redraw_paths(rng, way.visits, way.least, way.trial, bench.work)
+
+
+# --- trials ----------------------------------------------------------------------------------------------------------
+
+
+@jit
+def choose(rng: Generator, by_anchors: bool, n: int, bench: Bench) -> Choice:
+    """Draw which features a trial is about."""
+    return choose_pair(rng, n, bench) if by_anchors else choose_halving(rng, n, bench)
+
+
+@inlined
+def makes_more(choice: Choice) -> bool:
+    """Whether a proposal has a feature more."""
+    return choice.kind == SPLIT or choice.kind == HALVE
+
+
+@jit
+def leave(rng: Generator, n: int, choice: Choice, bench: Bench) -> Way:
+    """Return the way to a proposal."""
+    source = bench.current
+    if not makes_more(choice):
+        copy_version(bench.current, n, choice.b, bench.reordered)
+        source = bench.reordered
+    return set_out(rng, choice.kind, n, choice, -np.inf, source, bench.proposed, bench)
+
+
+@jit
+def turn_round(rng: Generator, n: int, log_current: float, log_forth: float, choice: Choice, bench: Bench) -> Turn:
+    """Work out what follows from a proposal, once its way of probability `log_forth` is gone."""
+    n_proposed = n + 1 if makes_more(choice) else n - 1
+    log_proposed = refresh(n_proposed, bench.proposed, bench)
+    log_ratio = log_choice_back(choice, n_proposed, bench) - choice.log_probability - log_forth
+    gain = log_proposed - log_current
+    least = choice.log_uniform - gain - log_ratio
+    end = bench.current if makes_more(choice) else bench.reordered
+    way = set_out(rng, choice.kind ^ 1, n_proposed, choice, least, bench.proposed, end, bench)
+    return Turn(way, log_proposed, gain, log_ratio)
+
+
+@jit
+def settle(n: int, next_id: int, choice: Choice, turn: Turn, log_back: float, bench: Bench) -> int:
+    """Make a proposal the current version if it is accepted; return the number of features of that."""
+    log_ratio = turn.log_ratio + log_back
+    if not (np.isfinite(log_ratio) and choice.log_uniform < turn.gain + log_ratio):
+        return n
+    if makes_more(choice):
+        bench.ids[n] = next_id
+    else:
+        for k in range(choice.b, n - 1):
+            bench.ids[k] = bench.ids[k + 1]
+    n_proposed = n + 1 if makes_more(choice) else n - 1
+    copy_version(bench.proposed, n_proposed, n_proposed - 1, bench.current)
+    return n_proposed
+
+
+@jit
+def try_trials(
+    rng: Generator, n_trials: int, by_anchors: bool, n: int, next_id: int, bench: Bench
+) -> tuple[int, int, int]:
+    """Try to split or merge features, or to halve or join them, some times.
+
+    Returns
+    -------
+    n, n_more, n_less : int
+        Number of features afterwards, and how often a proposal with one more, or one less, was accepted.
+    """
+    log_current, n_more, n_less = refresh(n, bench.current, bench), 0, 0
+    for _ in range(n_trials):
+        choice = choose(rng, by_anchors, n, bench)
+        if choice.kind == NOTHING:
+            continue
+        log_forth = walk(rng, choice, leave(rng, n, choice, bench), bench)
+        turn = turn_round(rng, n, log_current, log_forth, choice, bench)
+        n_before, n = n, settle(n, next_id + n_more, choice, turn, walk(rng, choice, turn.way, bench), bench)
+        n_more += 1 if n > n_before else 0
+        n_less += 1 if n < n_before else 0
+        log_current = turn.log_density if n != n_before else log_current
+    return n, n_more, n_less

@@ -1,0 +1,321 @@
+"""Slow twin of splits, merges, halves and joins: the trials in Python, on immutable allocations, draw for draw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from homothety.models.ibphmm import split_merge
+from homothety.models.ibphmm._split_kernels import (
+    Halves,
+    allocate_halves,
+    build_workspace,
+    write_second_choice,
+    write_union_gains,
+)
+from homothety.models.ibphmm._trial_kernels import N_AXES, N_ROUNDS, SPLIT, UNIFORM_SHARE, Choice, Way
+from homothety.models.ibphmm.allocation import Allocation, Concentrations, make_trial, put_last, redrawn, renewed
+from homothety.models.ibphmm.split_merge import SplitMergeInfo
+from homothety.models.ibphmm.state import active_of, path_of
+from homothety.models.ibphmm.statistics import Statistics, empty_statistics, mean_parameters, path_statistics
+
+
+def split_or_merge(rng, model, state):
+    """The move of that name."""
+    return try_often(rng, model, state, try_once, model.proposals.n_split_merge if model.n_series > 1 else 0)
+
+
+def halve_or_join(rng, model, state):
+    """The move of that name."""
+    return try_often(rng, model, state, try_halving, model.proposals.n_halving)
+
+
+class Bar(NamedTuple):
+    """What a trial has to reach, drawn before it begins: the way back is followed only while it can be reached."""
+
+    log_uniform: float
+
+    def is_reached(self, gain, log_ratio):
+        """Whether a proposal with this gain in log density and this log proposal ratio is accepted."""
+        return bool(np.isfinite(log_ratio) and self.log_uniform < gain + log_ratio)
+
+    def least_back(self, gain, log_forth):
+        """Log probability of the way back below which the trial fails."""
+        return self.log_uniform - gain + log_forth
+
+
+NO_BAR = Bar(-np.inf)
+
+
+class Anchors(NamedTuple):
+    """Two series, and the order in which the other owners of their features choose."""
+
+    first: int
+    second: int
+    order: np.ndarray
+
+
+def try_often(rng, model, state, propose, n_trials):
+    """Propose other features and paths some times, parameters and weights integrated out."""
+    current = Allocation(model.held_at(state), active_of(model, state), path_of(model, state))
+    state = replace(state, weights=None, whiteners=None)  # also if no trial succeeds: an order fails always or never
+    n_splits, n_merges = 0, 0
+    for _ in range(n_trials):
+        proposed, ids = propose(rng, current, state)
+        if proposed is None:
+            continue
+        n_splits += proposed.n_features > current.n_features
+        n_merges += proposed.n_features < current.n_features
+        current, state = proposed, renewed(state, proposed, ids)
+    return state, SplitMergeInfo(n_trials, n_splits + n_merges, n_splits, n_merges)
+
+
+def try_once(rng, current, state):
+    """Propose one split or merge; return the new allocation with the ids of its features, or None if rejected."""
+    at = Concentrations.of(state)
+    first, second = draw_pair(rng, current.model.n_series)
+    own = np.flatnonzero(current.active[first])
+    a = int(own[rng.integers(len(own))])
+    b = draw_index(rng, np.exp(log_second_choice(current, a, second)))
+    bar = Bar(np.log(rng.random()))
+    if a == b:
+        proposed, log_ratio = split(rng, current, a, first, second, at, bar)
+        ids = np.append(state.ids, state.next_id)
+    else:
+        proposed, log_ratio = merge(rng, current, a, b, first, second, at, bar)
+        ids = np.delete(state.ids, b)
+    return (proposed if bar.is_reached(gain_of(proposed, current, at), log_ratio) else None), ids
+
+
+def draw_pair(rng, n):
+    """Draw two different numbers below `n`."""
+    first, second = int(rng.integers(n)), int(rng.integers(n - 1))
+    return first, second + int(second >= first)
+
+
+def draw_index(rng, probs):
+    """Draw a position by its probability."""
+    cumulative = probs.cumsum()
+    return int(cumulative.searchsorted(rng.random() * cumulative[-1], side="right"))
+
+
+def gain_of(proposed, current, at):
+    """Return how much likelier the proposal is than what is there, logarithms."""
+    return proposed.log_density(at) - current.log_density(at)
+
+
+def log_second_choice(allocation, a, second):
+    """Return the log probability of each feature to be chosen in the second series after `a` in the first."""
+    emission, out = allocation.model.emission, np.empty(allocation.n_features)
+    union, factor = np.empty((2, 1, *emission.prior_scale.shape))
+    settings = (emission.log_prior_constant, emission.structure)
+    known = (*allocation.statistics, allocation.log_marginals, emission.prior_scale)
+    write_union_gains(a, allocation.active[second], *known, *settings, union, factor, out)
+    write_second_choice(a, allocation.active[second], UNIFORM_SHARE, out)
+    return out
+
+
+def log_choice(allocation, a, b, first, second):
+    """Log probability of choosing feature `a` in the first anchor and `b` in the second."""
+    return float(log_second_choice(allocation, a, second)[b] - np.log(allocation.active[first].sum()))
+
+
+def split(rng, current, a, first, second, at, bar=NO_BAR):
+    """Propose to split feature `a`; the new half comes last. Return the proposal and its log proposal ratio.
+
+    The ratio is minus infinity as soon as the bar cannot be reached.
+    """
+    anchors = Anchors(first, second, other_owners(rng, current.active[:, a], first, second))
+    proposed, log_forth = allocate_split(rng, current, a, anchors, at)
+    log_forth += log_choice(current, a, a, first, second)
+    log_back = log_choice(proposed, a, current.n_features, first, second)
+    least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
+    _, log_paths = allocate_merge(rng, proposed, a, at, target=current, least=least)
+    return proposed, log_back + log_paths - log_forth
+
+
+def merge(rng, current, a, b, first, second, at, bar=NO_BAR):
+    """Propose to merge feature `b` into `a`. Return the proposal and its log proposal ratio, as in `split`."""
+    log_forth = log_choice(current, a, b, first, second)
+    current, a = put_last(current, b), a - int(b < a)
+    proposed, log_paths = allocate_merge(rng, current, a, at)
+    log_forth += log_paths
+    log_back = log_choice(proposed, a, a, first, second)
+    least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
+    owners = current.active[:, a] | current.active[:, -1]
+    anchors = Anchors(first, second, other_owners(rng, owners, first, second))
+    _, log_halves = allocate_split(rng, proposed, a, anchors, at, target=current, least=least)
+    return proposed, log_back + log_halves - log_forth
+
+
+def other_owners(rng, owners, first, second):
+    """Return the owners but the anchors in random order."""
+    others = owners.copy()
+    others[[first, second]] = False
+    return rng.permutation(np.flatnonzero(others))
+
+
+def allocate_merge(rng, current, a, at, target=None, least=-np.inf):
+    """Merge the last feature into `a` and redraw the paths of their owners, or follow the target's.
+
+    Returns
+    -------
+    proposed : Allocation
+    log_probability : float
+        Of drawing these paths; minus infinity will do once it is below `least`.
+    """
+    active = current.active[:, :-1].copy()
+    active[:, a] |= current.active[:, -1]
+    owners, whiteners = np.flatnonzero(active[:, a]), merged_parameters(current, a)
+    return redrawn(rng, current, active, owners, whiteners, at, target, least)
+
+
+def merged_parameters(current, a):
+    """Return plug-in parameters with the last feature's steps pooled into `a`'s."""
+    sizes, scales = current.statistics
+    emission = current.model.emission
+    pooled = Statistics(sizes[[a]] + sizes[-1], scales[[a]] + scales[-1] - emission.prior_scale)
+    whiteners = current.mean_parameters[:-1].copy()
+    whiteners[a] = mean_parameters(emission, pooled)[0]
+    return whiteners
+
+
+def allocate_split(rng, current, a, anchors, at, target=None, least=-np.inf):
+    """Split feature `a` in two, the new one last, and redraw the paths of its owners, or follow the target.
+
+    Returns
+    -------
+    proposed : Allocation
+    log_probability : float
+        Of these choices and paths; minus infinity will do once it is below `least`.
+    """
+    active, path = halved(current, a, anchors)
+    means = current.mean_parameters
+    whiteners = np.concatenate([means, np.empty((1, *means.shape[1:]))])
+    trial = make_trial(current.model, active, path, whiteners, at, target)
+    halves = make_halves(current, a, at)
+    allocate = allocate_in_turn if len(current.model.blocks) == 1 else partial(allocate_in_batches, current.model)
+    return Allocation(current.model, active, path), allocate(rng, anchors, least, trial, halves)
+
+
+def allocate_in_turn(rng, anchors, least, trial, halves):
+    """Let owners choose between halves one after the other, the anchors last; return the log probability of that."""
+    visits = (anchors.order, anchors.first, anchors.second)
+    return allocate_halves(rng, *visits, least, trial, halves, build_workspace(trial.data, trial.active.shape[1]))
+
+
+def allocate_in_batches(model, rng, anchors, least, trial, halves):
+    """Let owners choose in batches."""
+    way = Way(SPLIT, trial, anchors.order, least)
+    choice = Choice(SPLIT, 0, 0, anchors.first, anchors.second, 0, 0.0, 0.0)
+    return split_merge.allocate_in_batches(rng, model, choice, way, halves)
+
+
+def halved(current, a, anchors):
+    """Return features and paths to begin with: of the halves of `a` the anchors have one each, and nobody else any."""
+    active = np.column_stack([current.active, np.zeros(current.model.n_series, dtype=bool)])
+    active[anchors.order, a] = False
+    active[anchors.second, [a, -1]] = (False, True)
+    path = current.path.copy()
+    start, stop = current.model.bounds[anchors.second]
+    stretch = path[start:stop]
+    stretch[stretch == a] = current.n_features
+    return active, path
+
+
+def make_halves(current, a, at):
+    """Return two halves of feature `a` without steps and owners."""
+    emission = current.model.emission
+    sizes, scales = empty_statistics(emission, 2)
+    features, factors = np.array([a, current.n_features]), np.zeros_like(scales)
+    return Halves(features, np.zeros(2), sizes, scales, factors, at.mass)
+
+
+def try_halving(rng, current, state):
+    """Propose to halve or to join; return the new allocation with the ids of its features, or None if rejected."""
+    at, bar, axis = Concentrations.of(state), Bar(np.log(rng.random())), int(rng.integers(N_AXES))
+    a = int(rng.integers(current.n_features))
+    if rng.random() < 0.5:
+        proposed, log_ratio = halve(rng, current, a, axis, at, bar)
+        ids = np.append(state.ids, state.next_id)
+    else:
+        others = same_owners(current.active, a)
+        if not len(others):
+            return None, state.ids
+        b = int(others[rng.integers(len(others))])
+        proposed, log_ratio = join(rng, current, a, b, axis, at, bar)
+        ids = np.delete(state.ids, b)
+    return (proposed if bar.is_reached(gain_of(proposed, current, at), log_ratio) else None), ids
+
+
+def same_owners(active, a):
+    """Return the other features that just the owners of `a` have."""
+    same = (active == active[:, [a]]).all(axis=0)
+    same[a] = False
+    return np.flatnonzero(same)
+
+
+def halve(rng, current, a, axis, at, bar):
+    """Propose two halves for feature `a`, the second of them last. Return the proposal and its log proposal ratio."""
+    proposed, log_forth = draw_halves(rng, current, a, axis, at)
+    log_forth -= np.log(current.n_features)
+    log_back = -log_pairs(proposed, a)
+    least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
+    _, log_paths = allocate_merge(rng, proposed, a, at, target=current, least=least)
+    return proposed, log_back + log_paths - log_forth
+
+
+def join(rng, current, a, b, axis, at, bar):
+    """Propose to join feature `b` to `a`, of the same owners. Return the proposal and its log proposal ratio."""
+    log_forth = -log_pairs(current, a)
+    current, a = put_last(current, b), a - int(b < a)
+    proposed, log_paths = allocate_merge(rng, current, a, at)
+    log_forth += log_paths
+    log_back = -np.log(proposed.n_features)
+    least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
+    _, log_halves = draw_halves(rng, proposed, a, axis, at, target=current, least=least)
+    return proposed, log_back + log_halves - log_forth
+
+
+def log_pairs(allocation, a):
+    """Log of the number of equally likely choices of `a` and of a feature with the same owners."""
+    return float(np.log(allocation.n_features * len(same_owners(allocation.active, a))))
+
+
+def draw_halves(rng, current, a, axis, at, target=None, least=-np.inf):
+    """Give the owners of `a` a second feature and new paths, or the target's; return also their log probability."""
+    active = np.column_stack([current.active, current.active[:, a]])
+    owners = np.flatnonzero(active[:, a])
+    return redrawn(rng, current, active, owners, halved_parameters(current, a, axis), at, target, least)
+
+
+def halved_parameters(current, a, axis):
+    """Return plug-in parameters in which two clusters of the steps of `a` take its place, the second one last."""
+    emission = current.model.emission
+    path = current.path.copy()
+    own = np.flatnonzero(path == a)
+    path[own[second_half(current.model.z[own, emission.n_regressors :], axis)]] = current.n_features
+    found = path_statistics(current.model, path, current.n_features + 1)
+    whiteners = np.concatenate([current.mean_parameters, np.empty((1, *current.mean_parameters.shape[1:]))])
+    chosen = [a, -1]
+    whiteners[chosen] = mean_parameters(emission, type(found)(*(values[chosen] for values in found)))
+    return whiteners
+
+
+def second_half(steps, axis):
+    """Return which steps are in the second of two clusters, by two-means from the halves along a principal axis."""
+    if len(steps) < 2:
+        return np.zeros(len(steps), dtype=bool)
+    scaled = (steps - steps.mean(axis=0)) / np.maximum(steps.std(axis=0), np.finfo(float).tiny)
+    direction = np.linalg.eigh(scaled.T @ scaled)[1][:, -1 - min(axis, scaled.shape[1] - 1)]
+    direction = direction * np.sign(direction[np.abs(direction).argmax()])
+    second = scaled @ direction > 0
+    for _ in range(N_ROUNDS):
+        if second.all() or not second.any():
+            break
+        means = scaled[~second].mean(axis=0), scaled[second].mean(axis=0)
+        second = scaled @ (means[1] - means[0]) > (means[1] @ means[1] - means[0] @ means[0]) / 2
+    return np.asarray(second)
