@@ -70,7 +70,7 @@ class Bench(NamedTuple):
     current: Version
     proposed: Version
     reordered: Version  # the current one with the feature that is to vanish last
-    ids: IntArray  # (n_most,) of the current features
+    numbers: IntArray  # (n_most,) which feature at the outset each current one is; those accepted since count on
     halves: Halves
     work: Workspace
     active: BoolArray  # (n_series, n_most) scratch space, as all below
@@ -472,25 +472,23 @@ def turn_round(rng: Generator, n: int, log_current: float, log_forth: float, cho
 
 
 @jit
-def settle(n: int, next_id: int, choice: Choice, turn: Turn, log_back: float, bench: Bench) -> int:
+def settle(n: int, number: int, choice: Choice, turn: Turn, log_back: float, bench: Bench) -> int:
     """Make a proposal the current version if it is accepted; return the number of features of that."""
     log_ratio = turn.log_ratio + log_back
     if not (np.isfinite(log_ratio) and choice.log_uniform < turn.gain + log_ratio):
         return n
     if makes_more(choice):
-        bench.ids[n] = next_id
+        bench.numbers[n] = number
     else:
         for k in range(choice.b, n - 1):
-            bench.ids[k] = bench.ids[k + 1]
+            bench.numbers[k] = bench.numbers[k + 1]
     n_proposed = n + 1 if makes_more(choice) else n - 1
     copy_version(bench.proposed, n_proposed, n_proposed - 1, bench.current)
     return n_proposed
 
 
 @jit
-def try_trials(
-    rng: Generator, n_trials: int, by_anchors: bool, n: int, next_id: int, bench: Bench
-) -> tuple[int, int, int]:
+def try_trials(rng: Generator, n_trials: int, by_anchors: bool, n: int, bench: Bench) -> tuple[int, int, int]:
     """Try to split or merge features, or to halve or join them, some times.
 
     Returns
@@ -498,14 +496,14 @@ def try_trials(
     n, n_more, n_less : int
         Number of features afterwards, and how often a proposal with one more, or one less, was accepted.
     """
-    log_current, n_more, n_less = refresh(n, bench.current, bench), 0, 0
+    log_current, n_more, n_less, n_old = refresh(n, bench.current, bench), 0, 0, n
     for _ in range(n_trials):
         choice = choose(rng, by_anchors, n, bench)
         if choice.kind == NOTHING:
             continue
         log_forth = walk(rng, choice, leave(rng, n, choice, bench), bench)
         turn = turn_round(rng, n, log_current, log_forth, choice, bench)
-        n_before, n = n, settle(n, next_id + n_more, choice, turn, walk(rng, choice, turn.way, bench), bench)
+        n_before, n = n, settle(n, n_old + n_more, choice, turn, walk(rng, choice, turn.way, bench), bench)
         n_more += 1 if n > n_before else 0
         n_less += 1 if n < n_before else 0
         log_current = turn.log_density if n != n_before else log_current

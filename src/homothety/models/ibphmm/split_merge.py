@@ -62,12 +62,13 @@ def try_often(
     if n_trials == 0:
         return state, SplitMergeInfo(0, 0, 0, 0)
     bench = build_bench(model, state, active, path, state.n_features + n_trials)
-    arguments = (n_trials, by_anchors, state.n_features, int(state.next_id), bench)
+    arguments = (n_trials, by_anchors, state.n_features, bench)
     tried = try_trials(rng, *arguments) if len(model.blocks) == 1 else try_in_blocks(rng, model, *arguments)
     n, n_splits, n_merges = tried
     if n_splits + n_merges:
-        active, ids = bench.current.active[:, :n].copy(), bench.ids[:n].copy()
-        state = replace(state, active=active, path=bench.current.path, ids=ids, next_id=state.next_id + n_splits)
+        ids = np.append(state.ids, state.next_id + np.arange(n_splits))[bench.numbers[:n]]
+        active, next_id = bench.current.active[:, :n].copy(), state.next_id + n_splits
+        state = replace(state, active=active, path=bench.current.path, ids=ids, next_id=next_id)
     return state, SplitMergeInfo(n_trials, n_splits + n_merges, n_splits, n_merges)
 
 
@@ -82,7 +83,6 @@ def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArr
     current.active[:, : state.n_features], current.path[:] = active, path
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
     data = Data(model.z, model.starts, np.empty_like(current.whiteners), *settings)
-    ids = np.concatenate([state.ids, np.empty(n_most - state.n_features, dtype=np.int64)])
     sizes, scales = empty_statistics(emission, 2)
     halves = Halves(np.empty(2, dtype=np.int64), np.empty(2), sizes, scales, np.zeros_like(scales), at.mass)
     return Bench(
@@ -93,7 +93,7 @@ def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArr
         current,
         proposed,
         reordered,
-        ids,
+        np.arange(n_most),
         halves,
         build_workspace(data, n_most),
         np.empty_like(current.active),
@@ -119,12 +119,12 @@ def build_version(model: Model, n_most: int) -> Version:
 
 
 def try_in_blocks(
-    rng: Generator, model: Model, n_trials: int, by_anchors: bool, n: int, next_id: int, bench: Bench
+    rng: Generator, model: Model, n_trials: int, by_anchors: bool, n: int, bench: Bench
 ) -> tuple[int, int, int]:
     """Do what the kernel `try_trials` does, except that threads share out the series of each way."""
     from homothety.models.ibphmm import _trial_kernels as kernels
 
-    log_current, n_more, n_less = kernels.refresh(n, bench.current, bench), 0, 0
+    log_current, n_more, n_less, n_old = kernels.refresh(n, bench.current, bench), 0, 0, n
     for _ in range(n_trials):
         choice = kernels.choose(rng, by_anchors, n, bench)
         if choice.kind == kernels.NOTHING:
@@ -132,7 +132,7 @@ def try_in_blocks(
         log_forth = walk_in_blocks(rng, model, choice, kernels.leave(rng, n, choice, bench), bench)
         turn = kernels.turn_round(rng, n, log_current, log_forth, choice, bench)
         log_back = walk_in_blocks(rng, model, choice, turn.way, bench)
-        n_before, n = n, kernels.settle(n, next_id + n_more, choice, turn, log_back, bench)
+        n_before, n = n, kernels.settle(n, n_old + n_more, choice, turn, log_back, bench)
         n_more, n_less = n_more + (n > n_before), n_less + (n < n_before)
         log_current = turn.log_density if n != n_before else log_current
     return n, n_more, n_less
