@@ -239,7 +239,7 @@ def try_halving(rng, current, state):
     at, bar, axis = Concentrations.of(state), Bar(np.log(rng.random())), int(rng.integers(N_AXES))
     a = int(rng.integers(current.n_features))
     if rng.random() < 0.5:
-        proposed, log_ratio = halve(rng, current, a, axis, at, bar)
+        proposed, log_ratio = halve(rng, current, a, axis, at)
         ids = np.append(state.ids, state.next_id)
     else:
         others = same_owners(current.active, a)
@@ -258,22 +258,18 @@ def same_owners(active, a):
     return np.flatnonzero(same)
 
 
-def halve(rng, current, a, axis, at, bar):
+def halve(rng, current, a, axis, at):
     """Propose two halves for feature `a`, the second of them last. Return the proposal and its log proposal ratio."""
-    proposed, log_forth = draw_halves(rng, current, a, axis, at)
-    log_forth -= np.log(current.n_features)
-    log_back = -log_pairs(proposed, a)
-    least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
-    _, log_paths = allocate_merge(rng, proposed, a, at, target=current, least=least)
-    return proposed, log_back + log_paths - log_forth
+    proposed, log_paths = draw_halves(rng, current, a, axis, at)
+    return proposed, -log_pairs(proposed, a) - (log_paths - np.log(current.n_features))
 
 
 def join(rng, current, a, b, axis, at, bar):
     """Propose to join feature `b` to `a`, of the same owners. Return the proposal and its log proposal ratio."""
     log_forth = -log_pairs(current, a)
     current, a = put_last(current, b), a - int(b < a)
-    proposed, log_paths = allocate_merge(rng, current, a, at)
-    log_forth += log_paths
+    joined = np.where(current.path == current.n_features - 1, a, current.path)
+    proposed = Allocation(current.model, current.active[:, :-1].copy(), joined)
     log_back = -np.log(proposed.n_features)
     least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
     _, log_halves = draw_halves(rng, proposed, a, axis, at, target=current, least=least)
@@ -286,10 +282,10 @@ def log_pairs(allocation, a):
 
 
 def draw_halves(rng, current, a, axis, at, target=None, least=-np.inf):
-    """Give the owners of `a` a second feature and new paths, or the target's; return also their log probability."""
+    """Divide the steps of `a` between it and a new feature, or as in the target; return also the log probability."""
     active = np.column_stack([current.active, current.active[:, a]])
-    owners = np.flatnonzero(active[:, a])
-    return redrawn(rng, current, active, owners, halved_parameters(current, a, axis), at, target, least)
+    owners, parameters = np.flatnonzero(active[:, a]), halved_parameters(current, a, axis)
+    return redrawn(rng, current, active, owners, parameters, at, target, least, between=(a, current.n_features))
 
 
 def halved_parameters(current, a, axis):

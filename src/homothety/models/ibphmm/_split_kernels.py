@@ -41,7 +41,7 @@ class Trial(NamedTuple):
     drawn: bool
     alpha: float
     kappa: float
-    between: IntArray  # (2,) two features: steps in these stay in these, all others where they are; -1 to draw all
+    between: tuple[int, int]  # two features: steps in these stay in these, all others where they are; or ANYWHERE
 
 
 class Halves(NamedTuple):
@@ -172,7 +172,7 @@ def propose_stretch(
 @jit
 def rule_out_others(i: int, trial: Trial, room: Room, log: FloatArray) -> None:
     """Leave the steps of a series that are in one of two features to these two, and all others where they are."""
-    a, b, start = trial.between[0], trial.between[1], trial.data.starts[i]
+    (a, b), start = trial.between, trial.data.starts[i]
     for t in range(log.shape[0]):
         k = trial.target_path[start + t]
         for column in range(log.shape[1]):

@@ -31,6 +31,7 @@ from homothety.models.ibphmm._split_kernels import (
     write_second_choice,
     write_union_gains,
 )
+from homothety.models.ibphmm.allocation import ANYWHERE
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -406,6 +407,7 @@ def set_out(
 ) -> Way:
     """Return the way from a version of `n` features to another one: drawn if it is of the kind chosen, else back."""
     a, n_visits, drawn = choice.a, 0, kind == choice.kind
+    between = (a, n) if kind == HALVE else ANYWHERE
     # A version that is followed stays as it is: what else is written to it stands there already.
     active, path = (end.active, end.path) if drawn or kind != SPLIT else (bench.active, bench.path)
     if kind == SPLIT:
@@ -419,8 +421,10 @@ def set_out(
             prepare_merge(n, a, source, bench, active)
         if drawn:
             path[:] = source.path
+            if kind == JOIN:
+                path[path == n - 1] = a
         n_visits = list_owners(a, active, -1, -1, bench.visits)
-    trial = Trial(bench.data, active, path, end.path, end.active, drawn, bench.at.alpha, bench.at.kappa)
+    trial = Trial(bench.data, active, path, end.path, end.active, drawn, bench.at.alpha, bench.at.kappa, between)
     return Way(kind, trial, bench.visits[:n_visits], least)
 
 
@@ -430,7 +434,8 @@ def walk(rng: Generator, choice: Choice, way: Way, bench: Bench) -> float:
     if way.kind == SPLIT:
         anchors = (choice.first, choice.second)
         return allocate_halves(rng, way.visits, *anchors, way.least, way.trial, bench.halves, bench.work)
-    return redraw_paths(rng, way.visits, way.least, way.trial, bench.work)
+    # Steps of two features that are joined are in what they become.
+    return 0.0 if way.kind == JOIN else redraw_paths(rng, way.visits, way.least, way.trial, bench.work)
 
 
 # --- trials ----------------------------------------------------------------------------------------------------------

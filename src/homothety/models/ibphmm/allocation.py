@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
 
+ANYWHERE = (-1, -1)  # steps of all features may be drawn into any feature
+
 
 class Concentrations(NamedTuple):
     """The four parameters above features and transitions."""

@@ -5,7 +5,8 @@ proposed: the anchors get a half each, and the other owners choose in turn, each
 so far. Else the two are merged.
 
 *Halves and joins* are for a feature that stands for two in every series: both halves get all owners of the feature, and
-their plug-in parameters are those of two clusters of its steps. Features of the same owners are joined.
+its steps are divided between them, by parameters of two clusters of these steps; all other steps stay where they are.
+Features of the same owners are joined.
 
 A model of several blocks (see `blocks.py`) shares series out among threads.
 """
@@ -141,10 +142,12 @@ def try_in_blocks(
 def walk_in_blocks(rng: Generator, model: Model, choice: Choice, way: Way, bench: Bench) -> float:
     """Draw or follow a way; return its log probability."""
     from homothety.models.ibphmm._split_kernels import build_workspace, redraw_paths
-    from homothety.models.ibphmm._trial_kernels import SPLIT
+    from homothety.models.ibphmm._trial_kernels import JOIN, SPLIT
 
     if way.kind == SPLIT:
         return allocate_in_batches(rng, model, choice, way, bench.halves)
+    if way.kind == JOIN:
+        return 0.0
 
     def redraw(rng: Generator, series: IntArray, least: float) -> float:
         trial = way.trial
