@@ -134,7 +134,7 @@ def copy_version(source: Version, n: int, last: int, copy: Version) -> None:
         copy.path[t] = n - 1 if k == last else (k - 1 if k > last else k)
 
 
-@jit
+@inlined
 def log_prior_of(n: int, version: Version, bench: Bench) -> float:
     """Log prior density of features, told apart, and paths; minus infinity if a stay is too short."""
     data, at = bench.data, bench.at
@@ -209,7 +209,7 @@ def log_second_choices(a: int, second: int, version: Version, bench: Bench) -> F
     return bench.gains
 
 
-@jit
+@inlined
 def choose_pair(rng: Generator, n: int, bench: Bench) -> Choice:
     """Draw two anchors and a feature of each: one feature to split, or two to merge."""
     active = bench.current.active
@@ -241,7 +241,7 @@ def have_same_owners(a: int, b: int, active: BoolArray) -> bool:
     return same
 
 
-@jit
+@inlined
 def count_same_owners(a: int, n: int, active: BoolArray) -> int:
     """Count the other features that just the owners of `a` have."""
     n_same = -1
@@ -250,7 +250,7 @@ def count_same_owners(a: int, n: int, active: BoolArray) -> int:
     return n_same
 
 
-@jit
+@inlined
 def choose_halving(rng: Generator, n: int, bench: Bench) -> Choice:
     """Draw a feature to halve, or two of the same owners to join; nothing if a feature has no such other."""
     active, log_uniform, axis = bench.current.active, np.log(rng.random()), draw_below(rng, N_AXES)
@@ -269,7 +269,7 @@ def choose_halving(rng: Generator, n: int, bench: Bench) -> Choice:
     return Choice(kind, a, b, -1, -1, axis, log_uniform, -np.log(n * n_same))
 
 
-@jit
+@inlined
 def log_choice_back(choice: Choice, n: int, bench: Bench) -> float:
     """Log probability of choosing what undoes a proposal of `n` features."""
     a, active = choice.a, bench.proposed.active
@@ -284,7 +284,7 @@ def log_choice_back(choice: Choice, n: int, bench: Bench) -> float:
 # --- ways ------------------------------------------------------------------------------------------------------------
 
 
-@jit
+@inlined
 def clear_halves(a: int, b: int, bench: Bench) -> None:
     """Make two features halves without steps and owners."""
     halves = bench.halves
@@ -295,7 +295,7 @@ def clear_halves(a: int, b: int, bench: Bench) -> None:
         halves.scales[row] = bench.prior_scale
 
 
-@jit
+@inlined
 def list_owners(k: int, active: BoolArray, first: int, second: int, out: IntArray) -> int:
     """List the owners of a feature but the anchors; return how many there are."""
     n = 0
@@ -306,7 +306,7 @@ def list_owners(k: int, active: BoolArray, first: int, second: int, out: IntArra
     return n
 
 
-@jit
+@inlined
 def prepare_merge(n: int, a: int, source: Version, bench: Bench, active: BoolArray) -> None:
     """Write owners and plug-in parameters with the last of `n` features merged into `a`."""
     last, halves, structure = n - 1, bench.halves, bench.data.structure
@@ -321,7 +321,7 @@ def prepare_merge(n: int, a: int, source: Version, bench: Bench, active: BoolArr
     write_mean_whitener(0, pooled, halves.factors, structure, bench.data.whiteners[a])
 
 
-@jit
+@inlined
 def prepare_halving(n: int, a: int, axis: int, source: Version, bench: Bench, active: BoolArray) -> None:
     """Write owners and plug-in parameters with two clusters of the steps of `a` in its place, the second one last."""
     data, halves = bench.data, bench.halves
@@ -376,7 +376,7 @@ def mark_second_half(a: int, b: int, axis: int, values: FloatArray, path: IntArr
             path[own[s]] = b
 
 
-@jit
+@inlined
 def prepare_split(
     n: int, a: int, second: int, others: IntArray, source: Version, bench: Bench, active: BoolArray, path: IntArray
 ) -> None:
@@ -441,7 +441,7 @@ def walk(rng: Generator, choice: Choice, way: Way, bench: Bench) -> float:
 # --- trials ----------------------------------------------------------------------------------------------------------
 
 
-@jit
+@inlined
 def choose(rng: Generator, by_anchors: bool, n: int, bench: Bench) -> Choice:
     """Draw which features a trial is about."""
     return choose_pair(rng, n, bench) if by_anchors else choose_halving(rng, n, bench)
@@ -453,7 +453,7 @@ def makes_more(choice: Choice) -> bool:
     return choice.kind == SPLIT or choice.kind == HALVE
 
 
-@jit
+@inlined
 def leave(rng: Generator, n: int, choice: Choice, bench: Bench) -> Way:
     """Return the way to a proposal."""
     source = bench.current
@@ -463,7 +463,7 @@ def leave(rng: Generator, n: int, choice: Choice, bench: Bench) -> Way:
     return set_out(rng, choice.kind, n, choice, -np.inf, source, bench.proposed, bench)
 
 
-@jit
+@inlined
 def turn_round(rng: Generator, n: int, log_current: float, log_forth: float, choice: Choice, bench: Bench) -> Turn:
     """Work out what follows from a proposal, once its way of probability `log_forth` is gone."""
     n_proposed = n + 1 if makes_more(choice) else n - 1
@@ -476,7 +476,7 @@ def turn_round(rng: Generator, n: int, log_current: float, log_forth: float, cho
     return Turn(way, log_proposed, gain, log_ratio)
 
 
-@jit
+@inlined
 def settle(n: int, number: int, choice: Choice, turn: Turn, log_back: float, bench: Bench) -> int:
     """Make a proposal the current version if it is accepted; return the number of features of that."""
     log_ratio = turn.log_ratio + log_back
