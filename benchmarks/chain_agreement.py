@@ -105,7 +105,9 @@ def run_once(name: str, key: str, seed: int) -> Run:
     duration = perf_counter() - begin
     peer = 0.0
     if seed == 0:
-        looks = fit.preprocessing_.transform(check_sequences(recordings))
+        checked = check_sequences(recordings)
+        # Quaternions become vectors first where frames are looked for.
+        looks = fit.preprocessing_.transform(fit._rearranged(checked) if name == "ActionHMM" else checked)
         peer = seconds(partial(fit_hmmlearn, looks.steps, looks.lengths))
     n_burn = fit.n_burn_
     log_joint, n_states = fit.trace_["log_joint"], fit.trace_["n_states"]
