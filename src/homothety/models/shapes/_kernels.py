@@ -1,0 +1,488 @@
+"""Compiled loops of the mixture of shapes: tables of clusters, one Gibbs sweep, one split or merge.
+
+Clusters are numbered 0, 1, ... without gaps. A table is one row (size, weight, log determinant, weighted sums about the
+prior mean) and one factor: the posterior scale as L D L', L below the diagonal, 1 / D on it. A point that joins or
+leaves is a rank-one change of the factor.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from homothety._jit import inlined, jit
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
+
+NOBODY = -1
+SIZE, WEIGHT, LOG_DET, SUMS = 0, 1, 2, 3  # columns of the rows
+LEAST_LOG_GROWTH = -14.0  # taking out a point that made more than this of a determinant leaves few good digits
+NEGLIGIBLE = 40.0  # terms of a sum of exponentials that are smaller than the largest by this are left out
+N_SCANS = 3  # restricted Gibbs scans from which a split is proposed
+
+
+class Compiled(NamedTuple):
+    """Points and priors."""
+
+    points: FloatArray  # (n_items, n_dims) about the prior mean
+    precisions: FloatArray  # (n_items, n_spreads)
+    log_precisions: FloatArray  # (n_items, n_spreads) log probability of a spread, and what it adds to log densities
+    alone: FloatArray  # (n_items, n_spreads, n_kinds) log density of an item alone in a cluster, spread included
+    log_constant: FloatArray  # (n_kinds, n_items + 1) by size
+    half_dof: FloatArray  # (n_kinds, n_items + 1) by size
+    strength: FloatArray  # (n_kinds,)
+    scale: FloatArray  # (n_kinds,)
+    attraction: float
+
+
+class Tables(NamedTuple):
+    """Who is in which cluster, with statistics. The last two rows are free for proposals."""
+
+    labels: IntArray  # (n_items,)
+    kinds: IntArray  # (n_items + 2,)
+    spreads: IntArray  # (n_items,)
+    rows: FloatArray  # (n_items + 2, SUMS + n_dims)
+    factors: FloatArray  # (n_items + 2, n_dims, n_dims)
+    vector: FloatArray  # (n_dims,) working space
+    members: IntArray  # (n_items,) working space
+
+
+def build_tables(labels: IntArray, kinds: IntArray, spreads: IntArray, model: Compiled) -> Tables:
+    """Tables of the given labels and kinds, with all their statistics from scratch."""
+    n_items, n_dims = model.points.shape
+    all_kinds = np.zeros(n_items + 2, dtype=np.int64)
+    all_kinds[: len(kinds)] = kinds
+    rows, factors = np.zeros((n_items + 2, SUMS + n_dims)), np.zeros((n_items + 2, n_dims, n_dims))
+    working = np.empty(n_dims), np.empty(n_items, dtype=np.int64)
+    tables = Tables(np.array(labels), all_kinds, np.array(spreads), rows, factors, *working)
+    fill(len(kinds), tables, model)
+    return tables
+
+
+@jit
+def fill(n_clusters: int, tables: Tables, model: Compiled) -> None:
+    """Let every item join the cluster its label says, all being empty."""
+    for k in range(n_clusters):
+        clear(k, tables, model)
+    for i in range(tables.labels.shape[0]):
+        shift(i, tables.labels[i], 1.0, tables, model)
+
+
+@jit
+def clear(k: int, tables: Tables, model: Compiled) -> None:
+    """Empty table `k`, of the kind it has."""
+    scale, n_dims = model.scale[tables.kinds[k]], model.points.shape[1]
+    tables.rows[k, :] = 0.0
+    for p in range(n_dims):
+        for q in range(p):
+            tables.factors[k, p, q] = 0.0
+        tables.factors[k, p, p] = 1.0 / scale
+    tables.rows[k, LOG_DET] = n_dims * np.log(scale)
+
+
+@jit
+def shift(i: int, k: int, sign: float, tables: Tables, model: Compiled) -> float:
+    """Bring item `i` into table `k` (`sign` 1) or take it out (-1); return the log growth of the determinant.
+
+    Method C1 of Gill, Golub, Murray and Saunders (1974).
+    """
+    points, rows, factors, vector = model.points, tables.rows, tables.factors, tables.vector
+    n_dims, added = points.shape[1], sign * model.precisions[i, tables.spreads[i]]
+    strength = model.strength[tables.kinds[k]] + rows[k, WEIGHT]
+    weight, growth, log_growth = added * strength / (strength + added), 1.0, 0.0
+    for p in range(n_dims):
+        vector[p] = points[i, p] - rows[k, SUMS + p] / strength
+        rows[k, SUMS + p] += added * points[i, p]
+    for p in range(n_dims):
+        value, precision = vector[p], factors[k, p, p]
+        ratio = 1.0 + weight * value * value * precision
+        factors[k, p, p] = precision / ratio
+        growth *= ratio
+        if growth < 1e-100 or growth > 1e100:
+            log_growth += np.log(growth)
+            growth = 1.0
+        weight /= ratio
+        for q in range(p + 1, n_dims):
+            vector[q] -= value * factors[k, q, p]
+            factors[k, q, p] += weight * value * precision * vector[q]
+    log_growth += np.log(growth)
+    rows[k, SIZE] += sign
+    rows[k, WEIGHT] += added
+    rows[k, LOG_DET] += log_growth
+    return log_growth
+
+
+@jit
+def leave(i: int, tables: Tables, model: Compiled) -> None:
+    """Take item `i` out of its cluster, in which it is not alone."""
+    k = tables.labels[i]
+    tables.labels[i] = NOBODY
+    if shift(i, k, -1.0, tables, model) > LEAST_LOG_GROWTH:
+        return
+    rebuild(k, tables, model)
+
+
+@jit
+def rebuild(k: int, tables: Tables, model: Compiled) -> None:
+    """Sum the statistics of cluster `k` afresh."""
+    clear(k, tables, model)
+    for j in range(tables.labels.shape[0]):
+        if tables.labels[j] == k:
+            shift(j, k, 1.0, tables, model)
+
+
+@jit
+def close(k: int, last: int, tables: Tables) -> None:
+    """Remove cluster `k`; the last one takes its number."""
+    if k == last:
+        return
+    tables.kinds[k] = tables.kinds[last]
+    tables.rows[k] = tables.rows[last]
+    tables.factors[k] = tables.factors[last]
+    for j in range(tables.labels.shape[0]):
+        if tables.labels[j] == last:
+            tables.labels[j] = k
+
+
+@inlined
+def distance_to(i: int, k: int, tables: Tables, model: Compiled) -> float:
+    """Return the squared distance of item `i` to the mean of table `k`, by its posterior scale."""
+    points, rows, factors, vector = model.points, tables.rows, tables.factors, tables.vector
+    share, total = 1.0 / (model.strength[tables.kinds[k]] + rows[k, WEIGHT]), 0.0
+    for p in range(points.shape[1]):
+        value = points[i, p] - rows[k, SUMS + p] * share
+        for q in range(p):
+            value -= factors[k, p, q] * vector[q]
+        vector[p] = value
+        total += value * value * factors[k, p, p]
+    return total
+
+
+@inlined
+def log_joining(distance: float, k: int, precision: float, tables: Tables, model: Compiled) -> float:
+    """Return the log density of a point of given precision, at some distance, given the others of table `k`."""
+    kind, size = tables.kinds[k], int(tables.rows[k, SIZE])
+    strength = model.strength[kind] + tables.rows[k, WEIGHT]
+    share = strength / (strength + precision)
+    growth = np.log(1.0 + precision * share * distance)
+    change = model.log_constant[kind, size + 1] - model.log_constant[kind, size]
+    change -= (model.half_dof[kind, size + 1] - model.half_dof[kind, size]) * tables.rows[k, LOG_DET]
+    return change - model.half_dof[kind, size + 1] * growth + model.points.shape[1] / 2 * np.log(share)
+
+
+@jit
+def draw_from_logs(rng: Generator, logs: FloatArray, n_logs: int) -> int:
+    """Draw an index with probability proportional to the exponential of the first `n_logs` values."""
+    top, total = -np.inf, 0.0
+    for place in range(n_logs):
+        top = max(top, logs[place])
+    for place in range(n_logs):
+        total += np.exp(logs[place] - top)
+    rest = rng.random() * total
+    for place in range(n_logs):
+        rest -= np.exp(logs[place] - top)
+        if rest < 0.0:
+            return place
+    return n_logs - 1
+
+
+@jit
+def log_sum(logs: FloatArray) -> float:
+    """Log of the sum of exponentials."""
+    top, total = logs.max(), 0.0
+    for value in logs:
+        total += np.exp(value - top)
+    return top + np.log(total)
+
+
+@jit
+def log_alone(log_shares: FloatArray, alone: FloatArray, out: FloatArray) -> None:
+    """Write the log density of each item alone in a cluster of any kind, for every spread."""
+    n_items, n_spreads, n_kinds = alone.shape
+    for i in range(n_items):
+        for u in range(n_spreads):
+            top, total = -np.inf, 0.0
+            for g in range(n_kinds):
+                top = max(top, log_shares[g] + alone[i, u, g])
+            for g in range(n_kinds):
+                term = log_shares[g] + alone[i, u, g] - top
+                if term > -NEGLIGIBLE:
+                    total += np.exp(term)
+            out[i, u] = top + np.log(total)
+
+
+@jit
+def sweep_labels(
+    rng: Generator,
+    order: IntArray,
+    n_clusters: int,
+    concentration: float,
+    log_shares: FloatArray,
+    by_itself: FloatArray,
+    tables: Tables,
+    model: Compiled,
+    weights: FloatArray,
+) -> int:
+    """Redraw cluster and spread of every item given all others; return the number of clusters.
+
+    Parameters
+    ----------
+    by_itself : ndarray of shape (n_items, n_spreads)
+        What `log_alone` writes.
+    weights : ndarray of shape ((n_items + 1) * n_spreads,)
+        Working space.
+    """
+    labels, spreads, rows = tables.labels, tables.spreads, tables.rows
+    n_spreads = model.precisions.shape[1]
+    for i in order:
+        k = labels[i]
+        if rows[k, SIZE] == 1.0:
+            n_clusters -= 1
+            labels[i] = NOBODY
+            close(k, n_clusters, tables)
+        else:
+            leave(i, tables, model)
+        for k in range(n_clusters):
+            attracted, distance = model.attraction * np.log(rows[k, SIZE]), distance_to(i, k, tables, model)
+            for u in range(n_spreads):
+                joining = log_joining(distance, k, model.precisions[i, u], tables, model)
+                weights[k * n_spreads + u] = attracted + joining + model.log_precisions[i, u]
+        for u in range(n_spreads):
+            weights[n_clusters * n_spreads + u] = np.log(concentration) + by_itself[i, u]
+        chosen = draw_from_logs(rng, weights, (n_clusters + 1) * n_spreads)
+        k, spreads[i] = chosen // n_spreads, chosen % n_spreads
+        if k == n_clusters:
+            logs = log_shares + model.alone[i, spreads[i]]
+            tables.kinds[k] = draw_from_logs(rng, logs, logs.shape[0])
+            clear(k, tables, model)
+            n_clusters += 1
+        labels[i] = k
+        shift(i, k, 1.0, tables, model)
+    return n_clusters
+
+
+@jit
+def log_marginals(members: IntArray, n_members: int, spreads: IntArray, model: Compiled, out: FloatArray) -> None:
+    """Write the log marginal likelihood of some items as one cluster, for every kind; spreads not included."""
+    n_dims, weight = model.points.shape[1], 0.0
+    mean, scatter, factor = np.zeros(n_dims), np.zeros((n_dims, n_dims)), np.empty((n_dims, n_dims))
+    for place in range(n_members):
+        i = members[place]
+        precision = model.precisions[i, spreads[i]]
+        weight += precision
+        for p in range(n_dims):
+            mean[p] += precision * model.points[i, p]
+    mean /= weight
+    for place in range(n_members):
+        i = members[place]
+        precision = model.precisions[i, spreads[i]]
+        for p in range(n_dims):
+            value = precision * (model.points[i, p] - mean[p])
+            for q in range(p + 1):
+                scatter[p, q] += value * (model.points[i, q] - mean[q])
+    for g in range(out.shape[0]):
+        strength = model.strength[g]
+        pull, log_det = strength * weight / (strength + weight), 0.0
+        for p in range(n_dims):
+            for q in range(p + 1):
+                value = scatter[p, q] + pull * mean[p] * mean[q]
+                if p == q:
+                    value += model.scale[g]
+                for r in range(q):
+                    value -= factor[p, r] * factor[q, r]
+                if p == q:
+                    log_det += np.log(value)
+                    factor[p, p] = np.sqrt(value)
+                else:
+                    factor[p, q] = value / factor[q, q]
+        out[g] = model.log_constant[g, n_members] - model.half_dof[g, n_members] * log_det
+        out[g] += n_dims / 2 * np.log(strength / (strength + weight))
+
+
+@jit
+def collect(labels: IntArray, k: int, members: IntArray) -> int:
+    """Write the members of a cluster; return how many there are."""
+    n_members = 0
+    for i in range(labels.shape[0]):
+        if labels[i] == k:
+            members[n_members] = i
+            n_members += 1
+    return n_members
+
+
+@jit
+def sweep_kinds(
+    rng: Generator,
+    n_clusters: int,
+    labels: IntArray,
+    spreads: IntArray,
+    log_shares: FloatArray,
+    kinds: IntArray,
+    model: Compiled,
+) -> float:
+    """Redraw the kind of every cluster given its members; return the log likelihood with kinds integrated out."""
+    members, logs, total = np.empty(labels.shape[0], dtype=np.int64), np.empty(log_shares.shape[0]), 0.0
+    for k in range(n_clusters):
+        n_members = collect(labels, k, members)
+        log_marginals(members, n_members, spreads, model, logs)
+        logs += log_shares
+        total += log_sum(logs)
+        kinds[k] = draw_from_logs(rng, logs, logs.shape[0])
+    for i in range(labels.shape[0]):
+        total += model.log_precisions[i, spreads[i]]
+    return total
+
+
+@jit
+def scan_two(
+    rng: Generator,
+    n_members: int,
+    sides: IntArray,
+    wanted: IntArray,
+    follows: bool,
+    first: int,
+    tables: Tables,
+    model: Compiled,
+) -> float:
+    """Redraw which of two tables, `first` and the next, each of the members but the first two is in.
+
+    Returns the log probability of what came out. If `follows`, members go where `wanted` says instead of at random.
+    """
+    total = 0.0
+    for place in range(2, n_members):
+        i = tables.members[place]
+        shift(i, first + sides[place], -1.0, tables, model)
+        precision = model.precisions[i, tables.spreads[i]]
+        one, other = first, first + 1
+        odds = model.attraction * (np.log(tables.rows[other, SIZE]) - np.log(tables.rows[one, SIZE]))
+        distance = distance_to(i, one, tables, model)
+        odds -= log_joining(distance, one, precision, tables, model)
+        distance = distance_to(i, other, tables, model)
+        odds += log_joining(distance, other, precision, tables, model)
+        log_other = -np.log1p(np.exp(-odds)) if odds > -NEGLIGIBLE else odds
+        log_one = -np.log1p(np.exp(odds)) if odds < NEGLIGIBLE else -odds
+        if follows:
+            sides[place] = wanted[place]
+        else:
+            sides[place] = 1 if np.log(rng.random()) < log_other else 0
+        total += log_other if sides[place] == 1 else log_one
+        shift(i, first + sides[place], 1.0, tables, model)
+    return total
+
+
+@jit
+def marginal_of_side(
+    rng: Generator,
+    n_members: int,
+    sides: IntArray,
+    side: int,
+    log_shares: FloatArray,
+    tables: Tables,
+    model: Compiled,
+    logs: FloatArray,
+) -> tuple[float, int, int]:
+    """Return log marginal with the kind integrated out, size and a drawn kind of the members on one side, or of all."""
+    some, n_some = np.empty(n_members, dtype=np.int64), 0
+    for place in range(n_members):
+        if side == NOBODY or sides[place] == side:
+            some[n_some] = tables.members[place]
+            n_some += 1
+    log_marginals(some, n_some, tables.spreads, model, logs)
+    logs += log_shares
+    return log_sum(logs), n_some, draw_from_logs(rng, logs, logs.shape[0])
+
+
+@jit
+def propose_split_or_merge(
+    rng: Generator,
+    i: int,
+    j: int,
+    n_clusters: int,
+    concentration: float,
+    log_shares: FloatArray,
+    tables: Tables,
+    model: Compiled,
+) -> int:
+    """Propose to split the cluster of two items, or to merge their two clusters; return the number of clusters.
+
+    Jain and Neal (2004), with the kinds of the clusters integrated out and drawn again afterwards. The scans that lead
+    to a split use two kinds drawn beforehand, by shares or evenly, whatever the clusters are at present.
+    """
+    labels, members, n_kinds = tables.labels, tables.members, log_shares.shape[0]
+    own, other, logs = labels[i], labels[j], np.empty(n_kinds)
+    n_members, members[0], members[1] = 2, i, j
+    for m in range(labels.shape[0]):
+        if m != i and m != j and (labels[m] == own or labels[m] == other):
+            members[n_members] = m
+            n_members += 1
+    sides, wanted = np.empty(n_members, dtype=np.int64), np.empty(n_members, dtype=np.int64)
+    for place in range(n_members):
+        wanted[place] = 0 if labels[members[place]] == own else 1
+    first = n_clusters
+    for side in range(2):
+        by_shares = rng.random() < 0.5
+        kind = draw_from_logs(rng, log_shares, n_kinds) if by_shares else int(rng.random() * n_kinds)
+        tables.kinds[first + side] = kind
+        clear(first + side, tables, model)
+    for place in range(n_members):
+        near, far = 0.0, 0.0
+        for p in range(model.points.shape[1]):
+            near += (model.points[members[place], p] - model.points[i, p]) ** 2
+            far += (model.points[members[place], p] - model.points[j, p]) ** 2
+        sides[place] = 0 if near < far else 1
+        if place < 2:
+            sides[place] = place
+        shift(members[place], first + sides[place], 1.0, tables, model)
+    for _ in range(N_SCANS):
+        scan_two(rng, n_members, sides, wanted, False, first, tables, model)
+    log_way = scan_two(rng, n_members, sides, wanted, own != other, first, tables, model)
+    log_whole, _, kind_whole = marginal_of_side(rng, n_members, sides, NOBODY, log_shares, tables, model, logs)
+    log_one, n_one, kind_one = marginal_of_side(rng, n_members, sides, 0, log_shares, tables, model, logs)
+    log_two, n_two, kind_two = marginal_of_side(rng, n_members, sides, 1, log_shares, tables, model, logs)
+    log_sizes = math.lgamma(n_one) + math.lgamma(n_two) - math.lgamma(n_members)
+    log_ratio = np.log(concentration) + model.attraction * log_sizes + log_one + log_two - log_whole - log_way
+    if own == other:
+        if np.log(rng.random()) >= log_ratio:
+            return n_clusters
+        for place in range(n_members):
+            if sides[place] == 1:
+                labels[members[place]] = n_clusters
+        tables.kinds[own], tables.kinds[n_clusters] = kind_one, kind_two
+        rebuild(own, tables, model)
+        rebuild(n_clusters, tables, model)
+        return n_clusters + 1
+    if np.log(rng.random()) >= -log_ratio:
+        return n_clusters
+    for place in range(n_members):
+        labels[members[place]] = own
+    tables.kinds[own] = kind_whole
+    rebuild(own, tables, model)
+    close(other, n_clusters - 1, tables)
+    return n_clusters - 1
+
+
+@jit
+def sum_partitions(n_items: int, log_concentration: float, attraction: float, log_gammas: FloatArray) -> float:
+    """Log of the sum over all partitions of ``concentration ** n_clusters`` times gammas of sizes to a power."""
+    sums = np.zeros(n_items + 1)
+    for n in range(1, n_items + 1):
+        # Terms are largest for one cluster of all or for a single item; both ends are followed until nothing is added.
+        top, total = -np.inf, 0.0
+        for end in range(2):
+            for step in range((n + 1) // 2 if end == 0 else n // 2):
+                k = n - step if end == 0 else 1 + step
+                term = log_gammas[n] - log_gammas[k] - log_gammas[n - k + 1] + attraction * log_gammas[k] + sums[n - k]
+                if term > top:
+                    total = total * np.exp(top - term) + 1.0 if total > 0.0 else 1.0
+                    top = term
+                elif term > top - NEGLIGIBLE:
+                    total += np.exp(term - top)
+                elif attraction > 1.0 and step > 50:
+                    break
+        sums[n] = log_concentration + top + np.log(total)
+    return sums[n_items]
