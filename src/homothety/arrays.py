@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from operator import index
 from typing import TypeAlias, TypeVar
 
@@ -72,6 +73,13 @@ def check_positive(value: float, name: str) -> float:
     if isinstance(value, str) or not 0 < number < np.inf:
         raise InputError(f"{name} is {value!r}, needed a finite number above 0.")
     return number
+
+
+def check_option(value: object, name: str, options: Collection[str]) -> None:
+    """Raise if a value is none of the names allowed."""
+    if value not in options:
+        *first, last = map(repr, options)
+        raise InputError(f"{name} is {value!r}, needed {', '.join(first)} or {last}.")
 
 
 def check_points(points: ArrayLike, name: str = "points") -> FloatArray:

@@ -64,6 +64,33 @@ def coordinates_of_spectra(spectra: FloatArray) -> FloatArray:
     return np.ascontiguousarray(centred @ helmert_basis(centred.shape[1]))
 
 
+def shape_points(spectra: FloatArray, *, use_size: bool = False) -> FloatArray:
+    """Return the shape coordinates of matrices with given eigenvalues, and their size as a last one if wanted.
+
+    The size is the mean log axis length times the root of the number of axes: distances are then those between vectors
+    of log axis lengths.
+    """
+    points = coordinates_of_spectra(spectra)
+    if not use_size:
+        return points
+    sizes = np.log(spectra).mean(axis=1) / 2 * np.sqrt(spectra.shape[1])
+    return np.column_stack([points, sizes])
+
+
+def span_of(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return an orthonormal basis (n_dims, n_used) and origin (n_dims,) of the points, if they are fewer than axes.
+
+    The basis is the identity unless there are fewer points than coordinates: then points lie in a smaller space, and
+    the other directions say nothing.
+    """
+    n_points, n_dims = points.shape
+    if n_points > n_dims:
+        return np.eye(n_dims), np.zeros(n_dims)
+    origin = points.mean(axis=0)
+    n_used = max(min(n_points - 1, n_dims), 1)
+    return np.linalg.svd(points - origin, full_matrices=False)[2][:n_used].T, origin
+
+
 def log_euclidean_coordinates(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:
     """Return each matrix as the vector of its logarithm, so that Euclidean distance is the log-Euclidean one.
 

@@ -1,18 +1,20 @@
-"""SPCM-CRP: clustering covariance matrices by shape."""
+"""Clustering covariance matrices by shape: the mixture of shapes, and the SPCM-CRP mixture of the paper."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sized
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.arrays import check_count, check_positive, frozen
+from homothety.arrays import check_count, check_option, check_positive, frozen
 from homothety.covariance.embedding import Embedding, spectral_embedding
 from homothety.covariance.landmarks import Landmarks, in_blocks
-from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates
+from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates, shape_points, span_of
 from homothety.covariance.similarity import spcm_of_spectra
 from homothety.covariance.spectra import eigenvalues, spectra_in_blocks
 from homothety.covariance.variants import resolve_variant
@@ -20,7 +22,7 @@ from homothety.errors import InputError
 from homothety.estimators._matrices import is_spcm, matrix_tags, similarity_between, similarity_within
 from homothety.estimators._sampled import forget_fit, seed_sequence
 from homothety.estimators.similarity import LinkMixture
-from homothety.models import ordered
+from homothety.models import ordered, shapes
 from homothety.summaries.partitions import agreed_partition
 
 if TYPE_CHECKING:
@@ -35,29 +37,62 @@ if TYPE_CHECKING:
     from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
 
 Points = Literal["spectral", "shape", "log-euclidean"]
-Solver = Literal["auto", "exact", "ordered"]
+Solver = Literal["auto", "exact", "ordered", "sample"]
+ModelName = Literal["auto", "shapes", "links"]
+Size = Literal["ignore", "use"]
 MAX_EXACT = 4000  # matrices that are clustered from the similarities of all pairs, unless asked otherwise
 N_REPRESENTATIVES = 200  # members by whom new matrices are compared with a cluster of many
+# Settings of the SPCM-CRP mixture: who gives one of them means that model.
+LINK_SETTINGS = (
+    "measure",
+    "variant",
+    "tolerance",
+    "points",
+    "n_components",
+    "damping",
+    "concentration",
+    "sample_concentration",
+    "mean_strength",
+    "dof",
+    "scale",
+    "prior_share",
+    "diagonal",
+)
 MAX_FULL_DIMS = 100  # every seat changed costs the cube of it
 
 
 class SPCMMixture(LinkMixture):
-    """Cluster covariance matrices by shape, whatever their rotation and scale, number of clusters inferred.
+    """Cluster covariance matrices by shape, whatever their rotation and size, number of clusters inferred.
 
-    The SPCM-CRP mixture (Algorithm 2): similarities of all pairs, their spectral embedding, and a mixture of Gaussians
-    on it whose prior lets similar matrices link. Sampled by collapsed Gibbs in several chains.
+    By default a mixture of shapes: logarithms of axis lengths, without rotation and size, in clusters of any width. It
+    is exactly invariant, and it says so if there is only one cluster. The SPCM-CRP mixture of the paper (Algorithm 2)
+    is used if one of its settings is given, for example ``variant="published"``.
 
     Parameters
     ----------
+    model : {"auto", "shapes", "links"}, default="auto"
+        "shapes" is the mixture of shapes, "links" the SPCM-CRP mixture. "auto" is "links" if `measure`, `variant`,
+        `tolerance`, `points`, `n_components`, `damping`, `concentration`, `sample_concentration`, `mean_strength`,
+        `dof`, `scale`, `prior_share`, `diagonal` or positions are given, or ``solver="ordered"``.
+    size : {"ignore", "use"}, default="ignore"
+        Whether the size of a matrix (geometric mean of its axis lengths) is one more coordinate. Mixture of shapes.
+    n_samples : int or array-like of shape (n_matrices,), optional
+        Number of independent samples each matrix was estimated from. No cluster is then narrower than the sampling
+        noise, and matrices from more samples count more. Mixture of shapes.
+    resolution : float, default=0.01
+        Standard deviation of the Gaussian noise added to log axis lengths: differences far below 1 % are ignored, and
+        copies of a matrix are no clusters of their own. Mixture of shapes.
     measure : {"bspcm", "airm", "lerm", "kldm", "jbld", "precomputed"} or callable, default="bspcm"
         Similarity of two matrices. With "precomputed", `X` is the similarity matrix itself.
-    variant : str or SPCMVariant, default="published"
-        Reading of the SPCM measure, see `homothety.covariance.SPCM_VARIANTS`.
+    variant : str or SPCMVariant, optional
+        Reading of the SPCM measure, see `homothety.covariance.SPCM_VARIANTS`. Default: "published" for the SPCM-CRP
+        mixture, "log" for `similarity_` of the mixture of shapes.
     tolerance : float, default=1.0
         The paper's tau: larger values lower all similarities.
-    points : {"spectral", "shape", "log-euclidean"}, default="spectral"
+    points : {"spectral", "shape", "log-euclidean"}, optional
         Coordinates the Gaussians live in: the spectral embedding of the similarities, the shape coordinates of the
         matrices (half-logarithms of their sorted eigenvalues, free of scale), or their log-Euclidean coordinates.
+        Default: "spectral".
     n_components : int or {"damped", "paper", "published"}, default="damped"
         Number of columns of the spectral embedding, or the rule that finds it.
     damping : float, optional
@@ -69,10 +104,11 @@ class SPCMMixture(LinkMixture):
         Whether to sample the concentration under a Gamma(1, 1) prior; `concentration` is then the start.
     mean_strength, dof, scale, prior_share, diagonal
         Prior of a cluster, as in `SimilarityMixture`.
-    solver : {"auto", "exact", "ordered"}, default="auto"
-        "exact" keeps the similarities of all pairs and lets every matrix link to every other. "ordered" keeps none and
-        lets a matrix link to those before it in a random order, for up to millions of them; SPCM only. "auto" is exact
-        up to 4,000 matrices.
+    solver : {"auto", "exact", "sample", "ordered"}, default="auto"
+        Mixture of shapes: "exact" samples the clusters of all matrices; "sample" those of 4,000 matrices drawn at
+        random, and gives each of the others its most probable cluster. Links: "exact" keeps the similarities of all
+        pairs; "ordered" keeps none and lets a matrix link to those before it in a random order; SPCM only. "auto" is
+        exact up to 4,000 matrices.
     n_landmarks : int, default=1000
         Matrices that the spectral embedding is made from by "ordered"; the others are placed by them.
     neighbor_share : float, default=10.0
@@ -86,18 +122,24 @@ class SPCMMixture(LinkMixture):
     labels_ : ndarray of shape (n_matrices,)
         Cluster of each matrix, numbered by decreasing size.
     n_clusters_ : int
-    solver_ : {"exact", "ordered"}
+    model_ : {"shapes", "links"}
         Which one was used.
+    solver_ : {"exact", "sample", "ordered"}
+        Which one was used.
+    one_cluster_probability_ : float
+        Posterior probability that all matrices are one cluster: the share of kept sweeps with one cluster.
     similarity_ : ndarray of shape (n_matrices, n_matrices)
         If exact.
     embedding_ : ndarray of shape (n_matrices, n_components)
         Coordinates that were clustered.
     coclustering_ : ndarray of shape (n_matrices, n_matrices)
-        Share of the kept sweeps in which two matrices are in one cluster. If exact. With ``points="spectral"`` shares
-        are no calibrated probabilities: the embedding is taken for data without noise, and they are too close to 0 and
-        1. With ``points="shape"`` they are nearly calibrated.
+        Share of the kept sweeps in which two matrices are in one cluster. If exact. Nearly calibrated for the mixture
+        of shapes. With ``points="spectral"`` shares are too close to 0 and 1, because the embedding is taken for data
+        without noise.
+    sample_ : ndarray of shape (n_sampled,)
+        The matrices whose clusters were sampled, in the order of the columns of `draws_`. Mixture of shapes.
     probability_ : ndarray of shape (n_matrices,)
-        Share of the kept sweeps that have a matrix in its cluster. If ordered.
+        How probable it is that a matrix is in its cluster. If not exact.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
         "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep; "size_entropy", the
         entropy of the cluster sizes in bits, of every kept sweep.
@@ -112,8 +154,8 @@ class SPCMMixture(LinkMixture):
 
     Notes
     -----
-    The default reading of SPCM is the published one: it compares eigenvalues and is invariant to rotation; for matrices
-    of *different* shape its value still depends on their relative scale. ``variant="log"`` is exactly free of scale.
+    The published reading of SPCM compares eigenvalues and is invariant to rotation; for matrices of *different* shape
+    its value still depends on their relative size. ``variant="log"`` is exactly free of size, as is the default.
 
     Examples
     --------
@@ -128,15 +170,20 @@ class SPCMMixture(LinkMixture):
     """
 
     solver_: Solver = "exact"  # of files from before there was another
+    model_: ModelName = "links"  # likewise
     probability_: FloatArray
 
     def __init__(
         self,
         *,
+        model: ModelName = "auto",
+        size: Size = "ignore",
+        n_samples: ArrayLike | None = None,
+        resolution: float = 0.01,
         measure: str | Callable[[FloatArray, FloatArray], float] = "bspcm",
-        variant: str | SPCMVariant = "published",
+        variant: str | SPCMVariant | None = None,
         tolerance: float = 1.0,
-        points: Points = "spectral",
+        points: Points | None = None,
         n_components: int | DimensionRule = "damped",
         damping: float | None = None,
         concentration: float = 1.0,
@@ -158,6 +205,10 @@ class SPCMMixture(LinkMixture):
         progress: bool = False,
         checkpoint: str | Path | None = None,
     ) -> None:
+        self.model = model
+        self.size = size
+        self.n_samples = n_samples
+        self.resolution = resolution
         self.measure = measure
         self.variant = variant
         self.tolerance = tolerance
@@ -201,20 +252,112 @@ class SPCMMixture(LinkMixture):
         self
         """
         forget_fit(self)
+        self.model_ = self._choose_model(has_positions=positions is not None)
+        if self.model_ == "shapes":
+            return self._fit_shapes(X)
         self.solver_ = self._choose_solver(len(X) if isinstance(X, Sized) else 0, has_positions=positions is not None)
         if self.solver_ == "ordered":
             return self._fit_ordered(X, positions)
-        self.matrices_, self.bandwidth_, similarity = similarity_within(X, self.measure, self.variant, self.tolerance)
+        self.matrices_, self.bandwidth_, similarity = similarity_within(X, self.measure, self._variant, self.tolerance)
         self.spectral_: Embedding | None = None
-        if self.points == "spectral":
+        if self._points == "spectral":
             self.spectral_ = spectral_embedding(similarity, n_components=self.n_components, damping=self.damping)
             return self._fit_points(self.spectral_.points, similarity)
         return self._fit_points(self._coordinates(self.matrices_), similarity)
 
+    @property
+    def _variant(self) -> str | SPCMVariant:
+        """Reading of SPCM that the SPCM-CRP mixture uses."""
+        return "published" if self.variant is None else self.variant
+
+    @property
+    def _points(self) -> Points:
+        """Coordinates that the SPCM-CRP mixture uses."""
+        return "spectral" if self.points is None else self.points
+
+    def _choose_model(self, *, has_positions: bool) -> ModelName:
+        """Return "shapes" or "links"."""
+        check_option(self.model, "model", get_args(ModelName))
+        check_option(self.solver, "solver", get_args(Solver))
+        if self.model == "links":
+            return "links"
+        signature = inspect.signature(SPCMMixture)
+        given = [
+            name
+            for name in LINK_SETTINGS
+            if (value := getattr(self, name)) is not (default := signature.parameters[name].default)
+            and (not isinstance(value, str | int | float) or value != default)
+        ]
+        given += ["positions"] * has_positions + ["solver='ordered'"] * (self.solver == "ordered")
+        if self.model == "auto":
+            return "links" if given else "shapes"
+        if given:
+            raise InputError(
+                f"model='shapes' has no {', '.join(given)}: these are settings of the SPCM-CRP mixture. Leave them out, "
+                "or use model='links'."
+            )
+        return "shapes"
+
+    def _fit_shapes(self, X: ArrayLike) -> Self:
+        """Cluster matrices by the mixture of shapes."""
+        check_option(self.size, "size", get_args(Size))
+        spectra = spectra_in_blocks(X)
+        n_matrices = len(spectra)
+        is_large = self.solver == "sample" or (self.solver == "auto" and n_matrices > MAX_EXACT)
+        self.solver_ = "sample" if is_large and n_matrices > MAX_EXACT else "exact"
+        points = shape_points(spectra, use_size=self.size == "use")
+        self.basis_, self.origin_ = span_of(points)
+        self.embedding_ = (points - self.origin_) @ self.basis_
+        # A run without a seed that is resumed from its checkpoint has to find the same noise again.
+        rng = np.random.default_rng(seed_sequence(0 if self.random_state is None else self.random_state))
+        self.sample_ = np.arange(n_matrices)
+        if self.solver_ == "sample":
+            self.sample_ = np.sort(rng.permutation(n_matrices)[:MAX_EXACT])
+        noise = check_positive(self.resolution, "resolution")
+        sampled = self.embedding_[self.sample_]
+        sampled = sampled + noise * rng.standard_normal(sampled.shape)
+        weights, narrowest = self._noise_of(n_matrices)
+        model = shapes.Model(sampled, shapes.ClusterKinds.of_points(sampled, narrowest), weights[self.sample_])
+        self._sample(model, shapes.grow_state, shapes.default_sweep(), shapes.RECORDING)
+        self._describe_clusters(model)
+        if self.solver_ == "exact":
+            self.similarity_ = spcm_of_spectra(spectra, None, resolve_variant("log"), self.tolerance)
+        else:
+            self._place_all()
+        return self
+
+    def _noise_of(self, n_matrices: int) -> tuple[FloatArray, float]:
+        """Return the relative precision of every matrix and the width of the narrowest cluster."""
+        if self.n_samples is None:
+            return np.ones(n_matrices), self.resolution
+        n_samples = np.broadcast_to(np.asarray(self.n_samples, dtype=np.float64), (n_matrices,))
+        if not (np.isfinite(n_samples).all() and (n_samples >= 1).all()):
+            raise InputError("n_samples must be at least 1, one number or one for each matrix.")
+        # The log length of an axis, estimated from n samples, has a variance of about 1 / 2n.
+        variance = 1 / (2 * n_samples) + self.resolution**2
+        return np.median(variance) / variance, float(np.sqrt(np.median(variance)))
+
+    def _describe_clusters(self, model: shapes.Model) -> None:
+        """Keep what is known of each reported cluster: its size and its most probable posterior."""
+        self.clusters_ = [shapes.cluster_posterior(model, self.labels_ == k) for k in range(self.n_clusters_)]
+        self.cluster_sizes_ = np.bincount(self.labels_)
+
+    def _place_all(self) -> None:
+        """Give all matrices a cluster; only some were sampled."""
+        probability = self._membership_in_shapes(self.embedding_)
+        labels = probability.argmax(axis=1)
+        labels[self.sample_] = self.labels_
+        self.labels_, self.probability_ = labels, probability[np.arange(len(labels)), labels]
+
+    def _membership_in_shapes(self, points: FloatArray) -> FloatArray:
+        """Return the probability of each cluster for points of the mixture of shapes."""
+        log_weights = np.column_stack([posterior.log_predictive(points) for posterior in self.clusters_])
+        return np.asarray(softmax(log_weights + shapes.ATTRACTION * np.log(self.cluster_sizes_), axis=1))
+
     def _choose_solver(self, n_matrices: int, *, has_positions: bool) -> Solver:
         """Return "exact" or "ordered"."""
-        if self.solver not in get_args(Solver):
-            raise InputError(f"solver is {self.solver!r}, needed 'auto', 'exact' or 'ordered'.")
+        if self.solver == "sample":
+            raise InputError("solver='sample' is of the mixture of shapes; links need 'auto', 'exact' or 'ordered'.")
         if self.solver == "exact":
             if has_positions:
                 raise InputError("solver='exact' knows no neighbours: use solver='ordered', or leave positions= out.")
@@ -234,7 +377,7 @@ class SPCMMixture(LinkMixture):
         if self.sample_concentration:
             raise InputError("sample_concentration needs all similarities: use solver='exact', or leave it out.")
         check_positive(self.concentration, "concentration")
-        variant, spectra = resolve_variant(self.variant), spectra_in_blocks(X)
+        variant, spectra = resolve_variant(self._variant), spectra_in_blocks(X)
         # A run without a seed that is resumed from its checkpoint has to find the same order again.
         seed = seed_sequence(0 if self.random_state is None else self.random_state)
         self.order_ = np.random.default_rng(seed).permutation(len(spectra))
@@ -264,19 +407,19 @@ class SPCMMixture(LinkMixture):
 
     def _points_of(self, X: ArrayLike, spectra: FloatArray) -> FloatArray:
         """Return the coordinates of many matrices, block by block."""
-        if self.points == "spectral":
+        if self._points == "spectral":
             return self.landmarks_.place(spectra)
         array = np.asanyarray(X)
         n_columns = self._coordinates(array[:1]).shape[1]
         return in_blocks(self._coordinates, array, n_columns)
 
     def _of_items(self, draws: IntArray) -> IntArray:
-        if self.solver_ == "exact":
+        if self.solver_ != "ordered":
             return draws
         return draws[:, np.argsort(self.order_)]
 
     def _agreed(self, draws: IntArray) -> IntArray:
-        if self.solver_ == "exact":
+        if self.solver_ != "ordered":
             return super()._agreed(draws)
         labels, self.probability_ = agreed_partition(draws)
         return labels
@@ -292,14 +435,20 @@ class SPCMMixture(LinkMixture):
     def coclustering_(self) -> FloatArray:
         """Share of the kept sweeps in which two matrices are in one cluster, (n_matrices, n_matrices).
 
-        Nearly calibrated with ``points="shape"``; too close to 0 and 1 with ``points="spectral"``.
+        Nearly calibrated for the mixture of shapes; too close to 0 and 1 with ``points="spectral"``.
         """
-        if self.solver_ == "ordered":
+        if self.solver_ != "exact":
             raise AttributeError(
                 f"coclustering_ of {len(self.labels_)} matrices would have as many rows and columns. probability_ says "
                 "how sure each one is; homothety.summaries.partitions.coclustering takes some columns of draws_."
             )
         return super().coclustering_
+
+    @property
+    def one_cluster_probability_(self) -> float:
+        """Posterior probability that all matrices are one cluster."""
+        check_is_fitted(self)
+        return float((self.draws_ == self.draws_[:, :1]).all(axis=1).mean())
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return the probability of each cluster for new matrices.
@@ -315,10 +464,20 @@ class SPCMMixture(LinkMixture):
             Over the clusters found; no new cluster is opened.
         """
         check_is_fitted(self)
+        if self.model_ == "shapes":
+            spectra = spectra_in_blocks(X)
+            n_dims = self.origin_.shape[0] + (self.size != "use")
+            if spectra.shape[1] != n_dims:
+                raise InputError(
+                    f"X holds {spectra.shape[1]} x {spectra.shape[1]} matrices, the model was fitted on {n_dims} x "
+                    f"{n_dims} ones."
+                )
+            points = shape_points(spectra, use_size=self.size == "use")
+            return self._membership_in_shapes((points - self.origin_) @ self.basis_)
         if self.solver_ == "ordered":
             return self._predict_ordered(X)
         similarity = similarity_between(
-            X, self.matrices_, self.measure, self.variant, self.tolerance, self.bandwidth_, len(self.labels_)
+            X, self.matrices_, self.measure, self._variant, self.tolerance, self.bandwidth_, len(self.labels_)
         )
         points = self.spectral_.place(similarity) if self.spectral_ else self._coordinates(np.asarray(X))
         return self._membership(points, similarity)
@@ -331,7 +490,7 @@ class SPCMMixture(LinkMixture):
         """Return the probability of each cluster for new matrices, block by block."""
         posteriors, sizes = self._posteriors(), np.bincount(self.labels_)
         shares = np.eye(self.n_clusters_)[self.represented_] * (sizes / np.bincount(self.represented_))
-        variant, array = resolve_variant(self.variant), np.asanyarray(X)
+        variant, array = resolve_variant(self._variant), np.asanyarray(X)
 
         def membership(block: FloatArray) -> FloatArray:
             spectra = eigenvalues(block)
@@ -350,14 +509,14 @@ class SPCMMixture(LinkMixture):
     def _coordinates(self, matrices: FloatArray | None) -> FloatArray:
         """Return coordinates of matrices that need no embedding."""
         coordinates = {"shape": shape_coordinates, "log-euclidean": log_euclidean_coordinates}
-        if self.points not in coordinates:
-            raise InputError(f"points is {self.points!r}, needed 'spectral', 'shape' or 'log-euclidean'.")
+        if self._points not in coordinates:
+            raise InputError(f"points is {self._points!r}, needed 'spectral', 'shape' or 'log-euclidean'.")
         if matrices is None:
-            raise InputError(f"points={self.points!r} needs the matrices themselves, not a precomputed similarity.")
-        points = coordinates[self.points](matrices)
+            raise InputError(f"points={self._points!r} needs the matrices themselves, not a precomputed similarity.")
+        points = coordinates[self._points](matrices)
         if points.shape[1] > MAX_FULL_DIMS and not self.diagonal:
             raise InputError(
-                f"points={self.points!r} gives {points.shape[1]} coordinates per matrix, and covariances of more than "
+                f"points={self._points!r} gives {points.shape[1]} coordinates per matrix, and covariances of more than "
                 f"{MAX_FULL_DIMS} cannot be sampled in reasonable time. Use points='spectral', or diagonal=True."
             )
         return points

@@ -14,7 +14,8 @@ from homothety.errors import InputError
 from homothety.models.shapes.prior import ATTRACTION, CONCENTRATIONS, LOG_DENSITY, log_normalisers, log_partition_weight
 
 if TYPE_CHECKING:
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.distributions import NIW
     from homothety.models.shapes._kernels import Compiled
     from homothety.models.shapes.kinds import ClusterKinds
     from homothety.models.shapes.state import ChainState
@@ -121,7 +122,7 @@ def log_likelihood(model: Model, state: ChainState) -> float:
     total = float(compiled.log_precisions[np.arange(model.n_items), state.spreads].sum())
     for k, kind in enumerate(state.kinds):
         members = np.flatnonzero(state.labels == k)
-        log_marginals(members, len(members), state.spreads, compiled, logs)
+        log_marginals(members, len(members), np.array(state.spreads), compiled, logs)
         total += float(logs[kind])
     return total
 
@@ -136,3 +137,12 @@ def log_joint(model: Model, state: ChainState) -> float:
     log_kinds = float(state.log_shares[state.kinds].sum())
     log_concentration = float(model.concentration_weights[place])
     return log_partition + log_concentration + float(log_shares) + log_kinds + log_likelihood(model, state)
+
+
+def cluster_posterior(model: Model, members: BoolArray) -> NIW:
+    """Return what is known of the mean and covariance of a cluster, under its most probable kind."""
+    from homothety.models.shapes._kernels import log_marginals
+
+    items, logs = np.flatnonzero(members), np.empty(model.kinds.n_kinds)
+    log_marginals(items, len(items), np.zeros(model.n_items, dtype=np.int64), model.compiled, logs)
+    return model.kinds.prior(int(logs.argmax())).posterior(model.points[items])

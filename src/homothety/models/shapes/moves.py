@@ -95,8 +95,10 @@ def resample_kinds(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
 
     check_state(model, state)
     kinds = np.array(state.kinds)
+    # Copies that can be written: kernels are compiled apart for arrays that cannot.
+    labels, spreads = np.array(state.labels), np.array(state.spreads)
     log_likelihood = _kernels.sweep_kinds(
-        rng, state.n_clusters, state.labels, state.spreads, state.log_shares, kinds, model.compiled
+        rng, state.n_clusters, labels, spreads, state.log_shares, kinds, model.compiled
     )
     counts = np.bincount(kinds, minlength=model.kinds.n_kinds)
     # Gamma draws of tiny shape underflow; what is left of them is as good as none.
