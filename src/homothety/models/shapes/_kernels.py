@@ -7,12 +7,11 @@ leaves is a rank-one change of the factor.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety._jit import inlined, jit
+from homothety._jit import jit
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -23,7 +22,7 @@ NOBODY = -1
 SIZE, WEIGHT, LOG_DET, SUMS = 0, 1, 2, 3  # columns of the rows
 LEAST_LOG_GROWTH = -14.0  # taking out a point that made more than this of a determinant leaves few good digits
 NEGLIGIBLE = 40.0  # terms of a sum of exponentials that are smaller than the largest by this are left out
-N_SCANS = 3  # restricted Gibbs scans from which a split is proposed
+N_SCANS = 2  # restricted Gibbs scans from which a split is proposed
 
 
 class Compiled(NamedTuple):
@@ -77,7 +76,8 @@ def fill(n_clusters: int, tables: Tables, model: Compiled) -> None:
 def clear(k: int, tables: Tables, model: Compiled) -> None:
     """Empty table `k`, of the kind it has."""
     scale, n_dims = model.scale[tables.kinds[k]], model.points.shape[1]
-    tables.rows[k, :] = 0.0
+    for c in range(tables.rows.shape[1]):
+        tables.rows[k, c] = 0.0
     for p in range(n_dims):
         for q in range(p):
             tables.factors[k, p, q] = 0.0
@@ -142,14 +142,17 @@ def close(k: int, last: int, tables: Tables) -> None:
     if k == last:
         return
     tables.kinds[k] = tables.kinds[last]
-    tables.rows[k] = tables.rows[last]
-    tables.factors[k] = tables.factors[last]
+    for c in range(tables.rows.shape[1]):
+        tables.rows[k, c] = tables.rows[last, c]
+    for p in range(tables.factors.shape[1]):
+        for q in range(p + 1):
+            tables.factors[k, p, q] = tables.factors[last, p, q]
     for j in range(tables.labels.shape[0]):
         if tables.labels[j] == last:
             tables.labels[j] = k
 
 
-@inlined
+@jit
 def distance_to(i: int, k: int, tables: Tables, model: Compiled) -> float:
     """Return the squared distance of item `i` to the mean of table `k`, by its posterior scale."""
     points, rows, factors, vector = model.points, tables.rows, tables.factors, tables.vector
@@ -163,7 +166,7 @@ def distance_to(i: int, k: int, tables: Tables, model: Compiled) -> float:
     return total
 
 
-@inlined
+@jit
 def log_joining(distance: float, k: int, precision: float, tables: Tables, model: Compiled) -> float:
     """Return the log density of a point of given precision, at some distance, given the others of table `k`."""
     kind, size = tables.kinds[k], int(tables.rows[k, SIZE])
@@ -192,11 +195,20 @@ def draw_from_logs(rng: Generator, logs: FloatArray, n_logs: int) -> int:
 
 
 @jit
+def add_to(values: FloatArray, others: FloatArray) -> None:
+    """Add other values in place."""
+    for place in range(values.shape[0]):
+        values[place] += others[place]
+
+
+@jit
 def log_sum(logs: FloatArray) -> float:
     """Log of the sum of exponentials."""
-    top, total = logs.max(), 0.0
-    for value in logs:
-        total += np.exp(value - top)
+    top, total = -np.inf, 0.0
+    for place in range(logs.shape[0]):
+        top = max(top, logs[place])
+    for place in range(logs.shape[0]):
+        total += np.exp(logs[place] - top)
     return top + np.log(total)
 
 
@@ -234,7 +246,7 @@ def sweep_labels(
     ----------
     by_itself : ndarray of shape (n_items, n_spreads)
         What `log_alone` writes.
-    weights : ndarray of shape ((n_items + 1) * n_spreads,)
+    weights : ndarray of shape ((n_items + 1) * n_spreads + n_kinds,)
         Working space.
     """
     labels, spreads, rows = tables.labels, tables.spreads, tables.rows
@@ -257,8 +269,9 @@ def sweep_labels(
         chosen = draw_from_logs(rng, weights, (n_clusters + 1) * n_spreads)
         k, spreads[i] = chosen // n_spreads, chosen % n_spreads
         if k == n_clusters:
-            logs = log_shares + model.alone[i, spreads[i]]
-            tables.kinds[k] = draw_from_logs(rng, logs, logs.shape[0])
+            for g in range(log_shares.shape[0]):
+                weights[g] = log_shares[g] + model.alone[i, spreads[i], g]
+            tables.kinds[k] = draw_from_logs(rng, weights, log_shares.shape[0])
             clear(k, tables, model)
             n_clusters += 1
         labels[i] = k
@@ -277,7 +290,8 @@ def log_marginals(members: IntArray, n_members: int, spreads: IntArray, model: C
         weight += precision
         for p in range(n_dims):
             mean[p] += precision * model.points[i, p]
-    mean /= weight
+    for p in range(n_dims):
+        mean[p] /= weight
     for place in range(n_members):
         i = members[place]
         precision = model.precisions[i, spreads[i]]
@@ -330,7 +344,7 @@ def sweep_kinds(
     for k in range(n_clusters):
         n_members = collect(labels, k, members)
         log_marginals(members, n_members, spreads, model, logs)
-        logs += log_shares
+        add_to(logs, log_shares)
         total += log_sum(logs)
         kinds[k] = draw_from_logs(rng, logs, logs.shape[0])
     for i in range(labels.shape[0]):
@@ -339,7 +353,34 @@ def sweep_kinds(
 
 
 @jit
-def scan_two(
+def start_sides(
+    i: int, j: int, first: int, tables: Tables, model: Compiled, sides: IntArray, wanted: IntArray
+) -> int:
+    """Gather the clusters of two items and seat every member, in tables `first` and the next, with the nearer of them.
+
+    Writes the members, `i` and `j` first, on which side each is and on which it was; returns how many there are.
+    """
+    labels, members = tables.labels, tables.members
+    n_members, members[0], members[1] = 2, i, j
+    for m in range(labels.shape[0]):
+        if m != i and m != j and (labels[m] == labels[i] or labels[m] == labels[j]):
+            members[n_members] = m
+            n_members += 1
+    for side in range(2):
+        clear(first + side, tables, model)
+    for place in range(n_members):
+        near, far = 0.0, 0.0
+        for p in range(model.points.shape[1]):
+            near += (model.points[members[place], p] - model.points[i, p]) ** 2
+            far += (model.points[members[place], p] - model.points[j, p]) ** 2
+        sides[place] = place if place < 2 else (0 if near < far else 1)
+        wanted[place] = 0 if labels[members[place]] == labels[i] else 1
+        shift(members[place], first + sides[place], 1.0, tables, model)
+    return n_members
+
+
+@jit
+def scan_sides(
     rng: Generator,
     n_members: int,
     sides: IntArray,
@@ -349,29 +390,30 @@ def scan_two(
     tables: Tables,
     model: Compiled,
 ) -> float:
-    """Redraw which of two tables, `first` and the next, each of the members but the first two is in.
+    """Redraw several times which of two tables, `first` and the next, each member but the first two is in.
 
-    Returns the log probability of what came out. If `follows`, members go where `wanted` says instead of at random.
+    Returns the log probability of the last scan. If `follows`, members then go where `wanted` says, not at random.
     """
     total = 0.0
-    for place in range(2, n_members):
-        i = tables.members[place]
-        shift(i, first + sides[place], -1.0, tables, model)
-        precision = model.precisions[i, tables.spreads[i]]
-        one, other = first, first + 1
-        odds = model.attraction * (np.log(tables.rows[other, SIZE]) - np.log(tables.rows[one, SIZE]))
-        distance = distance_to(i, one, tables, model)
-        odds -= log_joining(distance, one, precision, tables, model)
-        distance = distance_to(i, other, tables, model)
-        odds += log_joining(distance, other, precision, tables, model)
-        log_other = -np.log1p(np.exp(-odds)) if odds > -NEGLIGIBLE else odds
-        log_one = -np.log1p(np.exp(odds)) if odds < NEGLIGIBLE else -odds
-        if follows:
-            sides[place] = wanted[place]
-        else:
-            sides[place] = 1 if np.log(rng.random()) < log_other else 0
-        total += log_other if sides[place] == 1 else log_one
-        shift(i, first + sides[place], 1.0, tables, model)
+    for scan in range(N_SCANS + 1):
+        total = 0.0
+        for place in range(2, n_members):
+            i = tables.members[place]
+            shift(i, first + sides[place], -1.0, tables, model)
+            odds = 0.0  # log odds of the second table
+            for side in range(2):
+                k, sign = first + side, 2.0 * side - 1.0
+                joining = log_joining(
+                    distance_to(i, k, tables, model), k, model.precisions[i, tables.spreads[i]], tables, model
+                )
+                odds += sign * (model.attraction * np.log(tables.rows[k, SIZE]) + joining)
+            # Log probability of the second table, then of the first, without overflow.
+            log_second = min(odds, 0.0) - np.log1p(np.exp(-abs(odds)))
+            sides[place] = 1 if np.log(rng.random()) < log_second else 0
+            if follows and scan == N_SCANS:
+                sides[place] = wanted[place]
+            total += log_second if sides[place] == 1 else log_second - odds
+            shift(i, first + sides[place], 1.0, tables, model)
     return total
 
 
@@ -393,77 +435,8 @@ def marginal_of_side(
             some[n_some] = tables.members[place]
             n_some += 1
     log_marginals(some, n_some, tables.spreads, model, logs)
-    logs += log_shares
+    add_to(logs, log_shares)
     return log_sum(logs), n_some, draw_from_logs(rng, logs, logs.shape[0])
-
-
-@jit
-def propose_split_or_merge(
-    rng: Generator,
-    i: int,
-    j: int,
-    n_clusters: int,
-    concentration: float,
-    log_shares: FloatArray,
-    tables: Tables,
-    model: Compiled,
-) -> int:
-    """Propose to split the cluster of two items, or to merge their two clusters; return the number of clusters.
-
-    Jain and Neal (2004), with the kinds of the clusters integrated out and drawn again afterwards. The scans that lead
-    to a split use two kinds drawn beforehand, by shares or evenly, whatever the clusters are at present.
-    """
-    labels, members, n_kinds = tables.labels, tables.members, log_shares.shape[0]
-    own, other, logs = labels[i], labels[j], np.empty(n_kinds)
-    n_members, members[0], members[1] = 2, i, j
-    for m in range(labels.shape[0]):
-        if m != i and m != j and (labels[m] == own or labels[m] == other):
-            members[n_members] = m
-            n_members += 1
-    sides, wanted = np.empty(n_members, dtype=np.int64), np.empty(n_members, dtype=np.int64)
-    for place in range(n_members):
-        wanted[place] = 0 if labels[members[place]] == own else 1
-    first = n_clusters
-    for side in range(2):
-        by_shares = rng.random() < 0.5
-        kind = draw_from_logs(rng, log_shares, n_kinds) if by_shares else int(rng.random() * n_kinds)
-        tables.kinds[first + side] = kind
-        clear(first + side, tables, model)
-    for place in range(n_members):
-        near, far = 0.0, 0.0
-        for p in range(model.points.shape[1]):
-            near += (model.points[members[place], p] - model.points[i, p]) ** 2
-            far += (model.points[members[place], p] - model.points[j, p]) ** 2
-        sides[place] = 0 if near < far else 1
-        if place < 2:
-            sides[place] = place
-        shift(members[place], first + sides[place], 1.0, tables, model)
-    for _ in range(N_SCANS):
-        scan_two(rng, n_members, sides, wanted, False, first, tables, model)
-    log_way = scan_two(rng, n_members, sides, wanted, own != other, first, tables, model)
-    log_whole, _, kind_whole = marginal_of_side(rng, n_members, sides, NOBODY, log_shares, tables, model, logs)
-    log_one, n_one, kind_one = marginal_of_side(rng, n_members, sides, 0, log_shares, tables, model, logs)
-    log_two, n_two, kind_two = marginal_of_side(rng, n_members, sides, 1, log_shares, tables, model, logs)
-    log_sizes = math.lgamma(n_one) + math.lgamma(n_two) - math.lgamma(n_members)
-    log_ratio = np.log(concentration) + model.attraction * log_sizes + log_one + log_two - log_whole - log_way
-    if own == other:
-        if np.log(rng.random()) >= log_ratio:
-            return n_clusters
-        for place in range(n_members):
-            if sides[place] == 1:
-                labels[members[place]] = n_clusters
-        tables.kinds[own], tables.kinds[n_clusters] = kind_one, kind_two
-        rebuild(own, tables, model)
-        rebuild(n_clusters, tables, model)
-        return n_clusters + 1
-    if np.log(rng.random()) >= -log_ratio:
-        return n_clusters
-    for place in range(n_members):
-        labels[members[place]] = own
-    tables.kinds[own] = kind_whole
-    rebuild(own, tables, model)
-    close(other, n_clusters - 1, tables)
-    return n_clusters - 1
 
 
 @jit

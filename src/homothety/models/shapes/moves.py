@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import lgamma, log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,12 +16,13 @@ from homothety.models.shapes.state import ChainState, check_state, number_by_app
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from homothety.arrays import FloatArray
     from homothety.models.shapes._kernels import Tables
     from homothety.models.shapes.model import Model
 
 Move = Callable[["Generator", "Model", ChainState], tuple[ChainState, tuple[object, ...]]]
 
-N_PROPOSALS = 5  # splits and merges of a sweep
+N_PROPOSALS = 3  # splits and merges of a sweep
 LEAST_SHARE = 1e-300
 
 
@@ -56,7 +58,8 @@ def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
     check_state(model, state)
     compiled = model.compiled
     tables = _kernels.build_tables(state.labels, state.kinds, state.spreads, compiled)
-    by_itself, weights = np.empty(compiled.precisions.shape), np.empty(compiled.precisions.size + 8)
+    n_spreads, n_kinds = compiled.alone.shape[1:]
+    by_itself, weights = np.empty(compiled.precisions.shape), np.empty((model.n_items + 1) * n_spreads + n_kinds)
     _kernels.log_alone(state.log_shares, compiled.alone, by_itself)
     order = rng.permutation(model.n_items)
     args = state.n_clusters, state.concentration, state.log_shares, by_itself, tables, compiled, weights
@@ -83,10 +86,53 @@ def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
         j = int(near[rng.integers(len(near))]) if rng.random() < 0.5 else int(rng.integers(model.n_items))
         if i == j:
             continue
-        args = n_clusters, state.concentration, state.log_shares, tables, model.compiled
-        after = _kernels.propose_split_or_merge(rng, i, j, *args)
+        after = propose(rng, i, j, n_clusters, model, state, tables)
         n_clusters, n_accepted = after, n_accepted + (after != n_clusters)
     return _with_tables(state, tables, n_clusters), SplitMergeInfo(N_PROPOSALS, n_accepted)
+
+
+def propose(rng: Generator, i: int, j: int, n_clusters: int, model: Model, state: ChainState, tables: Tables) -> int:
+    """Propose to split the cluster of two items, or to merge their two clusters; return the number of clusters.
+
+    Kinds of clusters are integrated out and drawn again afterwards. The scans that lead to a split use two kinds drawn
+    beforehand, by their shares or evenly, whatever the kinds of the clusters are at present. Writes into `tables`.
+    """
+    from homothety.models.shapes import _kernels
+
+    labels, compiled, shares, logs = tables.labels, model.compiled, state.log_shares, np.empty(len(state.log_shares))
+    own, other = int(labels[i]), int(labels[j])
+    tables.kinds[n_clusters : n_clusters + 2] = [draw_kind(rng, shares), draw_kind(rng, shares)]
+    sides, wanted = np.empty((2, model.n_items), dtype=np.int64)
+    n_members = _kernels.start_sides(i, j, n_clusters, tables, compiled, sides, wanted)
+    members = tables.members[:n_members].copy()
+    log_way = _kernels.scan_sides(rng, n_members, sides, wanted, own != other, n_clusters, tables, compiled)
+    whole, one, two = (
+        _kernels.marginal_of_side(rng, n_members, sides, side, shares, tables, compiled, logs)
+        for side in (_kernels.NOBODY, 0, 1)
+    )
+    log_sizes = lgamma(one[1]) + lgamma(two[1]) - lgamma(n_members)
+    log_ratio = log(state.concentration) + model.attraction * log_sizes + one[0] + two[0] - whole[0] - log_way
+    if log(1.0 - rng.random()) >= (log_ratio if own == other else -log_ratio):
+        return n_clusters
+    if own == other:
+        labels[members[sides[:n_members] == 1]] = n_clusters
+        tables.kinds[own], tables.kinds[n_clusters] = one[2], two[2]
+        _kernels.rebuild(n_clusters, tables, compiled)
+        _kernels.rebuild(own, tables, compiled)
+        return n_clusters + 1
+    labels[members] = own
+    tables.kinds[own] = whole[2]
+    _kernels.rebuild(own, tables, compiled)
+    _kernels.close(other, n_clusters - 1, tables)
+    return n_clusters - 1
+
+
+def draw_kind(rng: Generator, log_shares: FloatArray) -> int:
+    """Return a kind for the scans of a proposal: as often by its share as evenly."""
+    if rng.random() < 0.5:
+        return int(rng.integers(len(log_shares)))
+    shares = np.exp(log_shares)
+    return int(rng.choice(len(shares), p=shares / shares.sum()))
 
 
 def resample_kinds(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, KindsInfo]:
