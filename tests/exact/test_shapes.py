@@ -1,0 +1,102 @@
+"""The mixture of shapes against posteriors enumerated in full: every partition, spread, kind and concentration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import naive_crp
+import naive_shapes as naive
+from homothety.models import shapes
+from homothety.models.shapes import _kernels
+from homothety.models.shapes.prior import CONCENTRATIONS
+from homothety.sampling import iterate
+from naive import total_variation
+
+N_SWEEPS = 20_000
+MAX_DISTANCE = 0.02  # total variation
+KINDS = shapes.ClusterKinds(np.full(2, 0.1), np.array([0.2, 0.02]), np.array([0.6, 0.05]), np.array([4.0, 6.0]))
+
+
+def make_model(name):
+    points = np.random.default_rng(7).normal(size=(4, 2))
+    settings = {"precisions": (1.0, 0.2), "precision_shares": (0.7, 0.3), "attraction": 1.4}
+    if name == "one spread":
+        settings |= {"precisions": (1.0,), "precision_shares": (1.0,)}
+    if name == "close":
+        points[2:] = points[:2] + 0.05
+    if name == "weights":
+        settings["weights"] = np.array([1.0, 3.0, 0.5, 1.0])
+    return shapes.Model(points, KINDS, **settings)
+
+
+def distance(model, sweep, n_sweeps=N_SWEEPS, truth=None):
+    """Total variation between the posterior of a model and a chain of some moves."""
+    chain = iterate(np.random.default_rng(1), model, shapes.init_state(model, np.zeros(4, dtype=int)), sweep)
+    draws = [next(chain)[0].labels for _ in range(n_sweeps)]
+    return total_variation(naive.exact_posterior(truth or model), naive_crp.frequencies(draws))
+
+
+def without(*names):
+    return {name: move for name, move in shapes.default_sweep().items() if name not in names}
+
+
+@pytest.mark.parametrize("name", ["plain", "close", "weights"])
+def test_whole_sweep_has_the_posterior(name):
+    assert distance(make_model(name), shapes.default_sweep()) < MAX_DISTANCE
+
+
+def test_labels_alone_have_the_posterior():
+    assert distance(make_model("plain"), without("split_merge")) < MAX_DISTANCE
+
+
+@pytest.mark.parametrize("name", ["one spread"])
+def test_splits_and_merges_alone_have_the_posterior(name):
+    assert distance(make_model(name), without("labels")) < MAX_DISTANCE
+
+
+def test_other_attraction_is_caught():
+    model = make_model("plain")
+    broken = without("split_merge") | {
+        "labels": lambda rng, _, state: shapes.resample_labels(rng, replace(model, attraction=2.4), state)
+    }
+    assert distance(model, broken, N_SWEEPS // 4) > 2 * MAX_DISTANCE
+
+
+def test_split_without_the_probability_of_its_proposal_is_caught(monkeypatch):
+    scan = _kernels.scan_sides
+    monkeypatch.setattr(_kernels, "scan_sides", lambda *args: 0.0 * scan(*args))
+    assert distance(make_model("one spread"), without("labels"), N_SWEEPS // 4) > 2 * MAX_DISTANCE
+
+
+def test_kinds_that_never_change_are_caught():
+    assert distance(make_model("plain"), without("kinds", "split_merge"), N_SWEEPS // 4) > 2 * MAX_DISTANCE
+
+
+@pytest.mark.parametrize("attraction", [1.0, 1.1, 1.5])
+@pytest.mark.parametrize("n_items", [1, 2, 5, 8])
+def test_normaliser_is_the_sum_over_all_partitions(n_items, attraction):
+    expected = naive.log_normaliser(n_items, 0.7, attraction)
+    assert shapes.log_normaliser(n_items, 0.7, attraction) == pytest.approx(expected)
+
+
+def test_normaliser_of_the_chinese_restaurant_process():
+    expected = np.log(0.7 + np.arange(300)).sum()
+    assert shapes.log_normaliser(300, 0.7, 1.0) == pytest.approx(expected)
+
+
+def test_joint_density_has_the_right_differences():
+    model = make_model("plain")
+    one = naive.sample_state(np.random.default_rng(1), 4, KINDS, model.attraction, model.precision_shares)
+    values = []
+    for labels in ([0, 0, 1, 1], [0, 1, 1, 1]):
+        state = replace(one, labels=np.array(labels), kinds=np.array([0, 1]), concentration=float(CONCENTRATIONS[3]))
+        precisions = np.array(model.precisions)[state.spreads]
+        log_density = naive.log_weight(np.array(labels), state.concentration, model.attraction)
+        for k in range(2):
+            members = np.array(labels) == k
+            log_density += naive.log_marginal(model.points[members], precisions[members], KINDS.prior(k))
+        values.append(shapes.log_joint(model, state) - log_density)
+    assert values[0] == pytest.approx(values[1])

@@ -1,0 +1,61 @@
+"""Clusters do not depend on the rotation and the size of any matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from homothety import SPCMMixture
+from homothety.datasets import make_wishart_families
+from homothety.errors import InputError
+
+SHORT = {"n_chains": 2, "n_sweeps": 20, "random_state": 0}
+FAMILIES = make_wishart_families(3, 3, n_per_family=8, dof=60, random_state=3)
+
+
+def turned_and_resized(matrices, seed, decades):
+    rng = np.random.default_rng(seed)
+    rotations = np.linalg.qr(rng.standard_normal(matrices.shape))[0]
+    sizes = 10.0 ** rng.uniform(-decades, decades, size=(len(matrices), 1, 1))
+    turned = sizes * (rotations @ matrices @ rotations.swapaxes(-1, -2))
+    return turned / 2 + turned.swapaxes(-1, -2) / 2
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 1000), decades=st.sampled_from([1.0, 10.0, 100.0]))
+def test_labels_and_probabilities_ignore_rotation_and_size(seed, decades):
+    before = SPCMMixture(**SHORT).fit(FAMILIES.matrices)
+    after = SPCMMixture(**SHORT).fit(turned_and_resized(FAMILIES.matrices, seed, decades))
+    assert np.array_equal(before.labels_, after.labels_)
+    assert np.allclose(before.coclustering_, after.coclustering_)
+    assert np.allclose(before.similarity_, after.similarity_, atol=1e-6)
+
+
+def test_size_counts_if_asked_for():
+    matrices = np.concatenate([FAMILIES.matrices[:8], 100 * FAMILIES.matrices[:8]])
+    matrices /= np.linalg.det(matrices)[:, None, None] ** (1 / 3)
+    matrices[8:] *= 100
+    assert SPCMMixture(**SHORT).fit(matrices).n_clusters_ == 1
+    assert SPCMMixture(size="use", **SHORT).fit(matrices).labels_.tolist() == [0] * 8 + [1] * 8
+
+
+def test_known_noise_is_accepted_for_all_or_for_each():
+    n_samples = np.full(len(FAMILIES.labels), 60)
+    one, each = (SPCMMixture(n_samples=n, **SHORT).fit(FAMILIES.matrices) for n in (60, n_samples))
+    assert np.array_equal(one.labels_, each.labels_)
+    with pytest.raises(InputError, match="n_samples must be at least 1"):
+        SPCMMixture(n_samples=0, **SHORT).fit(FAMILIES.matrices)
+
+
+def test_one_shape_is_one_cluster_and_says_so():
+    model = SPCMMixture(random_state=0).fit(make_wishart_families(1, 3, n_per_family=60, random_state=1).matrices)
+    assert model.n_clusters_ == 1
+    assert model.one_cluster_probability_ > 0.8
+
+
+def test_settings_of_the_other_model_are_refused():
+    with pytest.raises(InputError, match="model='shapes' has no variant"):
+        SPCMMixture(model="shapes", variant="log", **SHORT).fit(FAMILIES.matrices)
+    assert SPCMMixture(variant="log", **SHORT).fit(FAMILIES.matrices).model_ == "links"
