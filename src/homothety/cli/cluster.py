@@ -27,7 +27,8 @@ examples:
   homothety cluster tensors.nii.gz --order fsl --mask brain.nii.gz --only-spd
   homothety cluster tensors.nii.gz --order fsl --points shape --spatial      neighbours tend to be in one cluster
   homothety cluster tasks.mat --variable sigmas -o tasks
-  homothety cluster matrices.csv --variant log         scale does not matter at all
+  homothety cluster matrices.csv --size use            shape and size
+  homothety cluster matrices.csv --variant published   the SPCM-CRP mixture of the paper
   homothety cluster matrices.npz --json | jq .clusters
 
 Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C. What was sampled until then is written, except in the
@@ -39,12 +40,22 @@ OUTPUT = "homothety-output"
 # Options of the model: the argument, the parameter of SPCMMixture it sets, its type, its default and what it means.
 # Defaults are repeated here because loading the estimator to read them would make --help slow; a test compares them.
 MODEL_OPTIONS: tuple[tuple[str, str, Any, Any, str], ...] = (
+    ("--model", "model", str, "auto", "shapes, or links: the SPCM-CRP mixture, used if one of its options is given"),
+    ("--size", "size", str, "ignore", "whether matrices of other size are alike: ignore or use"),
+    ("--n-samples", "n_samples", at_least(1), None, "samples each matrix was estimated from, if known"),
+    ("--resolution", "resolution", float, 0.01, "differences of log axis lengths far below this are ignored"),
     ("--measure", "measure", str, "bspcm", "similarity of two matrices: bspcm, airm, lerm, kldm or jbld"),
-    ("--variant", "variant", str, "published", "reading of SPCM: published, paper, scale-free, log, ..."),
+    (
+        "--variant",
+        "variant",
+        str,
+        None,
+        "SPCM-CRP mixture, by a reading of SPCM: published, paper, scale-free, log, ...",
+    ),
     ("--tolerance", "tolerance", float, 1.0, "the paper's tau: larger values lower similarities"),
-    ("--points", "points", str, "spectral", "coordinates to cluster: spectral, shape or log-euclidean"),
+    ("--points", "points", str, None, "SPCM-CRP mixture on these coordinates: spectral, shape or log-euclidean"),
     ("--n-components", "n_components", number_or_name, "damped", "columns of the spectral embedding, or the rule"),
-    ("--solver", "solver", str, "auto", "exact keeps all pairs, ordered is for very many matrices"),
+    ("--solver", "solver", str, "auto", "exact, sample (very many matrices), or ordered (SPCM-CRP mixture)"),
     ("--neighbor-share", "neighbor_share", float, 10.0, "how much neighbours count with --spatial"),
     ("--concentration", "concentration", float, 1.0, "the paper's alpha: larger values favour more clusters"),
     ("--chains", "n_chains", at_least(1), 4, "independent chains"),

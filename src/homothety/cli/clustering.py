@@ -21,6 +21,7 @@ from homothety.report.runs import versions
 from homothety.summaries.partitions import membership
 from homothety.words import number_of
 from homothety.words.markdown import markdown_table
+from homothety.words.one_cluster import one_cluster_in_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,6 +146,7 @@ def summarise(result: Clustering) -> dict[str, Any]:
         "spatial": result.spatial,
         "clusters": model.n_clusters_,
         "sizes": np.bincount(model.labels_).tolist(),
+        "one_cluster_probability": model.one_cluster_probability_,
         "metrics": result.metrics,
         "chains_agree": chains_agree(model),
         "verdict": verdict(model),
@@ -183,7 +185,8 @@ def agreement(result: Clustering) -> str:
 
 def report(result: Clustering) -> str:
     """Return what is shown on the terminal."""
-    notes = "\n".join(note for note in (agreement(result), verdict(result.model)) if note)
+    said = (one_cluster_in_words(result.model), agreement(result), verdict(result.model))
+    notes = "\n".join(note for note in said if note)
     return "\n\n".join([f"{headline(result)}.", cluster_table(result), notes])
 
 
@@ -198,6 +201,7 @@ def describe(result: Clustering, figures: list[str]) -> str:
         + " The run was interrupted and rests on fewer sweeps than asked for." * model.interrupted_,
         cluster_table(result),
         "*Probability*: how often, on average, a matrix shared its cluster with the other members of it.",
+        one_cluster_in_words(model),
         agreement(result),
         verdict(model),
         f"`{REPORT}` is an interactive report, `labels.csv` has the cluster of every matrix, `summary.json` the "

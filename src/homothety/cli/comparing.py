@@ -200,7 +200,9 @@ class MatrixClusterings:
 
     def by_spcm(self, seed: int | None) -> IntArray:
         """Cluster by the SPCM-CRP mixture."""
-        labels: IntArray = fit_whole(SPCMMixture(random_state=seed, **self.effort), self.matrices).labels_
+        labels: IntArray = fit_whole(
+            SPCMMixture(model="links", random_state=seed, **self.effort), self.matrices
+        ).labels_
         return labels
 
     def by_crp(self, seed: int | None) -> IntArray:

@@ -44,7 +44,7 @@ def pairwise_distance(
     Y: ArrayLike | None = None,
     *,
     measure: Measure = "spcm",
-    variant: str | SPCMVariant = "paper",
+    variant: str | SPCMVariant = "log",
     floor: float = DEFAULT_FLOOR,
 ) -> FloatArray:
     """Return how different every matrix of `X` is from every matrix of `Y`, or from every other of `X`.
@@ -102,7 +102,7 @@ def pairwise_similarity(
     Y: ArrayLike | None = None,
     *,
     measure: Measure = "bspcm",
-    variant: str | SPCMVariant = "paper",
+    variant: str | SPCMVariant = "log",
     tolerance: float = 1.0,
     bandwidth: float | None = None,
     floor: float = DEFAULT_FLOOR,

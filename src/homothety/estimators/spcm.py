@@ -321,6 +321,7 @@ class SPCMMixture(LinkMixture):
         self._sample(model, shapes.grow_state, shapes.default_sweep(), shapes.RECORDING)
         self._describe_clusters(model)
         if self.solver_ == "exact":
+            self.matrices_ = np.asarray(X, dtype=np.float64)
             self.similarity_ = spcm_of_spectra(spectra, None, resolve_variant("log"), self.tolerance)
         else:
             self._place_all()

@@ -17,6 +17,7 @@ from homothety.report.looks import chain_looks, cluster_looks
 from homothety.report.words import MAX_POINTS, NOT_KNOWN, listing
 from homothety.summaries.partitions import membership
 from homothety.words import SURE, enumerated, number_of
+from homothety.words.one_cluster import one_cluster_in_words
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
@@ -136,6 +137,8 @@ def how_many(seen: Clustered) -> Answer:
     traced = getattr(seen.model, "trace_", {}).get("n_clusters")
     if traced is not None:
         text += f" Their number is {chains.counts_in_words(traced, seen.model.n_burn_)}."
+    if said := one_cluster_in_words(seen.model):
+        text += f" {said}"
     if seen.truth is not None:
         scores = ", ".join(f"{name} {metric(seen.truth, seen.labels):.3f}" for name, metric in METRICS.items())
         text += f" Against the labels of the set, which the model was not told: {scores}."
@@ -181,7 +184,9 @@ def _what_was_compared(model: Any) -> str:
     """Return what of the matrices the clusters rest on."""
     if callable(model.measure):
         return "By the measure that was given."
-    by_shape = model.points == "shape" or (model.points == "spectral" and model.measure in SHAPE_MEASURES)
+    if getattr(model, "model_", "links") == "shapes":
+        return "By shape and size." if model.size == "use" else "By shape."
+    by_shape = model.points == "shape" or (model.points in (None, "spectral") and model.measure in SHAPE_MEASURES)
     return "By shape." if by_shape else "As whole matrices: shape, size and direction."
 
 

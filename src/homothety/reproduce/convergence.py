@@ -107,7 +107,9 @@ def fit_published(paper_set: PaperSet) -> SimilarityMixture:
 def fit_default(paper_set: PaperSet) -> SPCMMixture:
     """Fit one sweep with the settings of this library."""
     once: dict[str, Any] = {"n_chains": 1, "n_sweeps": 1, "n_burn": 0, "random_state": 0}
-    return SPCMMixture(measure=paper_set.measure, tolerance=paper_set.tolerance, **once).fit(paper_set.items)
+    return SPCMMixture(model="links", measure=paper_set.measure, tolerance=paper_set.tolerance, **once).fit(
+        paper_set.items
+    )
 
 
 def report(sets: Sequence[PaperSet], effort: Effort, outcomes: Outcomes) -> Report:

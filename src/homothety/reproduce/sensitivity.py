@@ -85,6 +85,7 @@ def log_grid(limits: tuple[float, float], n_values: int) -> FloatArray:
 def try_settings(paper_set: PaperSet, tolerance: float, concentration: float, n_sweeps: int, seed: int) -> GridPoint:
     """Cluster once under the given settings."""
     model = SPCMMixture(
+        model="links",
         measure=paper_set.measure,
         tolerance=tolerance,
         concentration=concentration,

@@ -88,7 +88,11 @@ def cluster_as_published(paper_set: PaperSet, effort: Effort, seed: int) -> IntA
 def cluster_by_default(paper_set: PaperSet, effort: Effort, seed: int) -> IntArray:
     """Cluster by the SPCM-CRP mixture with the settings of this library."""
     model = SPCMMixture(
-        measure=paper_set.measure, tolerance=paper_set.tolerance, n_sweeps=effort.sweeps, random_state=seed
+        model="links",
+        measure=paper_set.measure,
+        tolerance=paper_set.tolerance,
+        n_sweeps=effort.sweeps,
+        random_state=seed,
     )
     labels: IntArray = fit_whole(model, paper_set.items).labels_
     return labels

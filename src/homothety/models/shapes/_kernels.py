@@ -353,9 +353,7 @@ def sweep_kinds(
 
 
 @jit
-def start_sides(
-    i: int, j: int, first: int, tables: Tables, model: Compiled, sides: IntArray, wanted: IntArray
-) -> int:
+def start_sides(i: int, j: int, first: int, tables: Tables, model: Compiled, sides: IntArray, wanted: IntArray) -> int:
     """Gather the clusters of two items and seat every member, in tables `first` and the next, with the nearer of them.
 
     Writes the members, `i` and `j` first, on which side each is and on which it was; returns how many there are.

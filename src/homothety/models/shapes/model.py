@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln
 
-from homothety.arrays import check_points, frozen
+from homothety.arrays import check_points, frozen, read_only
 from homothety.errors import InputError
 from homothety.models.shapes.prior import ATTRACTION, CONCENTRATIONS, LOG_DENSITY, log_normalisers, log_partition_weight
 
@@ -82,7 +82,7 @@ class Model:
 
         n_nearest = min(N_NEAREST + 1, self.n_items)
         found = cKDTree(self.points).query(self.points, k=n_nearest)[1]
-        return frozen(np.asarray(found, dtype=np.int64).reshape(self.n_items, n_nearest))
+        return read_only(np.asarray(found, dtype=np.int64).reshape(self.n_items, n_nearest))
 
     @cached_property
     def compiled(self) -> Compiled:
