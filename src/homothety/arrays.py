@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from operator import index
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]

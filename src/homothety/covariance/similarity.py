@@ -141,11 +141,11 @@ def pairwise_similarity(
     Examples
     --------
     >>> X = [np.diag([1.0, 4.0, 9.0]), np.diag([1.0, 1.0, 4.0]), np.diag([18.0, 2.0, 8.0])]
-    >>> pairwise_similarity(X).round(4)
+    >>> pairwise_similarity(X, variant="paper").round(4)
     array([[1.    , 0.8425, 1.    ],
            [0.8425, 1.    , 0.7279],
            [1.    , 0.7279, 1.    ]])
-    >>> pairwise_similarity(X, variant="log").round(4)
+    >>> pairwise_similarity(X).round(4)
     array([[1.    , 0.4261, 1.    ],
            [0.4261, 1.    , 0.4261],
            [1.    , 0.4261, 1.    ]])

@@ -293,8 +293,8 @@ class SPCMMixture(LinkMixture):
             return "links" if given else "shapes"
         if given:
             raise InputError(
-                f"model='shapes' has no {', '.join(given)}: these are settings of the SPCM-CRP mixture. Leave them out, "
-                "or use model='links'."
+                f"model='shapes' has no {', '.join(given)}: these are settings of the SPCM-CRP mixture. Leave them "
+                "out, or use model='links'."
             )
         return "shapes"
 

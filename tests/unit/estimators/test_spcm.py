@@ -43,7 +43,7 @@ def test_new_matrices_of_a_known_shape_join_its_cluster(toy):
 
 
 def test_precomputed_similarity_gives_the_same_answer(toy):
-    direct = SPCMMixture(**SHORT).fit(toy.matrices)
+    direct = SPCMMixture(model="links", **SHORT).fit(toy.matrices)
     similarity = pairwise_similarity(toy.matrices, variant="published")
     given = SPCMMixture(measure="precomputed", **SHORT).fit(similarity)
     np.testing.assert_array_equal(direct.draws_, given.draws_)

@@ -103,7 +103,7 @@ def test_many_matrices_are_not_compared_pair_by_pair_unless_asked(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"solver": "fast"}, "solver is 'fast', needed 'auto', 'exact' or 'ordered'"),
+        ({"solver": "fast"}, "solver is 'fast', needed 'auto', 'exact', 'ordered' or 'sample'"),
         ({"solver": "ordered", "measure": "airm"}, "measure='airm' does not allow"),
         ({"solver": "ordered", "sample_concentration": True}, "sample_concentration needs all similarities"),
         ({"solver": "ordered", "n_landmarks": 1}, "n_landmarks is 1"),
