@@ -77,18 +77,19 @@ def shape_points(spectra: FloatArray, *, use_size: bool = False) -> FloatArray:
     return np.column_stack([points, sizes])
 
 
-def span_of(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+def span_of(points: FloatArray, least_spread: float) -> tuple[FloatArray, FloatArray]:
     """Return an orthonormal basis (n_dims, n_used) and origin (n_dims,) of the points, if they are fewer than axes.
 
-    The basis is the identity unless there are fewer points than coordinates: then points lie in a smaller space, and
-    the other directions say nothing.
+    The basis is the identity if there are more points than coordinates. Otherwise it has the principal directions in
+    which the standard deviation of the points is at least `least_spread`, and the first one in any case.
     """
     n_points, n_dims = points.shape
     if n_points > n_dims:
         return np.eye(n_dims), np.zeros(n_dims)
     origin = points.mean(axis=0)
-    n_used = max(min(n_points - 1, n_dims), 1)
-    return np.linalg.svd(points - origin, full_matrices=False)[2][:n_used].T, origin
+    _, spreads, directions = np.linalg.svd(points - origin, full_matrices=False)
+    n_used = max(int((spreads >= least_spread * np.sqrt(n_points)).sum()), 1)
+    return directions[:n_used].T, origin
 
 
 def log_euclidean_coordinates(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:

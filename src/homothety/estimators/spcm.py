@@ -306,14 +306,14 @@ class SPCMMixture(LinkMixture):
         is_large = self.solver == "sample" or (self.solver == "auto" and n_matrices > MAX_EXACT)
         self.solver_ = "sample" if is_large and n_matrices > MAX_EXACT else "exact"
         points = shape_points(spectra, use_size=self.size == "use")
-        self.basis_, self.origin_ = span_of(points)
+        noise = check_positive(self.resolution, "resolution")
+        self.basis_, self.origin_ = span_of(points, noise)
         self.embedding_ = (points - self.origin_) @ self.basis_
         # A run without a seed that is resumed from its checkpoint has to find the same noise again.
         rng = np.random.default_rng(seed_sequence(0 if self.random_state is None else self.random_state))
         self.sample_ = np.arange(n_matrices)
         if self.solver_ == "sample":
             self.sample_ = np.sort(rng.permutation(n_matrices)[:MAX_EXACT])
-        noise = check_positive(self.resolution, "resolution")
         sampled = self.embedding_[self.sample_]
         sampled = sampled + noise * rng.standard_normal(sampled.shape)
         weights, narrowest = self._noise_of(n_matrices)

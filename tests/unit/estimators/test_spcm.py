@@ -71,7 +71,9 @@ def test_noise_of_a_wishart_sample_is_borne():
 def test_one_and_two_matrices(n_matrices):
     matrices = np.stack([np.eye(3), np.diag([1.0, 4.0, 9.0])])[:n_matrices]
     with pytest.warns(EmbeddingWarning) if n_matrices == 1 else _nothing():
-        model = SPCMMixture(**SHORT).fit(matrices)
+        model = SPCMMixture(model="links", **SHORT).fit(matrices)
+    assert model.labels_.shape == (n_matrices,)
+    model = SPCMMixture(**SHORT).fit(matrices)
     assert model.labels_.shape == (n_matrices,)
 
 
@@ -141,7 +143,7 @@ def test_interrupt_keeps_finished_sweeps(toy, monkeypatch):
 
     monkeypatch.setattr(ddcrp.moves, "resample_links", interrupted)
     with pytest.warns(ShortChainWarning, match="Interrupted: the answer rests on the 10 sweeps kept until then"):
-        model = SPCMMixture(**SHORT).fit(toy.matrices)
+        model = SPCMMixture(model="links", **SHORT).fit(toy.matrices)
     assert model.interrupted_
     assert model.trace_["log_joint"].shape == (1, 30)
 
