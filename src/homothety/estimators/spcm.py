@@ -133,9 +133,9 @@ class SPCMMixture(LinkMixture):
     embedding_ : ndarray of shape (n_matrices, n_components)
         Coordinates that were clustered.
     coclustering_ : ndarray of shape (n_matrices, n_matrices)
-        Share of the kept sweeps in which two matrices are in one cluster. If exact. Nearly calibrated for the mixture
-        of shapes. With ``points="spectral"`` shares are too close to 0 and 1, because the embedding is taken for data
-        without noise.
+        Share of the kept sweeps in which two matrices are in one cluster. If exact. The mixture of shapes takes
+        families that overlap for one cluster: shares are then too high (see the page on clusters). With
+        ``points="spectral"`` they are too close to 0 and 1.
     sample_ : ndarray of shape (n_sampled,)
         The matrices whose clusters were sampled, in the order of the columns of `draws_`. Mixture of shapes.
     probability_ : ndarray of shape (n_matrices,)
@@ -436,7 +436,7 @@ class SPCMMixture(LinkMixture):
     def coclustering_(self) -> FloatArray:
         """Share of the kept sweeps in which two matrices are in one cluster, (n_matrices, n_matrices).
 
-        Nearly calibrated for the mixture of shapes; too close to 0 and 1 with ``points="spectral"``.
+        Too high for the mixture of shapes where clusters overlap; too close to 0 and 1 with ``points="spectral"``.
         """
         if self.solver_ != "exact":
             raise AttributeError(
