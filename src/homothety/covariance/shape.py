@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray
 
+EXPLAINED = 0.99  # share of the variance of few points that is clustered
+
 
 def shape_coordinates(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:
     """Return the shape of each matrix as a point, free of rotation and scale.
@@ -80,15 +82,18 @@ def shape_points(spectra: FloatArray, *, use_size: bool = False) -> FloatArray:
 def span_of(points: FloatArray, least_spread: float) -> tuple[FloatArray, FloatArray]:
     """Return an orthonormal basis (n_dims, n_used) and origin (n_dims,) of the points, if they are fewer than axes.
 
-    The basis is the identity if there are more points than coordinates. Otherwise it has the principal directions in
-    which the standard deviation of the points is at least `least_spread`, and the first one in any case.
+    The basis is the identity if there are more points than coordinates. Otherwise it has the principal directions that
+    make up 99 % of the variance, of these only the ones in which the standard deviation of the points is at least
+    `least_spread`, and the first one in any case.
     """
     n_points, n_dims = points.shape
     if n_points > n_dims:
         return np.eye(n_dims), np.zeros(n_dims)
     origin = points.mean(axis=0)
     _, spreads, directions = np.linalg.svd(points - origin, full_matrices=False)
-    n_used = max(int((spreads >= least_spread * np.sqrt(n_points)).sum()), 1)
+    explained = np.cumsum(spreads**2) - spreads**2  # by the directions before
+    is_used = (explained < EXPLAINED * np.sum(spreads**2)) & (spreads >= least_spread * np.sqrt(n_points))
+    n_used = max(int(is_used.sum()), 1)
     return directions[:n_used].T, origin
 
 

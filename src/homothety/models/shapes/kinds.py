@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 # Neighbouring widths differ by this factor: a cluster is at most a factor of 1.4 from one of them.
 WIDTH_RATIO = 2.0
-# Degrees of freedom beyond those at which the mean of the covariance exists: from any ellipsoid to nearly a ball. The
+# Degrees of freedom beyond those at which the mean of the covariance exists: an ellipsoid, or nearly a ball. The
 # sampling noise of log axis lengths is nearly a ball, so small clusters need not pay for a covariance of their own.
-ROUNDNESS = (1.0, 10.0, 100.0)
-# Standard deviation, per coordinate, of shapes before any is seen: axis lengths differ by a factor of about e.
-UNIT = 1.0
+ROUNDNESS = (10.0, 100.0)
+# Standard deviation, per coordinate, of shapes before any is seen: axis lengths differ by a factor of about 1.6.
+UNIT = 0.5
 
 
 @dataclass(frozen=True, eq=False)

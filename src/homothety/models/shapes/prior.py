@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
 
 # A cluster of n items attracts another one by n to this power. With 1, the Chinese restaurant process, the number of
-# clusters grows with the number of items, because sampled spectra of one shape are not exactly Gaussian: 2,000 of a
-# sphere are 2 to 5 clusters. 1.1 is the least power, in steps of 0.1, that leaves them in one.
+# clusters grows with the number of items, because sampled spectra of one shape are not exactly Gaussian. To halve a
+# cluster of n costs about (power - 1) * n * log(2) more: each matrix has to gain that much by it.
 ATTRACTION = 1.1
 # Values of the concentration, with the weights of a Gamma(1, 1) density on the logarithmic grid.
 CONCENTRATIONS = frozen(np.geomspace(0.02, 100.0, 24))
