@@ -270,7 +270,7 @@ def test_a_row_of_the_table_leads_to_its_segment(visit):
 def test_a_matrix_tells_its_pairs(visit):
     page = visit("clusters").page
     point(page, "#similarity canvas.sheet", 0.2, 0.2)
-    assert "(cluster 0)" in tip(page, "#similarity")
+    assert "(cluster 1)" in tip(page, "#similarity")
     page.locator("#similarity canvas.sheet").focus()
     page.keyboard.press("ArrowRight")
     assert "item" in tip(page, "#similarity")

@@ -125,7 +125,9 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
 def outputs(result: Any, folder: Path, files: list[str]) -> dict[str, Any]:
     """Return what the JSON on stdout has besides the summary."""
-    return {"labels": result.model.labels_.tolist(), "output": str(folder), "files": files}
+    from homothety.numbering import cluster_number
+
+    return {"labels": cluster_number(result.model.labels_).tolist(), "output": str(folder), "files": files}
 
 
 def check_image(items: MatrixSet, file: Path) -> IntArray:

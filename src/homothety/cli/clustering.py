@@ -15,6 +15,7 @@ from homothety.cli.figures import CAPTIONS, PAGE_FIGURES, clustering_figures
 from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.datasets import write_label_image
 from homothety.files import write_text, written_aside
+from homothety.numbering import cluster_number
 from homothety.report import write_report
 from homothety.report.clustering import METRICS
 from homothety.report.runs import versions
@@ -121,7 +122,7 @@ def write_labels(path: Path, result: Clustering) -> None:
     """Write one line per matrix: number in the file, cluster, probability, true class and voxel where known."""
     columns: dict[str, Any] = {
         "index": result.index,
-        "label": result.model.labels_,
+        "label": cluster_number(result.model.labels_),
         "probability": [f"{value:.4f}" for value in result.probabilities],
     }
     if result.items.labels is not None:
@@ -163,7 +164,7 @@ def cluster_table(result: Clustering) -> str:
     """Return the clusters with their sizes and how firm they are."""
     labels, probabilities = result.model.labels_, result.probabilities
     rows = [
-        [k, size, f"{size / len(labels):.0%}", f"{probabilities[labels == k].mean():.2f}"]
+        [cluster_number(k), size, f"{size / len(labels):.0%}", f"{probabilities[labels == k].mean():.2f}"]
         for k, size in enumerate(np.bincount(labels))
     ]
     return markdown_table(["cluster", "matrices", "share", "agreement"], rows)

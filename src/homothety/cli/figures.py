@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from homothety.numbering import cluster_number
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -55,24 +57,25 @@ def clustering_figures(model: SPCMMixture, items: MatrixSet) -> dict[str, Drawin
     from homothety import viz
 
     labels, matrices = model.labels_, items.matrices
+    names = cluster_number(labels).astype(str)
     few = some_of_each(labels, MAX_POINTS)
     drawings: dict[str, Callable[[], Any]] = {
-        "embedding": partial(viz.plot_embedding, model.embedding_[few], labels[few]),
+        "embedding": partial(viz.plot_embedding, model.embedding_[few], names[few]),
         "traces": partial(viz.plot_traces, model.trace_, model.n_burn_),
-        "spectra": partial(viz.plot_spectra, matrices[few], labels[few]),
+        "spectra": partial(viz.plot_spectra, matrices[few], names[few]),
     }
     if hasattr(model, "similarity_"):
-        drawings["similarity"] = partial(viz.plot_similarity, model.similarity_, labels)
-        drawings["coclustering"] = partial(viz.plot_coclustering, model.coclustering_, labels)
+        drawings["similarity"] = partial(viz.plot_similarity, model.similarity_, names)
+        drawings["coclustering"] = partial(viz.plot_coclustering, model.coclustering_, names)
     some = some_of_each(labels, MAX_BODIES)
     if matrices.shape[1] == 2:
-        drawings["ellipses"] = partial(viz.plot_ellipses, matrices[some], labels[some], sizes="equal")
+        drawings["ellipses"] = partial(viz.plot_ellipses, matrices[some], names[some], sizes="equal")
     if matrices.shape[1] == 3:
-        drawings["ellipsoids"] = partial(viz.plot_ellipsoids, matrices[some], labels[some], sizes="equal")
+        drawings["ellipsoids"] = partial(viz.plot_ellipsoids, matrices[some], names[some], sizes="equal")
     if items.grid is not None and items.labels is None:
-        drawings["label-image"] = partial(viz.plot_label_image, labels, items)
+        drawings["label-image"] = partial(viz.plot_label_image, names, items)
     if items.grid is not None and items.labels is not None:
-        drawings["label-comparison"] = partial(viz.plot_label_comparison, labels, items.labels, items)
+        drawings["label-comparison"] = partial(viz.plot_label_comparison, names, items.labels, items)
     return {name: partial(_drawn, drawing) for name, drawing in drawings.items()}
 
 

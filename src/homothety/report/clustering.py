@@ -10,6 +10,7 @@ import numpy as np
 
 from homothety.covariance import eigenvalues
 from homothety.metrics import ari, f_measure, nmi, purity
+from homothety.numbering import cluster_number
 from homothety.report import chains, settings
 from homothety.report.document import Answer, Chart, Report, Section, Table, Text
 from homothety.report.downsampling import as_bytes, as_codes, block_means, packed, runs_of
@@ -56,9 +57,14 @@ class Clustered:
 
     @property
     def labels(self) -> IntArray:
-        """Cluster of each item."""
+        """Cluster of each item, from 0."""
         labels: IntArray = self.model.labels_
         return labels
+
+    @property
+    def numbers(self) -> IntArray:
+        """Cluster of each item as readers see it, from 1."""
+        return cluster_number(self.labels)
 
     @property
     def called(self) -> str:
@@ -156,7 +162,7 @@ def what_is_uncertain(seen: Clustered) -> Answer:
     if not len(unsure):
         return Answer(question, "None.", f"None has {limit}. {AGREEMENT}")
     points = [
-        f"{seen.called.capitalize()} {seen.index[i]}: cluster {seen.labels[i]}, agreement {seen.probability[i]:.2f}"
+        f"{seen.called.capitalize()} {seen.index[i]}: cluster {seen.numbers[i]}, agreement {seen.probability[i]:.2f}"
         for i in unsure[:MAX_POINTS]
     ]
     return Answer(
@@ -174,7 +180,9 @@ def how_clusters_differ(seen: Clustered) -> Answer:
     text = "Axis lengths, with their geometric mean made one, are below; members of a cluster may differ in size."
     shapes, sizes = shapes_and_sizes(seen.matrices)
     members = [seen.labels == k for k in range(min(seen.model.n_clusters_, MAX_POINTS))]
-    points = [f"Cluster {k}: axes {_axes(shapes[own])}; {_sizes(sizes[own])}" for k, own in enumerate(members)]
+    points = [
+        f"Cluster {cluster_number(k)}: axes {_axes(shapes[own])}; {_sizes(sizes[own])}" for k, own in enumerate(members)
+    ]
     more = [f"{seen.model.n_clusters_ - MAX_POINTS} more are in the table of clusters"]
     points += more * (seen.model.n_clusters_ > MAX_POINTS)
     return Answer(question, _what_was_compared(seen.model), text, points)
@@ -221,7 +229,7 @@ def clusters_table(seen: Clustered) -> tuple[list[str], list[list[object]]]:
     rows = []
     for k in range(seen.model.n_clusters_):
         members = seen.labels == k
-        row: list[object] = [k, int(members.sum()), f"{members.mean():.0%}"]
+        row: list[object] = [cluster_number(k), int(members.sum()), f"{members.mean():.0%}"]
         if seen.probability is not None:
             row.append(f"{seen.probability[members].mean():.2f}")
         if shapes is not None and sizes is not None:
@@ -249,7 +257,7 @@ def matrix_section(seen: Clustered, name: str, matrix: FloatArray) -> Section:
     side = -(-len(matrix) // MAX_SIDE)
     thinned = f" A cell is the mean of {side} x {side} pairs." * (side > 1)
     label = f"{title} of all pairs; the table of means over clusters says the same in short."
-    numbers = [f"cluster {k}" for k in range(seen.model.n_clusters_)]
+    numbers = [f"cluster {cluster_number(k)}" for k in range(seen.model.n_clusters_)]
     means = cluster_means(matrix, seen.labels)
     rows = [[one, *row] for one, row in zip(numbers, means.round(2).tolist(), strict=True)]
     table = Table(f"Mean {title.lower()} of pairs, cluster by cluster", ["", *numbers], rows, shaded=True)
@@ -266,7 +274,7 @@ def items_section(seen: Clustered) -> Section:
     """Return the part with all items, the least sure first."""
     sure = np.ones(len(seen.labels)) if seen.probability is None else seen.probability
     order = np.argsort(sure, kind="stable")[:MAX_ROWS]
-    columns: dict[str, Any] = {seen.called: seen.index[order].tolist(), "cluster": seen.labels[order].tolist()}
+    columns: dict[str, Any] = {seen.called: seen.index[order].tolist(), "cluster": seen.numbers[order].tolist()}
     if seen.probability is not None:
         columns["agreement"] = [f"{seen.probability[i]:.2f}" for i in order]
     if seen.truth is not None:
@@ -299,7 +307,7 @@ def matrix_data(seen: Clustered, matrix: FloatArray) -> dict[str, Any]:
         "every": -(-len(matrix) // MAX_SIDE),
         "cells": packed(as_bytes(cells)),
         "items": seen.index[order].tolist(),
-        "clusters": runs_of(seen.labels[order]),
+        "clusters": runs_of(seen.numbers[order]),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from homothety.numbering import cluster_number
 from homothety.palette import HATCHES, LINESTYLES, MARKERS, cluster_style, shade_style
 
 if TYPE_CHECKING:
@@ -16,8 +17,13 @@ LEGIBLE = (4, 5, 2, 6, 0, 1)  # places in the palette that are neither as light 
 
 
 def cluster_looks(n_clusters: int) -> list[dict[str, Any]]:
-    """Return how clusters or actions look, by number."""
-    return [look(str(number), cluster_style(number)) for number in range(n_clusters)]
+    """Return how clusters look, in the order of their labels; their names count from 1."""
+    return [look(str(cluster_number(label)), cluster_style(label)) for label in range(n_clusters)]
+
+
+def action_looks(n_actions: int) -> list[dict[str, Any]]:
+    """Return how actions look, or states without actions, by number."""
+    return [look(str(number), cluster_style(number)) for number in range(n_actions)]
 
 
 def state_looks(state_actions: Sequence[int]) -> list[dict[str, Any]]:

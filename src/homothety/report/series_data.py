@@ -8,7 +8,7 @@ import numpy as np
 
 from homothety.palette import aspect_of, cluster_style
 from homothety.report.downsampling import as_bytes, as_codes, bin_size, extremes, packed, runs_of
-from homothety.report.looks import cluster_looks, look, state_looks
+from homothety.report.looks import action_looks, look, state_looks
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray
@@ -58,9 +58,9 @@ def steps_per_bin(seen: Segmented) -> int:
 def looks_of(seen: Segmented) -> dict[str, Any]:
     """Return how states, actions and true labels look."""
     if seen.actions is None:
-        looks = {"state": cluster_looks(seen.n_labels)}
+        looks = {"state": action_looks(seen.n_labels)}
     else:
-        looks = {"action": cluster_looks(seen.n_labels), "state": state_looks(seen.state_actions.tolist())}
+        looks = {"action": action_looks(seen.n_labels), "state": state_looks(seen.state_actions.tolist())}
     if seen.truth is not None:
         pairs = zip(seen.truth.names, seen.truth.likely, strict=True)
         looks["truth"] = [look(name, cluster_style(number)) for name, number in pairs]

@@ -55,7 +55,8 @@ def number_labels(labels: Any, name: str = "labels") -> tuple[IntArray, dict[int
     ----------
     labels : array-like
         Whole numbers from 0, which stand for themselves, so that a cluster looks the same wherever it is drawn; or
-        anything else, such as strings, numbered by sorted order. In no cluster is what is -1, NaN, None or masked.
+        anything else, such as strings, numbered by sorted order; strings of digits are sorted as numbers. In no cluster
+        is what is -1, NaN, None or masked.
     name : str
         What the messages call the labels.
 
@@ -72,9 +73,16 @@ def number_labels(labels: Any, name: str = "labels") -> tuple[IntArray, dict[int
     if values.dtype.kind == "O":
         missing |= np.array([value is None for value in values.flat]).reshape(values.shape)
     found, inverse = np.unique(values[~missing].astype(str), return_inverse=True)
+    order = _order_of_names(found.tolist())
     numbers = np.full(values.shape, NONE, dtype=np.int64)
-    numbers[~missing] = inverse
-    return numbers, dict(enumerate(found.tolist()))
+    numbers[~missing] = np.argsort(order)[inverse]
+    return numbers, {number: str(found[place]) for number, place in enumerate(order)}
+
+
+def _order_of_names(names: list[str]) -> list[int]:
+    """Return the places of sorted names in the order of clusters: as numbers if all are, so that 2 is before 10."""
+    places = range(len(names))
+    return sorted(places, key=lambda place: int(names[place])) if all(map(str.isdecimal, names)) else list(places)
 
 
 def _whole_numbers(values: NDArray[Any], missing: BoolArray, name: str) -> IntArray:

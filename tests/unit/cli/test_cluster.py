@@ -13,8 +13,11 @@ from homothety import SPCMMixture
 from homothety.cli.app import build_parser
 from homothety.cli.chains import verdict
 from homothety.cli.cluster import MODEL_OPTIONS
+from homothety.cli.figures import clustering_figures
 from homothety.datasets import make_dti, make_wishart_families
+from homothety.palette import cluster_style
 from homothety.summaries.partitions import membership
+from homothety.viz._clusters import group_items
 
 QUICK = ("--chains", "2", "--sweeps", "10")
 
@@ -35,7 +38,7 @@ def test_everything_is_written_and_agrees(run, toy, toy_file, tmp_path):
     model, rows = homothety.load(folder / "model.homothety"), read_labels(folder)
     summary = json.loads((folder / "summary.json").read_text())
     assert column(rows, "index") == list(range(12))
-    assert column(rows, "label") == model.labels_.tolist()
+    assert column(rows, "label") == (model.labels_ + 1).tolist()
     assert column(rows, "truth") == toy.labels.tolist()
     np.testing.assert_allclose(
         column(rows, "probability", float), membership(model.coclustering_, model.labels_), atol=1e-4
@@ -45,6 +48,28 @@ def test_everything_is_written_and_agrees(run, toy, toy_file, tmp_path):
     assert summary["metrics"]["NMI"] == homothety.metrics.nmi(toy.labels, model.labels_)
     assert summary["settings"]["n_chains"] == 2
     assert f"12 matrices of 6 x 6 in {model.n_clusters_} clusters" in answer.out
+
+
+def test_clusters_have_one_number_everywhere(run, no_figures, toy_file, tmp_path):
+    answer = run("cluster", toy_file, "-o", tmp_path, *QUICK)
+    model = homothety.load(tmp_path / "model.homothety")
+    rows = [f"| {k + 1} " for k in range(model.n_clusters_)]
+    for text in (answer.out, (tmp_path / "summary.md").read_text()):
+        told = [line for line in text.splitlines() if re.match(r"\| \d", line)]
+        assert [line[: len(row)] for line, row in zip(told, rows, strict=True)] == rows
+    page = (tmp_path / "report.html").read_text()
+    assert "Cluster 1: axes" in page
+    assert "cluster 0" not in page.lower()
+
+
+def test_figures_have_the_numbers_of_files_and_the_colours_of_the_report(monkeypatch, toy):
+    drawn = []
+    monkeypatch.setattr("homothety.viz.plot_spectra", lambda matrices, labels: drawn.append(labels))
+    model = SPCMMixture(n_chains=2, n_sweeps=10, random_state=0).fit(toy.matrices)
+    clustering_figures(model, toy)["spectra"].args[0]()
+    clusters = group_items(drawn[0], len(toy))
+    assert [cluster.name for cluster in clusters] == [str(k + 1) for k in range(model.n_clusters_)]
+    assert [cluster.style for cluster in clusters] == [cluster_style(k) for k in range(model.n_clusters_)]
 
 
 def test_the_page_shows_figures_that_exist(run, toy_file, tmp_path):
@@ -60,7 +85,7 @@ def test_the_page_shows_figures_that_exist(run, toy_file, tmp_path):
 def test_json_is_all_there_is_on_stdout(run, no_figures, toy_file, tmp_path):
     answer = run("cluster", toy_file, "-o", tmp_path / "results", "--json", *QUICK)
     data = json.loads(answer.out)
-    assert data["labels"] == homothety.load(tmp_path / "results" / "model.homothety").labels_.tolist()
+    assert data["labels"] == (homothety.load(tmp_path / "results" / "model.homothety").labels_ + 1).tolist()
     assert all((tmp_path / "results" / name).is_file() for name in data["files"])
 
 
@@ -279,7 +304,7 @@ def test_an_interrupt_saves_what_was_sampled_and_exits_with_130(run, no_figures,
     model, summary = homothety.load(tmp_path / "model.homothety"), json.loads((tmp_path / "summary.json").read_text())
     assert summary["interrupted"]
     assert summary["sweeps_kept"] == len(model.draws_) == 3
-    assert column(read_labels(tmp_path), "label") == model.labels_.tolist()
+    assert column(read_labels(tmp_path), "label") == (model.labels_ + 1).tolist()
     assert "The run was interrupted" in (tmp_path / "summary.md").read_text()
 
 

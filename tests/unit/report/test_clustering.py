@@ -28,9 +28,9 @@ def test_the_four_answers(report):
     assert "Of 10, 10 and 10 matrices" in how_many.text
     assert "ARI 1.000" in how_many.text
     assert uncertain.short == "1 of 30."
-    assert list(uncertain.points) == ["Matrix 29: cluster 2, agreement 0.50"]
+    assert list(uncertain.points) == ["Matrix 29: cluster 3, agreement 0.50"]
     assert differs.short == "By shape."
-    assert differs.points[0].startswith("Cluster 0: axes 1.59 : 0.794 : 0.794; the largest is ")
+    assert differs.points[0].startswith("Cluster 1: axes 1.59 : 0.794 : 0.794; the largest is ")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,8 @@ def test_data_are_json_with_all_charts(report):
     charts = [block for section in report.sections for block in section.blocks if type(block).__name__ == "Chart"]
     assert [chart.name for chart in charts] == ["space", "similarity", "coclustering", "traces"]
     assert all(chart.name in data for chart in charts)
-    assert data["similarity"]["clusters"] == {"starts": [0, 10, 20], "labels": [0, 1, 2]}
+    assert [look["name"] for look in data["looks"]["cluster"]] == ["1", "2", "3"]
+    assert data["similarity"]["clusters"] == {"starts": [0, 10, 20], "labels": [1, 2, 3]}
 
 
 def test_items_are_called_by_their_numbers_in_the_file(model):
@@ -59,7 +60,7 @@ def test_items_are_called_by_their_numbers_in_the_file(model):
     object.__setattr__(run, "index", np.arange(30) + 100)
     report = describe_run(run)
     (items,) = [section for section in report.sections if section.name == "items"]
-    assert items.blocks[-1].rows[0][:3] == (129, 2, "0.50")
+    assert items.blocks[-1].rows[0][:3] == (129, 3, "0.50")
 
 
 def test_shapes_are_free_of_size():

@@ -28,6 +28,12 @@ def test_numbers_stand_for_themselves_and_strings_for_their_rank():
     assert number_labels(["putamen", "cortex"])[1] == {0: "cortex", 1: "putamen"}
 
 
+def test_names_that_are_numbers_come_in_their_order():
+    numbers, names = number_labels(["10", "2", "1", "2"])
+    assert numbers.tolist() == [2, 1, 0, 1]
+    assert names == {0: "1", 1: "2", 2: "10"}
+
+
 @pytest.mark.parametrize("wrong", [0.5, -2, np.inf])
 def test_what_is_no_label_is_named(wrong):
     with pytest.raises(InputError, match=r"labels\[2\] is .*, needed whole numbers from 0 up, or -1"):

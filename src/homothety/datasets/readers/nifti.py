@@ -13,6 +13,7 @@ from homothety.datasets.readers.checks import blame_file
 from homothety.datasets.readers.components import check_order, entries_of
 from homothety.datasets.readers.options import require
 from homothety.errors import InputError
+from homothety.numbering import cluster_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +65,7 @@ def write_label_image(path: str | Path, labels: ArrayLike, source: MatrixSet) ->
     if not path.name.lower().endswith(NIFTI_SUFFIXES):
         raise InputError(f"{path} does not end in .nii or .nii.gz, needed the name of a NIfTI image.")
     nibabel = require("nibabel", "dti", "A NIfTI image")
-    numbers = np.unique(np.asarray(labels), return_inverse=True)[1] + 1
+    numbers = cluster_number(np.unique(np.asarray(labels), return_inverse=True)[1])
     image = source.to_image(numbers.astype(np.int32))
     volume = image.reshape(image.shape + (1,) * (3 - image.ndim))
     affine = np.eye(4) if source.affine is None else source.affine
