@@ -14,6 +14,8 @@ from homothety.cli.chains import chains_agree, planned, verdict
 from homothety.cli.figures import CAPTIONS, PAGE_FIGURES, clustering_figures
 from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.datasets import write_label_image
+from homothety.datasets.readers.nifti import NIFTI_SUFFIXES
+from homothety.export.lookup_tables import FREESURFER_TABLE, FSLEYES_TABLE, write_lookup_tables
 from homothety.files import write_text, written_aside
 from homothety.numbering import cluster_number
 from homothety.report import write_report
@@ -105,17 +107,26 @@ def write(result: Clustering, folder: Path, console: Console) -> list[str]:
     write_labels(folder / "labels.csv", result)
     write_json(folder / "summary.json", summarise(result))
     names = ["labels.csv", "summary.json", "model.homothety"]
-    if result.source.lower().endswith((".nii", ".nii.gz")):
-        with written_aside(folder / LABEL_IMAGE) as aside:
-            write_label_image(aside, result.model.labels_, result.items)
-        names.append(LABEL_IMAGE)
-    else:
-        (folder / LABEL_IMAGE).unlink(missing_ok=True)  # of an earlier run
+    names += write_image(result, folder)
     drawings = clustering_figures(result.model, result.items) if has_matplotlib() else {}
     figures = write_figures(folder, drawings, console, PAGE_FIGURES)
     write_text(folder / "summary.md", describe(result, figures))
     write_report(result, folder / REPORT)
     return [REPORT, "summary.md", *names, *figures]
+
+
+def write_image(result: Clustering, folder: Path) -> list[str]:
+    """Write the label image of a NIfTI image with its lookup tables, and return the names of the files.
+
+    Of other sources nothing is written; files of an earlier run are removed.
+    """
+    if not result.source.lower().endswith(NIFTI_SUFFIXES):
+        for name in (LABEL_IMAGE, FSLEYES_TABLE, FREESURFER_TABLE):
+            (folder / name).unlink(missing_ok=True)
+        return []
+    with written_aside(folder / LABEL_IMAGE) as aside:
+        write_label_image(aside, result.model.labels_, result.items)
+    return [LABEL_IMAGE, *write_lookup_tables(folder, result.model.n_clusters_)]
 
 
 def write_labels(path: Path, result: Clustering) -> None:

@@ -1,7 +1,8 @@
-"""What was found, in the forms other programs take: tables, change points, annotations, means and covariances."""
+"""What was found, in the forms other programs take: tables, change points, annotations, moments, colours."""
 
 from homothety.export.changes import to_aeon, to_ruptures
 from homothety.export.elan import write_elan
+from homothety.export.lookup_tables import write_lookup_tables
 from homothety.export.moments import Moments, pooled_moments, write_moments
 from homothety.export.tables import action_segments_table, segments_table, write_rows
 
@@ -13,6 +14,7 @@ __all__ = [
     "to_aeon",
     "to_ruptures",
     "write_elan",
+    "write_lookup_tables",
     "write_moments",
     "write_rows",
 ]

@@ -249,6 +249,19 @@ def test_a_tensor_image_gets_a_label_image_on_the_same_voxels(run, tmp_path):
     np.testing.assert_array_equal(image.affine, np.diag([2.0, 2.0, 2.0, 1.0]))
 
 
+def test_a_label_image_has_lookup_tables_which_the_next_run_replaces(run, no_figures, toy_file, tmp_path):
+    write_tensor_image(tmp_path / "dti.nii.gz", make_dti((3, 2, 2), 2, random_state=0))
+    folder, tables = tmp_path / "results", {"labels.nii.gz", "labels.lut", "labels_lut.txt"}
+    answer = run("cluster", tmp_path / "dti.nii.gz", "--order", "fsl", "-o", folder, "--json", *QUICK)
+    data = json.loads(answer.out)
+    assert tables <= set(data["files"])
+    for name in ("labels.lut", "labels_lut.txt"):
+        values = {int(line.split()[0]) for line in (folder / name).read_text().splitlines()}
+        assert set(data["labels"]) == values - {0}
+    run("cluster", toy_file, "-o", folder, *QUICK)
+    assert not tables & {path.name for path in folder.iterdir()}
+
+
 def test_neighbours_in_an_image_may_link(run, no_figures, tmp_path):
     field = make_dti((4, 3, 2), 2, random_state=0)
     write_tensor_image(tmp_path / "dti.nii.gz", field)
