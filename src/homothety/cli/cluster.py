@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,8 @@ def run(args: argparse.Namespace, console: Console) -> bool:
             with this.sampling(model), verdict_follows():
                 result = clustering.fit(items, model, console, source=source, index=index, positions=positions)
         except NotSPDError as error:
-            raise InputError(f"{args.file}: {error} Or leave all such matrices out with --only-spd.") from error
+            where = where_is(error, items)
+            raise InputError(f"{args.file}: {error}{where} Or leave all such matrices out with --only-spd.") from error
         files = clustering.write(result, folder, console)
     this.end(interrupted=model.interrupted_)
     written = f"Written to {folder}: {', '.join(files)}."
@@ -128,6 +130,17 @@ def outputs(result: Any, folder: Path, files: list[str]) -> dict[str, Any]:
     from homothety.numbering import cluster_number
 
     return {"labels": cluster_number(result.model.labels_).tolist(), "output": str(folder), "files": files}
+
+
+def where_is(error: NotSPDError, items: MatrixSet) -> str:
+    """Return the voxel of the matrix that an error names, as a sentence; nothing if there is none."""
+    from homothety.words import voxel_in_words
+
+    named = re.search(r"\[(\d+)\]", str(error))
+    if named is None or items.positions is None:
+        return ""
+    number = int(named[1])
+    return f" Matrix {number} is {voxel_in_words(items.positions[number])}."
 
 
 def check_image(items: MatrixSet, file: Path) -> IntArray:

@@ -22,7 +22,7 @@ from homothety.report import write_report
 from homothety.report.clustering import METRICS
 from homothety.report.runs import versions
 from homothety.summaries.partitions import membership
-from homothety.words import number_of
+from homothety.words import AXES, number_of
 from homothety.words.markdown import markdown_table
 from homothety.words.one_cluster import one_cluster_in_words
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from homothety.datasets import MatrixSet
     from homothety.estimators.spcm import SPCMMixture
 
-AXES = "ijk"
 LABEL_IMAGE = "labels.nii.gz"
 
 
@@ -155,6 +154,7 @@ def summarise(result: Clustering) -> dict[str, Any]:
         "source": result.source,
         "matrices": len(items),
         "dimensions": items.matrices.shape[1],
+        "image": image_of(items),
         "spatial": result.spatial,
         "clusters": model.n_clusters_,
         "sizes": np.bincount(model.labels_).tolist(),
@@ -169,6 +169,13 @@ def summarise(result: Clustering) -> dict[str, Any]:
         "settings": settings,
         "versions": versions(),
     }
+
+
+def image_of(items: MatrixSet) -> dict[str, Any] | None:
+    """Return the image that matrices are of, as what JSON can hold; None if they are of none."""
+    if items.grid is None:
+        return None
+    return {"grid": list(items.grid), "affine": None if items.affine is None else items.affine.tolist()}
 
 
 def cluster_table(result: Clustering) -> str:

@@ -52,6 +52,29 @@ def shape_coordinates(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str =
     return coordinates_of_spectra(eigenvalues(X, floor=floor, name=name))
 
 
+def fractional_anisotropy(matrices: FloatArray) -> FloatArray:
+    """Return how far from a ball each tensor is, from 0 to 1.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (n_matrices, n_dims, n_dims)
+        Symmetric positive definite, of two dimensions or more.
+
+    Returns
+    -------
+    anisotropies : ndarray of shape (n_matrices,)
+
+    Examples
+    --------
+    >>> fractional_anisotropy(np.array([np.eye(3), np.diag([1.0, 0.0, 0.0])]))
+    array([0., 1.])
+    """
+    spectra = np.linalg.eigvalsh(matrices)
+    n_dims = spectra.shape[1]
+    deviations = spectra - spectra.mean(axis=1, keepdims=True)
+    return np.sqrt(n_dims / (n_dims - 1) * (deviations**2).sum(axis=1) / (spectra**2).sum(axis=1))
+
+
 @cache
 def helmert_basis(n_dims: int) -> FloatArray:
     """Return Helmert's orthonormal basis of what is left of centred vectors, (n_dims, n_dims - 1)."""

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.covariance import eigenvalues
+from homothety.datasets import MatrixSet
 from homothety.metrics import ari, f_measure, nmi, purity
 from homothety.numbering import cluster_number
 from homothety.report import chains, settings
 from homothety.report.document import Answer, Chart, Report, Section, Table, Text
 from homothety.report.downsampling import as_bytes, as_codes, block_means, packed, runs_of
 from homothety.report.looks import chain_looks, cluster_looks
+from homothety.report.slices import slices_section
 from homothety.report.words import MAX_POINTS, NOT_KNOWN, listing
 from homothety.summaries.partitions import membership
-from homothety.words import SURE, enumerated, number_of
+from homothety.words import SURE, enumerated, number_of, voxel_in_words
 from homothety.words.one_cluster import one_cluster_in_words
 
 if TYPE_CHECKING:
@@ -76,15 +78,30 @@ class Clustered:
         """The same of several."""
         return "items" if self.matrices is None else "matrices"
 
-    @property
+    @cached_property
     def index(self) -> IntArray:
         """What the items are called: their numbers in the file they came from."""
         return np.arange(len(self.labels)) if self.run.index is None else self.run.index
 
     @property
     def matrices(self) -> FloatArray | None:
-        """The matrices, if matrices were clustered."""
-        return getattr(self.model, "matrices_", None)
+        """The matrices, if matrices were clustered; models of very many do not keep them, what they came from does."""
+        given = getattr(self.run.items, "matrices", None) if hasattr(self.model, "measure") else None
+        return getattr(self.model, "matrices_", given)
+
+    @property
+    def positions(self) -> IntArray | None:
+        """The voxel of each matrix, if they are of an image."""
+        return getattr(self.run.items, "positions", None)
+
+    def name_of(self, i: int) -> str:
+        """Return what an item is called: its number in the file, and its voxel where there is one."""
+        number = str(self.index[i])
+        return number if self.positions is None else f"{number}, {voxel_in_words(self.positions[i])}"
+
+    def names(self, some: IntArray) -> list[Any]:
+        """Return what some items are called on charts."""
+        return self.index[some].tolist() if self.positions is None else [self.name_of(i) for i in some]
 
     @property
     def truth(self) -> Any:
@@ -109,8 +126,11 @@ def describe_clustering(run: Run) -> Report:
     seen = Clustered(run)
     drawn = {name: getattr(seen.model, attribute, None) for name, (attribute, *_) in MATRICES.items()}
     known = {name: matrix for name, matrix in drawn.items() if matrix is not None}
+    shown = slices_section(run.items, seen.labels) if isinstance(run.items, MatrixSet) else None
+    images = [] if shown is None else [shown]
     sections = [
         clusters_section(seen),
+        *images,
         *([embedding_section(seen)] if hasattr(seen.model, "embedding_") else []),
         *(matrix_section(seen, name, matrix) for name, matrix in known.items()),
         items_section(seen),
@@ -162,7 +182,7 @@ def what_is_uncertain(seen: Clustered) -> Answer:
     if not len(unsure):
         return Answer(question, "None.", f"None has {limit}. {AGREEMENT}")
     points = [
-        f"{seen.called.capitalize()} {seen.index[i]}: cluster {seen.numbers[i]}, agreement {seen.probability[i]:.2f}"
+        f"{seen.called.capitalize()} {seen.name_of(i)}: cluster {seen.numbers[i]}, agreement {seen.probability[i]:.2f}"
         for i in unsure[:MAX_POINTS]
     ]
     return Answer(
@@ -274,7 +294,10 @@ def items_section(seen: Clustered) -> Section:
     """Return the part with all items, the least sure first."""
     sure = np.ones(len(seen.labels)) if seen.probability is None else seen.probability
     order = np.argsort(sure, kind="stable")[:MAX_ROWS]
-    columns: dict[str, Any] = {seen.called: seen.index[order].tolist(), "cluster": seen.numbers[order].tolist()}
+    columns: dict[str, Any] = {seen.called: seen.index[order].tolist()}
+    if seen.positions is not None:
+        columns["voxel"] = [str(tuple(voxel)) for voxel in seen.positions[order].tolist()]
+    columns["cluster"] = seen.numbers[order].tolist()
     if seen.probability is not None:
         columns["agreement"] = [f"{seen.probability[i]:.2f}" for i in order]
     if seen.truth is not None:
@@ -306,7 +329,7 @@ def matrix_data(seen: Clustered, matrix: FloatArray) -> dict[str, Any]:
         "side": len(cells),
         "every": -(-len(matrix) // MAX_SIDE),
         "cells": packed(as_bytes(cells)),
-        "items": seen.index[order].tolist(),
+        "items": seen.names(order),
         "clusters": runs_of(seen.numbers[order]),
     }
 
@@ -322,5 +345,5 @@ def points_data(seen: Clustered) -> dict[str, Any]:
         "high": high.tolist(),
         "places": [packed(codes) for codes in as_codes(points, low, high).T],
         "labels": seen.labels[some].tolist(),
-        "items": seen.index[some].tolist(),
+        "items": seen.names(some),
     }

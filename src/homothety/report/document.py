@@ -87,7 +87,48 @@ class Chart:
     caption: str
 
 
-Block: TypeAlias = Text | Bullets | Code | Table | Chart
+@dataclass(frozen=True)
+class Picture:
+    """A picture that is part of the page.
+
+    Parameters
+    ----------
+    title : str
+    source : str
+        Address that holds it, of the kind ``data:image/png``.
+    label : str
+        The same in words, for those who do not see it.
+    size : (width, height)
+        In any unit that all pictures side by side share.
+    letters : tuple of str
+        At the left, right, top and bottom edge; empty ones are left out.
+    """
+
+    title: str
+    source: str
+    label: str
+    size: tuple[float, float]
+    letters: tuple[str, str, str, str] = ("", "", "", "")
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures side by side, to one scale.
+
+    Parameters
+    ----------
+    pictures : sequence of Picture
+    legend : sequence of (name, first color, last color)
+        What colours mean. Each is a range between two, written as ``#rrggbb``.
+    caption : str
+    """
+
+    pictures: Sequence[Picture]
+    legend: Sequence[tuple[str, str, str]]
+    caption: str
+
+
+Block: TypeAlias = Text | Bullets | Code | Table | Chart | Pictures
 
 
 @dataclass(frozen=True)

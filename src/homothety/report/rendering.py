@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from homothety.report.document import Bullets, Chart, Code, Report, Section, Table, Text
+from homothety.report.document import Bullets, Chart, Code, Picture, Pictures, Report, Section, Table, Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from homothety.report.document import Answer
 
 SCRIPTS = ("drawing.js", "navigation.js", "cuts.js", "series.js", "space.js", "matrix.js", "traces.js", "main.js")
+
+EDGES = ("left", "right", "top", "bottom")  # of a picture
+MAX_WIDTH, MAX_HEIGHT = 18.0, 22.0  # of the widest and the highest of several pictures, in rem
 
 
 def render(report: Report) -> str:
@@ -88,6 +91,35 @@ def _(block: Chart) -> str:
         f'<figure class="chart" {attributes}>\n<div class="drawing"></div>\n'
         f"<figcaption>{escape(block.caption)}</figcaption>\n</figure>"
     )
+
+
+@_block.register
+def _(block: Pictures) -> str:
+    widest, highest = (max(one.size[side] for one in block.pictures) for side in (0, 1))
+    scale = min(MAX_WIDTH / widest, MAX_HEIGHT / highest)
+    pictures = "\n".join(_picture(one, scale) for one in block.pictures)
+    legend = "".join(
+        f'<li><span class="swatch" style="background:linear-gradient(to right,{low},{high})"></span>{escape(name)}</li>'
+        for name, low, high in block.legend
+    )
+    return (
+        f'<figure>\n<div class="pictures">\n{pictures}\n</div>\n<ul class="legend">{legend}</ul>\n'
+        f"<figcaption>{escape(block.caption)}</figcaption>\n</figure>"
+    )
+
+
+def _picture(picture: Picture, scale: float) -> str:
+    """Return a picture with the letters at its edges, `scale` rem wide for each unit of its size."""
+    width, height = picture.size
+    letters = "".join(
+        f'<span class="{edge}">{escape(letter)}</span>'
+        for edge, letter in zip(EDGES, picture.letters, strict=True)
+        if letter
+    )
+    style = f"width:{scale * width:.2f}rem;aspect-ratio:{width:.6g}/{height:.6g}"
+    image = f'<img src="{picture.source}" alt="{escape(picture.label)}" style="{style}">'
+    title = f"<h3>{escape(picture.title)}</h3>" if picture.title else ""
+    return f'<div>{title}<div class="edged">{letters}{image}</div></div>'
 
 
 @_block.register

@@ -16,6 +16,7 @@ from homothety.errors import InputError
 from homothety.files import written_aside
 from homothety.persistence import load
 from homothety.report.runs import Run, run_of
+from homothety.words import AXES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +70,7 @@ def read_run(folder: Path) -> Run:
     model, told = load(folder / MODEL), _read_summary(folder / SUMMARY)
     known = {name: told[name] for name in ("source", "seconds", "versions") if name in told}
     if not hasattr(model, "paths_"):
-        return replace(_clustering(model, folder / LABELS), **known)
+        return replace(_clustering(model, folder / LABELS, told.get("image")), **known)
     recordings = folder / RECORDINGS
     return replace(run_of(model, read_recordings(recordings) if recordings.is_file() else None), **known)
 
@@ -83,14 +84,25 @@ def _read_summary(path: Path) -> dict[str, Any]:
     return told
 
 
-def _clustering(model: Any, labels: Path) -> Run:
-    """Return a clustering with the numbers and the true classes of its items, where they are known."""
+def _clustering(model: Any, labels: Path, image: dict[str, Any] | None) -> Run:
+    """Return a clustering with the numbers, the true classes and the voxels of its items, where they are known."""
     columns: dict[str, list[str]] = {}
     if labels.is_file():
         with labels.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
     truth = np.array(columns["truth"]) if "truth" in columns else None
-    items = None if model.matrices_ is None else MatrixSet(model.matrices_, truth)
+    matrices = getattr(model, "matrices_", None)  # models of very many do not keep them
+    items = None if matrices is None else MatrixSet(matrices, truth, **_image(image, columns))
     index = np.array(columns["index"], dtype=np.int64) if "index" in columns else None
     return replace(run_of(model, items), index=index)
+
+
+def _image(image: dict[str, Any] | None, columns: dict[str, list[str]]) -> dict[str, Any]:
+    """Return grid, voxels and affine of the image that matrices are of, or nothing if they are of none."""
+    if image is None or not set(AXES[: len(image["grid"])]) <= set(columns):
+        return {}
+    axes = AXES[: len(image["grid"])]
+    affine = None if image["affine"] is None else np.array(image["affine"], dtype=np.float64)
+    positions = np.array([columns[axis] for axis in axes], dtype=np.int64).T
+    return {"grid": tuple(image["grid"]), "positions": positions, "affine": affine}

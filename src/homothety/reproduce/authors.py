@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from homothety.covariance.shape import fractional_anisotropy
 from homothety.datasets.readers.matlab import load_variables
 from homothety.errors import InputError
 from homothety.reproduce.diffusion import (
     anisotropy_classes,
     fit_tensors,
-    fractional_anisotropy,
     read_fdt,
     read_gradients,
 )

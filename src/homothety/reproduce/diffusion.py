@@ -89,13 +89,6 @@ def even_directions() -> FloatArray:
     return points[_is_upper(points)]
 
 
-def fractional_anisotropy(matrices: FloatArray) -> FloatArray:
-    """Return how far from a ball each tensor is, from 0 to 1; shape (n_matrices,)."""
-    spectra = np.linalg.eigvalsh(matrices)
-    deviations = spectra - spectra.mean(axis=1, keepdims=True)
-    return np.sqrt(1.5 * (deviations**2).sum(axis=1) / (spectra**2).sum(axis=1))
-
-
 def anisotropy_classes(anisotropies: FloatArray, width: float) -> IntArray:
     """Return the classes, from 1, that tensors fall into by bins of one width from the least anisotropy on."""
     return 1 + np.floor((anisotropies - anisotropies.min()) / width).astype(np.int64)

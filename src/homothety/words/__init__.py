@@ -14,6 +14,20 @@ if TYPE_CHECKING:
 SURE = 0.9  # probability from which on something counts as sure: a segment, an item, two states being one action
 
 
+AXES = "ijk"  # of an image
+
+
+def voxel_in_words(position: IntArray) -> str:
+    """Return the place of a voxel, counted from 0.
+
+    Examples
+    --------
+    >>> voxel_in_words(np.array([12, 30, 7]))
+    'voxel (12, 30, 7)'
+    """
+    return f"voxel ({', '.join(map(str, position.tolist()))})"
+
+
 def enumerated(words: Sequence[str]) -> str:
     """Return words one after the other, with an "and" before the last.
 

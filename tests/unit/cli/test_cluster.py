@@ -262,6 +262,15 @@ def test_a_label_image_has_lookup_tables_which_the_next_run_replaces(run, no_fig
     assert not tables & {path.name for path in folder.iterdir()}
 
 
+def test_a_bad_tensor_is_named_with_its_voxel(run, tmp_path):
+    field = make_dti((3, 2, 2), 2, random_state=0)
+    field.matrices[7] *= -1
+    write_tensor_image(tmp_path / "dti.nii.gz", field)
+    answer = run("cluster", tmp_path / "dti.nii.gz", "--order", "fsl", "-o", tmp_path / "results", *QUICK)
+    assert answer.status == 2
+    assert "Matrix 7 is voxel (1, 1, 1). Or leave all such matrices out with --only-spd." in answer.error
+
+
 def test_neighbours_in_an_image_may_link(run, no_figures, tmp_path):
     field = make_dti((4, 3, 2), 2, random_state=0)
     write_tensor_image(tmp_path / "dti.nii.gz", field)

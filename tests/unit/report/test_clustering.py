@@ -7,7 +7,7 @@ import pytest
 
 from fabricated import make_clustering
 from homothety.datasets import MatrixSet
-from homothety.report import describe_run
+from homothety.report import describe_run, render
 from homothety.report.clustering import cluster_means, shapes_and_sizes
 from homothety.report.runs import run_of
 
@@ -61,6 +61,19 @@ def test_items_are_called_by_their_numbers_in_the_file(model):
     report = describe_run(run)
     (items,) = [section for section in report.sections if section.name == "items"]
     assert items.blocks[-1].rows[0][:3] == (129, 3, "0.50")
+
+
+def test_matrices_of_an_image_have_voxels_and_slices(model):
+    voxels = np.argwhere(np.ones((2, 3, 5)))
+    report = describe_run(run_of(model, MatrixSet(model.matrices_, grid=(2, 3, 5), positions=voxels)))
+    sections = {section.name: section for section in report.sections}
+    assert list(sections)[:2] == ["labels", "slices"]
+    assert list(report.answers[1].points) == ["Matrix 29, voxel (1, 2, 4): cluster 3, agreement 0.50"]
+    table = sections["items"].blocks[-1]
+    assert table.header[:3] == ["matrix", "voxel", "cluster"]
+    assert table.rows[0][:3] == (29, "(1, 2, 4)", 3)
+    assert report.data["space"]["items"][7] == report.data["similarity"]["items"][7] == "7, voxel (0, 1, 2)"
+    assert '<img src="data:image/png;base64,' in render(report)
 
 
 def test_shapes_are_free_of_size():

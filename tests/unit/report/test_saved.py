@@ -63,6 +63,25 @@ def test_a_clustering_is_reported_again_with_its_numbers_and_classes(tmp_path):
     assert again.subtitle == before.subtitle
 
 
+@pytest.mark.parametrize("affine", [None, np.diag([2.0, 2.0, 3.0, 1.0])])
+def test_an_image_is_reported_again_with_voxels_and_slices(tmp_path, affine):
+    model = make_clustering()
+    items = MatrixSet(model.matrices_, None, "image", (2, 3, 5), np.argwhere(np.ones((2, 3, 5))), affine)
+    result = clustering.Clustering(items, model, np.arange(30), "image.npz", 2.0)
+    clustering.write(result, tmp_path, Console(quiet=True))
+    again, before = describe_run(read_run(tmp_path)), describe_run(run_of(result))
+    assert again.sections[1].name == "slices"
+    assert again.sections == before.sections
+    assert again.answers == before.answers
+
+
+def test_a_model_that_keeps_no_matrices_is_reported_again(tmp_path):
+    model = make_clustering()
+    del model.matrices_
+    model.save(tmp_path / "model.homothety")
+    assert describe_run(read_run(tmp_path)).title == "30 items in 3 clusters"
+
+
 def test_versions_are_those_of_the_run(tmp_path):
     recordings = make_recordings()
     result = segmentation.Segmentation(recordings, make_segmentation(recordings), "", 1.0)
