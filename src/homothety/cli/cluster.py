@@ -92,7 +92,8 @@ def add_parser(commands: Any) -> None:
     model.add_argument(
         "--spatial",
         action="store_true",
-        help="let voxels of an image link to those beside them; best with --points shape",
+        help="let voxels of an image link to those beside them, but not along axes whose voxels are more than twice as "
+        "far apart in mm as along the nearest axis; best with --points shape",
     )
 
 
@@ -105,7 +106,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
     folder = check_folder(args.output or Path(OUTPUT))
     items, index = read(args, console)
-    positions = check_image(items, args.file) if args.spatial else None
+    positions = check_image(items, args.file, console) if args.spatial else None
     parameters = {parameter: getattr(args, parameter) for _, parameter, *_ in MODEL_OPTIONS}
     model = SPCMMixture(random_state=args.seed, **parameters)
     data = {"matrices": items.matrices} | ({"positions": positions} if args.spatial else {})
@@ -143,14 +144,19 @@ def where_is(error: NotSPDError, items: MatrixSet) -> str:
     return f" Matrix {number} is {voxel_in_words(items.positions[number])}."
 
 
-def check_image(items: MatrixSet, file: Path) -> IntArray:
-    """Return the voxel of every matrix, or raise if they are not those of an image."""
-    if items.positions is None:
+def check_image(items: MatrixSet, file: Path, console: Console) -> IntArray:
+    """Return the voxel of every matrix, thick slices set apart, or raise if they are not those of an image."""
+    from homothety.words import AXES, enumerated
+
+    if items.link_positions is None:
         raise InputError(
             f"{file} does not say where its matrices are, which --spatial needs: a NIfTI image does, or an .npz or .h5 "
             "file with the arrays grid and positions. Leave --spatial out, or add them."
         )
-    return items.positions
+    if items.far_axes:
+        axes = enumerated([AXES[axis] for axis in items.far_axes])
+        console.say(f"Along {axes}, voxels are too far apart to count as neighbours")
+    return items.link_positions
 
 
 def read(args: argparse.Namespace, console: Console) -> tuple[MatrixSet, IntArray]:

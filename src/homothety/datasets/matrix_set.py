@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from homothety.anatomy import voxel_sizes
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from homothety.arrays import FloatArray, IntArray
+
+FAR = 2.001  # times the smallest distance of voxels; headers hold sizes in single precision
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -73,6 +76,41 @@ class MatrixSet:
             labels=None if self.labels is None else self.labels[which],
             positions=None if self.positions is None else self.positions[which],
         )
+
+    @property
+    def far_axes(self) -> tuple[int, ...]:
+        """Axes of the image along which voxels lie more than twice as far apart as along the nearest one.
+
+        That is known from the affine; without one there are none.
+        """
+        if self.affine is None or self.positions is None or not len(self) or self.positions.shape[1] > 3:
+            return ()
+        sizes = voxel_sizes(self.affine)[: self.positions.shape[1]]
+        used = (np.ptp(self.positions, axis=0) > 0) & (sizes > 0)  # an image of one slice has no neighbours across it
+        if not used.any():
+            return ()
+        return tuple(np.flatnonzero(used & (sizes > FAR * sizes[used].min())).tolist())
+
+    @property
+    def link_positions(self) -> IntArray | None:
+        """Voxel of every matrix, for ``SPCMMixture.fit(positions=...)``; None for matrices that are of no image.
+
+        Matrices one step apart are neighbours there. Along `far_axes` steps are doubled, so that thick slices are not
+        taken for neighbours.
+
+        Examples
+        --------
+        >>> thick = MatrixSet(np.ones((2, 1, 1)), None, "", (1, 2, 2), np.array([[0, 0, 0], [0, 1, 1]]),
+        ...                   np.diag([2.0, 2.0, 5.0, 1.0]))
+        >>> thick.link_positions
+        array([[0, 0, 0],
+               [0, 1, 2]])
+        """
+        if self.positions is None:
+            return None
+        steps = np.ones(self.positions.shape[1], dtype=np.int64)
+        steps[list(self.far_axes)] = 2
+        return self.positions * steps
 
     def to_image(self, values: ArrayLike, background: Any = 0) -> NDArray[Any]:
         """Lay one value per matrix out on the grid.

@@ -44,7 +44,8 @@ def slices_section(items: MatrixSet, labels: IntArray) -> Section | None:
     if items.grid is None or items.positions is None or len(items.grid) not in (2, 3) or items.matrices.shape[1] < 2:
         return None
     colors = items.to_image(colors_of(items.matrices, labels), background=0)
-    sizes = np.ones(len(items.grid)) if items.affine is None else voxel_sizes(items.affine)[: len(items.grid)]
+    sizes = np.ones(3) if items.affine is None else voxel_sizes(items.affine)
+    sizes = np.where(sizes > 0, sizes, 1.0)
     pictures = [picture_of(plane, colors, items.positions, sizes) for plane in planes_of(items.positions, items.affine)]
     legend = [(f"cluster {cluster_number(label)}", *shades_of(label)) for label in range(int(labels.max()) + 1)]
     return Section(

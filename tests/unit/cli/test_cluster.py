@@ -230,11 +230,11 @@ def test_small_matrices_are_drawn_as_ellipses(run, rng, tmp_path):
     assert (tmp_path / "results" / "ellipses.png").is_file()
 
 
-def write_tensor_image(path, field):
+def write_tensor_image(path, field, sizes=(2.0, 2.0, 2.0)):
     nibabel = pytest.importorskip("nibabel")
     rows, columns = np.triu_indices(3)
     image = field.to_image(field.matrices[:, rows, columns])
-    nibabel.save(nibabel.Nifti1Image(image.reshape(*field.grid, 6), np.diag([2.0, 2.0, 2.0, 1.0])), path)
+    nibabel.save(nibabel.Nifti1Image(image.reshape(*field.grid, 6), np.diag([*sizes, 1.0])), path)
     return nibabel
 
 
@@ -282,6 +282,19 @@ def test_neighbours_in_an_image_may_link(run, no_figures, tmp_path):
     np.testing.assert_array_equal(model.draws_, expected.fit(read.matrices, positions=read.positions).draws_)
     assert json.loads((folder / "summary.json").read_text())["spatial"]
     assert "Voxels could link to those beside them." in (folder / "summary.md").read_text()
+
+
+def test_thick_slices_are_no_neighbours(run, no_figures, tmp_path):
+    write_tensor_image(tmp_path / "dti.nii.gz", make_dti((4, 3, 2), 2, random_state=0), sizes=(2.0, 2.0, 5.0))
+    folder = tmp_path / "results"
+    answer = run("cluster", tmp_path / "dti.nii.gz", "--order", "fsl", "--spatial", "-o", folder, *QUICK)
+    assert "Along k, voxels are too far apart to count as neighbours" in answer.err
+    model = homothety.load(folder / "model.homothety")
+    expected = SPCMMixture(n_chains=2, n_sweeps=10, random_state=0)
+    read = homothety.datasets.read_matrices(tmp_path / "dti.nii.gz", order="fsl")
+    np.testing.assert_array_equal(model.draws_, expected.fit(read.matrices, positions=read.link_positions).draws_)
+    column_of = np.column_stack([column(read_labels(folder), axis) for axis in "ijk"])
+    np.testing.assert_array_equal(column_of, read.positions)
 
 
 def test_a_missing_extra_exits_with_2_and_names_it(run, tmp_path, monkeypatch):

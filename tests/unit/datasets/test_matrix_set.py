@@ -7,6 +7,7 @@ import pytest
 
 from homothety.datasets import MatrixSet
 from homothety.errors import InputError
+from homothety.models.ordered import grid_neighbors
 
 POSITIONS = np.array([[0, 1], [1, 0], [1, 2]])
 
@@ -68,3 +69,44 @@ def test_image_needs_a_grid_and_one_value_per_matrix(on_grid):
         MatrixSet(np.ones((4, 2, 2))).to_image([1, 2, 3, 4])
     with pytest.raises(InputError, match=r"values has shape \(2,\), needed one value for each of 3 matrices"):
         on_grid.to_image([1, 2])
+
+
+def image_with(sizes, grid=(2, 3, 4), turn=None):
+    """Return matrices in all voxels of a grid, of the given sizes in millimetres."""
+    affine = np.eye(4)
+    affine[:3, :3] = (np.eye(3) if turn is None else turn) * sizes
+    voxels = np.argwhere(np.ones(grid))
+    return MatrixSet(np.tile(np.eye(3), (len(voxels), 1, 1)), grid=grid, positions=voxels, affine=affine)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "far"),
+    [((2, 2, 2), ()), ((2, 2, 4), ()), ((2, 2, 4.5), (2,)), ((5, 1, 5), (0, 2)), ((1, 1, np.float32(2.0000002)), ())],
+)
+def test_thick_slices_are_no_neighbours(sizes, far):
+    items = image_with(sizes)
+    assert items.far_axes == far
+    neighbors = grid_neighbors(items.link_positions)
+    has_neighbors = (neighbors >= 0).reshape(-1, 3, 2).any(axis=(0, 2))
+    assert np.flatnonzero(~has_neighbors).tolist() == list(far)
+    near = [axis for axis in range(3) if axis not in far]
+    np.testing.assert_array_equal(
+        neighbors.reshape(-1, 3, 2)[:, near], grid_neighbors(items.positions).reshape(-1, 3, 2)[:, near]
+    )
+
+
+def test_sizes_are_those_of_voxels_however_the_image_is_turned():
+    turn = np.array([[0.6, -0.8, 0], [0.8, 0.6, 0], [0, 0, 1]])
+    assert image_with((2, 2, 6), turn=turn).far_axes == (2,)
+
+
+def test_an_image_of_one_slice_is_judged_by_what_is_in_it():
+    assert image_with((2, 2, 0.1), grid=(3, 3, 1)).far_axes == ()
+    assert image_with((2, 2, 0.1), grid=(1, 1, 1)).far_axes == ()
+
+
+def test_without_an_affine_all_steps_count():
+    items = MatrixSet(np.eye(3)[None], grid=(1, 1), positions=np.zeros((1, 2), dtype=int))
+    assert items.far_axes == ()
+    np.testing.assert_array_equal(items.link_positions, items.positions)
+    assert MatrixSet(np.eye(3)[None]).link_positions is None
