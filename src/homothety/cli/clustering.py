@@ -21,6 +21,7 @@ from homothety.numbering import cluster_number
 from homothety.report import write_report
 from homothety.report.clustering import METRICS
 from homothety.report.runs import versions
+from homothety.report.saved import write_matrices
 from homothety.summaries.partitions import membership
 from homothety.words import AXES, number_of
 from homothety.words.markdown import markdown_table
@@ -106,6 +107,7 @@ def write(result: Clustering, folder: Path, console: Console) -> list[str]:
     write_labels(folder / "labels.csv", result)
     write_json(folder / "summary.json", summarise(result))
     names = ["labels.csv", "summary.json", "model.homothety"]
+    names += write_matrices(folder, result.model, result.items)
     names += write_image(result, folder)
     drawings = clustering_figures(result.model, result.items) if has_matplotlib() else {}
     figures = write_figures(folder, drawings, console, PAGE_FIGURES)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from homothety.datasets import SequenceSet
 
 MODEL, SUMMARY, LABELS, RECORDINGS = "model.homothety", "summary.json", "labels.csv", "recordings.npz"
+MATRICES = "matrices.npz"
 NAMES = "names"
 
 
@@ -43,6 +44,19 @@ def write_recordings(path: Path, items: SequenceSet) -> None:
             arrays[name] = _plain(np.concatenate(known))
     with written_aside(path) as aside:
         np.savez_compressed(aside, **arrays)
+
+
+def write_matrices(folder: Path, model: Any, items: MatrixSet) -> list[str]:
+    """Write the matrices beside a model that does not keep them, and return the names of the files.
+
+    Those of an earlier run are removed where the model does keep them.
+    """
+    if hasattr(model, "matrices_"):
+        (folder / MATRICES).unlink(missing_ok=True)
+        return []
+    with written_aside(folder / MATRICES) as aside:
+        np.savez(aside, matrices=items.matrices)
+    return [MATRICES]
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
@@ -92,7 +106,9 @@ def _clustering(model: Any, labels: Path, image: dict[str, Any] | None) -> Run:
             rows = list(csv.DictReader(file))
         columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
     truth = np.array(columns["truth"]) if "truth" in columns else None
-    matrices = getattr(model, "matrices_", None)  # models of very many do not keep them
+    matrices = getattr(model, "matrices_", None)
+    if matrices is None and (kept := labels.with_name(MATRICES)).is_file():
+        matrices = load_archive(kept)["matrices"]
     items = None if matrices is None else MatrixSet(matrices, truth, **_image(image, columns))
     index = np.array(columns["index"], dtype=np.int64) if "index" in columns else None
     return replace(run_of(model, items), index=index)

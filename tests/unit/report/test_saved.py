@@ -63,12 +63,17 @@ def test_a_clustering_is_reported_again_with_its_numbers_and_classes(tmp_path):
     assert again.subtitle == before.subtitle
 
 
+@pytest.mark.parametrize("keeps_matrices", [True, False])
 @pytest.mark.parametrize("affine", [None, np.diag([2.0, 2.0, 3.0, 1.0])])
-def test_an_image_is_reported_again_with_voxels_and_slices(tmp_path, affine):
+def test_an_image_is_reported_again_with_voxels_and_slices(tmp_path, affine, keeps_matrices):
     model = make_clustering()
     items = MatrixSet(model.matrices_, None, "image", (2, 3, 5), np.argwhere(np.ones((2, 3, 5))), affine)
+    if not keeps_matrices:
+        del model.matrices_
     result = clustering.Clustering(items, model, np.arange(30), "image.npz", 2.0)
-    clustering.write(result, tmp_path, Console(quiet=True))
+    (tmp_path / "matrices.npz").touch()  # of an earlier run
+    files = clustering.write(result, tmp_path, Console(quiet=True))
+    assert ("matrices.npz" in files) == (tmp_path / "matrices.npz").exists() == (not keeps_matrices)
     again, before = describe_run(read_run(tmp_path)), describe_run(run_of(result))
     assert again.sections[1].name == "slices"
     assert again.sections == before.sections
