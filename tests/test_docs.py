@@ -11,9 +11,13 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from textwrap import dedent
 
+import numpy as np
 import pytest
 
 import homothety
+from homothety.cli import main
+from homothety.datasets import make_dti
+from homothety.datasets.readers.components import check_order, entries_of
 from homothety.errors import ConvergenceWarning
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -102,6 +106,29 @@ def test_commands_are_understood(page):
             assert f"\n{arguments[0]}:" in text_of(REPOSITORY / "Makefile"), arguments
         else:
             assert program == "pip"
+
+
+IMAGE_COMMANDS = {
+    shlex.join(words): words
+    for page in PAGES
+    for words in commands_of(text_of(page))
+    if words[:2] == ["homothety", "cluster"] and "tensors.nii.gz" in words
+}
+
+
+@pytest.mark.parametrize("command", IMAGE_COMMANDS)
+def test_commands_on_images_work_as_they_stand(command, in_scratch_folder):
+    """The image has its components in the order that the command names: without one it would be refused."""
+    nibabel = pytest.importorskip("nibabel")
+    words = IMAGE_COMMANDS[command]
+    order = entries_of(check_order(words[words.index("--order") + 1]), 3)
+    field = make_dti((4, 3, 2), 2, random_state=0)
+    image = field.to_image(field.matrices[(slice(None), *order)])
+    nibabel.save(nibabel.Nifti1Image(image, np.eye(4)), "tensors.nii.gz")
+    nibabel.save(nibabel.Nifti1Image(np.ones(field.grid, dtype=np.uint8), np.eye(4)), "brain.nii.gz")
+    assert main([*words[1:], "--quiet", "--chains", "2", "--sweeps", "10"]) == 0
+    folder = words[words.index("-o") + 1] if "-o" in words else "homothety-output"
+    np.testing.assert_array_equal(nibabel.load(f"{folder}/labels.nii.gz").shape, field.grid)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
