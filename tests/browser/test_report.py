@@ -339,3 +339,19 @@ def test_a_long_run_opens_in_three_seconds_and_moves_at_once(visit, pages):
       return (performance.now() - before) / 1000;
     }""")
     assert seconds < 1
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_slices_are_in_proportion_and_have_letters(visit, width):
+    page = visit("image", viewport={"width": width, "height": 900}).page
+    slices = page.locator("#slices .edged")
+    assert slices.count() == 3
+    for i, (letters, ratio) in enumerate([("LRAP", 10 / 6), ("LRSI", 10 / 8), ("PASI", 6 / 8)]):
+        one = slices.nth(i)
+        assert "".join(one.locator("span").all_inner_texts()) == letters
+        box = one.locator("img").bounding_box()
+        assert box["width"] / box["height"] == pytest.approx(ratio, rel=0.05)
+        assert box["x"] + box["width"] < width
+        assert one.locator("img").evaluate("image => image.naturalWidth") > 1
+        left, right = (one.locator(f".{edge}").bounding_box()["x"] for edge in ("left", "right"))
+        assert left < box["x"] < right
