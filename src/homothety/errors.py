@@ -49,6 +49,10 @@ class FlooredEigenvaluesWarning(HomothetyWarning):
     """Some eigenvalues were too small to take ratios of and were raised to the floor."""
 
 
+class NearlySingularWarning(HomothetyWarning):
+    """Some matrices are nearly singular, as if an eigenvalue had been clipped, and may form clusters of their own."""
+
+
 class EmbeddingWarning(HomothetyWarning):
     """The similarity carries so little structure that its spectral embedding says next to nothing."""
 

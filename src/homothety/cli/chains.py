@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.errors import ConvergenceWarning
+from homothety.errors import ConvergenceWarning, NearlySingularWarning
 from homothety.estimators._sampled import SampledChains, weights_in_words
 
 if TYPE_CHECKING:
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def verdict_follows() -> Iterator[None]:
-    """Keep a fit from warning of chains that do not agree, where `verdict` tells it."""
+    """Keep a fit from warning of what is told with its outcome: chains that differ, matrices nearly singular."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", NearlySingularWarning)
         yield
 
 

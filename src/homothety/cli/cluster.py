@@ -45,6 +45,13 @@ MODEL_OPTIONS: tuple[tuple[str, str, Any, Any, str], ...] = (
     ("--size", "size", str, "ignore", "whether matrices of other size are alike: ignore or use"),
     ("--n-samples", "n_samples", at_least(1), None, "samples each matrix was estimated from, if known"),
     ("--resolution", "resolution", float, 0.01, "differences of log axis lengths far below this are ignored"),
+    (
+        "--min-eigenvalue",
+        "min_eigenvalue",
+        float,
+        1e-12,
+        "share of the largest to which smaller eigenvalues are raised; with --only-spd such matrices are left out",
+    ),
     ("--measure", "measure", str, "bspcm", "similarity of two matrices: bspcm, airm, lerm, kldm or jbld"),
     (
         "--variant",
@@ -83,7 +90,9 @@ def add_parser(commands: Any) -> None:
     reading.add_argument("--variable", metavar="NAME", help="array in a .npz or .mat file that holds the matrices")
     reading.add_argument("--order", help="order of distinct entries: upper, lower, diagonal, fsl, nifti, dipy, mrtrix")
     reading.add_argument("--mask", metavar="FILE", type=Path, help="NIfTI image of the voxels to read")
-    reading.add_argument("--only-spd", action="store_true", help="leave out matrices that are not positive definite")
+    reading.add_argument(
+        "--only-spd", action="store_true", help="leave out what is not positive definite, see --min-eigenvalue"
+    )
     model = parser.add_argument_group("model")
     for flag, parameter, kind, default, meaning in MODEL_OPTIONS:
         described = meaning if default is None else f"{meaning} (default: {default})"
@@ -170,6 +179,9 @@ def read(args: argparse.Namespace, console: Console) -> tuple[MatrixSet, IntArra
     items = read_matrices(args.file, variable=args.variable, order=args.order, mask=args.mask)
     if not args.only_spd:
         return items, np.arange(len(items))
-    kept, index = keep_spd(items, args.file)
-    console.say(f"Left out {len(items) - len(kept)} of {len(items)} matrices that are not positive definite")
+    kept, index = keep_spd(items, args.file, args.min_eigenvalue)
+    console.say(
+        f"Left out {len(items) - len(kept)} of {len(items)} matrices that are not positive definite, or have an "
+        f"eigenvalue below {args.min_eigenvalue:g} of their largest"
+    )
     return kept, index

@@ -24,8 +24,8 @@ from homothety.report.runs import versions
 from homothety.report.saved import write_matrices
 from homothety.summaries.partitions import membership
 from homothety.words import AXES, number_of
+from homothety.words.clusters import nearly_singular_in_words, one_cluster_in_words
 from homothety.words.markdown import markdown_table
-from homothety.words.one_cluster import one_cluster_in_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,6 +161,7 @@ def summarise(result: Clustering) -> dict[str, Any]:
         "clusters": model.n_clusters_,
         "sizes": np.bincount(model.labels_).tolist(),
         "one_cluster_probability": model.one_cluster_probability_,
+        "nearly_singular": result.index[getattr(model, "nearly_singular_", [])].tolist(),
         "metrics": result.metrics,
         "chains_agree": chains_agree(model),
         "verdict": verdict(model),
@@ -204,11 +205,16 @@ def agreement(result: Clustering) -> str:
     return f"Against the labels of the set: {scores}."
 
 
+def notes(result: Clustering) -> list[str]:
+    """Return sentences on the clustering as a whole."""
+    model = result.model
+    unclear = nearly_singular_in_words(model, result.index, result.items.positions)
+    return [said for said in (one_cluster_in_words(model), unclear, agreement(result), verdict(model)) if said]
+
+
 def report(result: Clustering) -> str:
     """Return what is shown on the terminal."""
-    said = (one_cluster_in_words(result.model), agreement(result), verdict(result.model))
-    notes = "\n".join(note for note in said if note)
-    return "\n\n".join([f"{headline(result)}.", cluster_table(result), notes])
+    return "\n\n".join([f"{headline(result)}.", cluster_table(result), "\n".join(notes(result))])
 
 
 def describe(result: Clustering, figures: list[str]) -> str:
@@ -221,10 +227,8 @@ def describe(result: Clustering, figures: list[str]) -> str:
         + " Voxels could link to those beside them." * result.spatial
         + " The run was interrupted and rests on fewer sweeps than asked for." * model.interrupted_,
         cluster_table(result),
-        "*Probability*: how often, on average, a matrix shared its cluster with the other members of it.",
-        one_cluster_in_words(model),
-        agreement(result),
-        verdict(model),
+        "*Agreement*: how often, on average, a matrix shared its cluster with the other members of it.",
+        *notes(result),
         f"`{REPORT}` is an interactive report, `labels.csv` has the cluster of every matrix, `summary.json` the "
         "settings. "
         "`homothety.load('model.homothety')` gives the model back, to predict the clusters of new matrices.",

@@ -30,6 +30,7 @@ OPTIONS = {
     "mask": "--mask",
     "max_states": "--max-states",
     "measure": "--measure",
+    "min_eigenvalue": "--min-eigenvalue",
     "model": "--model",
     "n_burn": "--burn",
     "n_chains": "--chains",

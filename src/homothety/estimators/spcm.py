@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Sized
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
@@ -16,9 +17,9 @@ from homothety.covariance.embedding import Embedding, spectral_embedding
 from homothety.covariance.landmarks import Landmarks, in_blocks
 from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates, shape_points, span_of
 from homothety.covariance.similarity import spcm_of_spectra
-from homothety.covariance.spectra import eigenvalues, spectra_in_blocks
+from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues, spectra_in_blocks
 from homothety.covariance.variants import resolve_variant
-from homothety.errors import InputError
+from homothety.errors import InputError, NearlySingularWarning
 from homothety.estimators._matrices import is_spcm, matrix_tags, similarity_between, similarity_within
 from homothety.estimators._sampled import forget_fit, seed_sequence
 from homothety.estimators.similarity import LinkMixture
@@ -59,6 +60,9 @@ LINK_SETTINGS = (
     "diagonal",
 )
 MAX_FULL_DIMS = 100  # every seat changed costs the cube of it
+NEARLY_SINGULAR = 1e-5  # of eigenvalues: the shortest axis is less than a 300th of the longest
+ROUNDING = 1e-9  # of eigenvalues raised to the least one
+N_NAMED = 5  # matrices named in a warning
 
 
 class SPCMMixture(LinkMixture):
@@ -82,6 +86,9 @@ class SPCMMixture(LinkMixture):
     resolution : float, default=0.01
         Standard deviation of the Gaussian noise added to log axis lengths: differences far below 1 % are ignored, and
         copies of a matrix are no clusters of their own. Mixture of shapes.
+    min_eigenvalue : float, default=1e-12
+        Eigenvalues below this share of the largest one of their matrix are raised to it, with a warning. Mixture of
+        shapes. By default `fit` only warns of matrices that are nearly singular, see `nearly_singular_`.
     measure : {"bspcm", "airm", "lerm", "kldm", "jbld", "precomputed"} or callable, default="bspcm"
         Similarity of two matrices. With "precomputed", `X` is the similarity matrix itself.
     variant : str or SPCMVariant, optional
@@ -128,6 +135,9 @@ class SPCMMixture(LinkMixture):
         Which one was used.
     one_cluster_probability_ : float
         Posterior probability that all matrices are one cluster: the share of kept sweeps with one cluster.
+    nearly_singular_ : ndarray of shape (n_nearly_singular,)
+        Which matrices have an eigenvalue below 0.00001 of their largest, or below `min_eigenvalue`: often one that was
+        clipped. If others have not, such matrices may form clusters of their own. Mixture of shapes.
     similarity_ : ndarray of shape (n_matrices, n_matrices)
         If exact.
     embedding_ : ndarray of shape (n_matrices, n_components)
@@ -180,6 +190,7 @@ class SPCMMixture(LinkMixture):
         size: Size = "ignore",
         n_samples: ArrayLike | None = None,
         resolution: float = 0.01,
+        min_eigenvalue: float = DEFAULT_FLOOR,
         measure: str | Callable[[FloatArray, FloatArray], float] = "bspcm",
         variant: str | SPCMVariant | None = None,
         tolerance: float = 1.0,
@@ -209,6 +220,7 @@ class SPCMMixture(LinkMixture):
         self.size = size
         self.n_samples = n_samples
         self.resolution = resolution
+        self.min_eigenvalue = min_eigenvalue
         self.measure = measure
         self.variant = variant
         self.tolerance = tolerance
@@ -301,7 +313,8 @@ class SPCMMixture(LinkMixture):
     def _fit_shapes(self, X: ArrayLike) -> Self:
         """Cluster matrices by the mixture of shapes."""
         check_option(self.size, "size", get_args(Size))
-        spectra = spectra_in_blocks(X)
+        spectra = spectra_in_blocks(X, floor=self.min_eigenvalue)
+        self._find_nearly_singular(spectra)
         n_matrices = len(spectra)
         is_large = self.solver == "sample" or (self.solver == "auto" and n_matrices > MAX_EXACT)
         self.solver_ = "sample" if is_large and n_matrices > MAX_EXACT else "exact"
@@ -326,6 +339,21 @@ class SPCMMixture(LinkMixture):
         else:
             self._place_all()
         return self
+
+    def _find_nearly_singular(self, spectra: FloatArray) -> None:
+        """Note which matrices are nearly singular; warn if most are not."""
+        least = max(NEARLY_SINGULAR, self.min_eigenvalue * (1 + ROUNDING))
+        self.nearly_singular_ = np.flatnonzero(spectra[:, 0] < least * spectra[:, -1])
+        n_found, n_matrices = len(self.nearly_singular_), len(spectra)
+        if self.min_eigenvalue < NEARLY_SINGULAR and 0 < n_found <= n_matrices / 2:
+            some = ", ".join(map(str, self.nearly_singular_[:N_NAMED])) + ", ..." * (n_found > N_NAMED)
+            warnings.warn(
+                f"{n_found} of {n_matrices} matrices (numbers {some}) have an eigenvalue below {NEARLY_SINGULAR:g} of "
+                "their largest, as if it had been clipped: they may form clusters of their own. Leave them out, or "
+                "pass min_eigenvalue=, for example 0.001, to which such eigenvalues are raised.",
+                NearlySingularWarning,
+                stacklevel=3,
+            )
 
     def _noise_of(self, n_matrices: int) -> tuple[FloatArray, float]:
         """Return the relative precision of every matrix and the width of the narrowest cluster."""
@@ -466,7 +494,7 @@ class SPCMMixture(LinkMixture):
         """
         check_is_fitted(self)
         if self.model_ == "shapes":
-            spectra = spectra_in_blocks(X)
+            spectra = spectra_in_blocks(X, floor=self.min_eigenvalue)
             n_dims = self.origin_.shape[0] + (self.size != "use")
             if spectra.shape[1] != n_dims:
                 raise InputError(

@@ -20,7 +20,7 @@ from homothety.report.slices import slices_section
 from homothety.report.words import MAX_POINTS, NOT_KNOWN, listing
 from homothety.summaries.partitions import membership
 from homothety.words import SURE, enumerated, number_of, voxel_in_words
-from homothety.words.one_cluster import one_cluster_in_words
+from homothety.words.clusters import nearly_singular_in_words, one_cluster_in_words
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
@@ -163,8 +163,11 @@ def how_many(seen: Clustered) -> Answer:
     traced = getattr(seen.model, "trace_", {}).get("n_clusters")
     if traced is not None:
         text += f" Their number is {chains.counts_in_words(traced, seen.model.n_burn_)}."
-    if said := one_cluster_in_words(seen.model):
-        text += f" {said}"
+    for said in (
+        one_cluster_in_words(seen.model),
+        nearly_singular_in_words(seen.model, seen.index, seen.positions),
+    ):
+        text += f" {said}" * bool(said)
     if seen.truth is not None:
         scores = ", ".join(f"{name} {metric(seen.truth, seen.labels):.3f}" for name, metric in METRICS.items())
         text += f" Against the labels of the set, which the model was not told: {scores}."

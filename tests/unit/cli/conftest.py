@@ -11,8 +11,8 @@ import pytest
 
 from homothety.cli import main
 from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d, make_toy_6d
-from homothety.models.ddcrp import moves as ddcrp_moves
 from homothety.models.ordered import moves as ordered_moves
+from homothety.models.shapes import moves as shapes_moves
 from homothety.sampling.diagnostics import require_arviz
 from homothety.sampling.trace import Trace
 
@@ -85,7 +85,7 @@ def interrupting(monkeypatch, module, name):
 @pytest.fixture
 def interrupt_after(monkeypatch):
     """Return a function that interrupts a clustering after so many sweeps of all chains."""
-    return interrupting(monkeypatch, ddcrp_moves, "resample_links")
+    return interrupting(monkeypatch, shapes_moves, "resample_labels")
 
 
 @pytest.fixture

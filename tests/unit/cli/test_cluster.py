@@ -116,6 +116,11 @@ def test_defaults_are_those_of_the_estimator():
 
 def test_options_reach_the_model(run, no_figures, toy_file, tmp_path):
     options = {
+        "--model": ("model", "links"),
+        "--size": ("size", "use"),
+        "--n-samples": ("n_samples", 50),
+        "--resolution": ("resolution", 0.02),
+        "--min-eigenvalue": ("min_eigenvalue", 1e-6),
         "--measure": ("measure", "bspcm"),
         "--variant": ("variant", "log"),
         "--tolerance": ("tolerance", 2.5),
@@ -378,3 +383,30 @@ def test_chains_that_do_not_agree_are_told_once(run, no_figures, tmp_path):
     report = (tmp_path / "results" / "report.html").read_text()
     assert "Another run may say something else: let it run longer." in report
     assert "The number of clusters differs between chains" in report
+
+
+@pytest.fixture
+def clipped_file(tmp_path):
+    """Return a file of twelve matrices, of which numbers 2 and 7 have a clipped eigenvalue."""
+    matrices = np.array(make_wishart_families(1, 3, n_per_family=12, random_state=0).matrices)
+    for i in (2, 7):
+        lengths, axes = np.linalg.eigh(matrices[i])
+        matrices[i] = (axes * [1e-9 * lengths[2], *lengths[1:]]) @ axes.T
+    np.save(tmp_path / "clipped.npy", matrices)
+    return tmp_path / "clipped.npy"
+
+
+def test_matrices_that_look_clipped_are_named(run, no_figures, clipped_file, tmp_path):
+    told = "2 of 12 matrices are nearly singular, as if an eigenvalue had been clipped: matrix 2, matrix 7."
+    assert told in run("cluster", clipped_file, "-o", tmp_path / "out", *QUICK).out
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["nearly_singular"] == [2, 7]
+    for name in ("summary.md", "report.html"):
+        assert told in (tmp_path / "out" / name).read_text(encoding="utf-8")
+
+
+def test_matrices_that_look_clipped_are_left_out_or_raised_if_wanted(run, no_figures, clipped_file, tmp_path):
+    wanted = ["cluster", clipped_file, "-o", tmp_path / "out", *QUICK, "--min-eigenvalue", "1e-4"]
+    assert "2 of 12 matrices have eigenvalues below 0.0001 of their largest" in run(*wanted).err
+    left_out = run(*wanted, "--only-spd")
+    assert "Left out 2 of 12 matrices" in left_out.err
+    assert "10 matrices" in left_out.out

@@ -12,7 +12,7 @@ import pytest
 import homothety
 from homothety.datasets import make_dti
 from homothety.estimators._sampled import AutoSweeps, SampledChains
-from homothety.models.ddcrp import moves
+from homothety.models.shapes import moves
 
 QUICK = ("--chains", "2", "--sweeps", "8")
 ICSC = ("--model", "icsc", *QUICK)
@@ -110,16 +110,16 @@ def test_names_of_files_start_where_the_command_was_given(run, toy_file, tmp_pat
 
 
 def test_a_killed_run_goes_on_from_the_last_sweep_that_was_written(run, toy_file, tmp_path, monkeypatch):
-    resample_links, calls = moves.resample_links, iter(range(10**6))
+    resample_labels, calls = moves.resample_labels, iter(range(10**6))
 
-    @wraps(resample_links)
+    @wraps(resample_labels)
     def photographed(rng, model, state):
         if next(calls) == 5:  # what the folder holds at any moment is what a kill would leave
             shutil.copytree(tmp_path / "results", tmp_path / "killed")
-        return resample_links(rng, model, state)
+        return resample_labels(rng, model, state)
 
     monkeypatch.setattr("homothety.cli.runs.EVERY_SECONDS", 0.0)
-    monkeypatch.setattr(moves, "resample_links", photographed)
+    monkeypatch.setattr(moves, "resample_labels", photographed)
     run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
     assert {path.name for path in (tmp_path / "killed").iterdir()} == {"run.json", "checkpoint"}
     n_calls = next(calls)

@@ -118,9 +118,9 @@ def test_bspcm_and_spcm_name_the_same_thing(X):
     np.testing.assert_array_equal(pairwise_distance(X, measure="spcm"), pairwise_distance(X, measure="bspcm"))
 
 
-def test_default_similarity_is_equation_9(X):
-    expected = 1 / (1 + tolerance_factor(3, 1.0) * pairwise_distance(X))
-    np.testing.assert_allclose(pairwise_similarity(X), expected, rtol=1e-14)
+def test_similarity_of_the_paper_is_equation_9(X):
+    expected = 1 / (1 + tolerance_factor(3, 1.0) * pairwise_distance(X, variant="paper"))
+    np.testing.assert_allclose(pairwise_similarity(X, variant="paper"), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", SPCM_VARIANTS)

@@ -8,7 +8,15 @@ import pytest
 from homothety import SPCMMixture, SpectralEmbedding, metrics, pairwise_similarity
 from homothety.covariance import lerm
 from homothety.datasets import make_toy_3d, make_toy_6d, make_wishart_families
-from homothety.errors import ConvergenceWarning, EmbeddingWarning, InputError, NotSPDError, ShortChainWarning
+from homothety.errors import (
+    ConvergenceWarning,
+    EmbeddingWarning,
+    FlooredEigenvaluesWarning,
+    InputError,
+    NearlySingularWarning,
+    NotSPDError,
+    ShortChainWarning,
+)
 from homothety.models import ddcrp
 
 SHORT = {"n_sweeps": 40, "n_chains": 2, "random_state": 0}
@@ -166,3 +174,22 @@ def test_too_many_coordinates_are_refused_before_sampling(points):
     matrices = np.stack([np.diag(np.linspace(1, 2 + k, 110)) for k in range(3)])
     with pytest.raises(InputError, match=r"coordinates per matrix.*Use points='spectral'"):
         SPCMMixture(points=points, **SHORT).fit(matrices)
+
+
+def test_clipped_matrices_are_named_in_a_warning():
+    matrices = np.array(make_wishart_families(1, 3, n_per_family=20, random_state=0).matrices)
+    matrices[[4, 11]] = np.diag([1e-9, 1.0, 2.0])
+    with pytest.warns(NearlySingularWarning, match=r"2 of 20 matrices \(numbers 4, 11\)"):
+        model = SPCMMixture(n_chains=1, n_sweeps=4, random_state=0).fit(matrices)
+    assert model.nearly_singular_.tolist() == [4, 11]
+
+
+def test_eigenvalues_are_raised_to_the_least_one():
+    matrices = np.array(make_wishart_families(1, 3, n_per_family=20, random_state=0).matrices)
+    clipped, raised = matrices.copy(), matrices.copy()
+    clipped[4], raised[4] = np.diag([1e-9, 1.0, 2.0]), np.diag([0.02, 1.0, 2.0])
+    settings = {"n_chains": 1, "n_sweeps": 4, "random_state": 0}
+    with pytest.warns(FlooredEigenvaluesWarning, match="1 of 20 matrices"):
+        model = SPCMMixture(min_eigenvalue=0.01, **settings).fit(clipped)
+    np.testing.assert_allclose(model.embedding_, SPCMMixture(**settings).fit(raised).embedding_, atol=1e-12)
+    assert model.nearly_singular_.tolist() == [4]

@@ -145,21 +145,23 @@ def _check_options(suffix: str, path: Path, given: dict[str, bool]) -> None:
             raise InputError(f"{option} means nothing for {path}: it applies to {kinds}. Leave it out.")
 
 
-def positive_definite(matrices: FloatArray) -> BoolArray:
-    """Say which of `matrices` (n_matrices, n_dims, n_dims) are positive definite, by more than rounding."""
+def positive_definite(matrices: FloatArray, least: float = MIN_RECIPROCAL_CONDITION) -> BoolArray:
+    """Say which of `matrices` (n_matrices, n_dims, n_dims) have no eigenvalue below a share of their largest."""
     is_spd = np.empty(len(matrices), dtype=bool)
     for rows in blocks_of(len(matrices)):
         eigenvalues = np.linalg.eigvalsh(matrices[rows])
-        is_spd[rows] = eigenvalues[:, 0] > MIN_RECIPROCAL_CONDITION * np.abs(eigenvalues[:, -1])
+        is_spd[rows] = eigenvalues[:, 0] > least * np.abs(eigenvalues[:, -1])
     return is_spd
 
 
-def keep_spd(items: MatrixSet, path: Path) -> tuple[MatrixSet, IntArray]:
+def keep_spd(items: MatrixSet, path: Path, least: float = MIN_RECIPROCAL_CONDITION) -> tuple[MatrixSet, IntArray]:
     """Return those of the matrices just read that are positive definite, and their numbers, or raise if none is.
+
+    None of their eigenvalues is below the share `least` of the largest one.
 
     They move to the front of the array they are in, over the others: a copy would take as much memory again.
     """
-    kept, matrices = np.flatnonzero(positive_definite(items.matrices)), items.matrices
+    kept, matrices = np.flatnonzero(positive_definite(items.matrices, least)), items.matrices
     if len(kept) == 0:
         raise InputError(f"{path}: none of {len(items)} matrices is positive definite. Check what the file holds.")
     for rows in blocks_of(len(kept)):
