@@ -1,4 +1,4 @@
-"""How fast links are resampled: against one NumPy pass over the weights, against the first sweep, and with size.
+"""How fast a sweep is: against one NumPy pass over the weights of all links, against the first sweep, and with size.
 
 ``python -m benchmarks.sampler`` prints the table. The set is the paper's synthetic tensor field where it is at hand
 (HOMOTHETY_DATA), else a field of the same size made by `make_dti`.
@@ -13,12 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import Row, best_of, print_rows, row
-from homothety.covariance import pairwise_similarity
+from homothety.covariance import eigenvalues, pairwise_similarity
 from homothety.covariance.embedding import spectral_embedding
+from homothety.covariance.shape import shape_points
 from homothety.datasets import make_dti
-from homothety.estimators._sampled import base_measure
-from homothety.models import ddcrp
+from homothety.models import ddcrp, shapes
+from homothety.models.base_measure import base_measure
 
+RESOLUTION = 0.01  # default of SPCMMixture
 SIZES = (250, 500, 1000, 2000, 4000)
 
 
@@ -31,6 +33,7 @@ def run() -> list[Row]:
     return [
         row(f"Steady sweep, {model.n_items:,} tensors, P = 3: one NumPy pass over the weights", steady, numpy_pass, 2),
         row("The same: allowance of 20 steady sweeps for the first sweep from singletons", first, 20 * steady, 1),
+        row("Sweep of the mixture of shapes, the same tensors: one such pass", shapes_sweep_seconds(), numpy_pass, 2.5),
         row(
             "500 sweeps: the authors' MATLAB, recorded on another machine (1,416 s)",
             total_seconds(model, 500),
@@ -83,6 +86,21 @@ def sweep_seconds(model: ddcrp.Model, n_sweeps: int) -> np.ndarray:
         state, _ = ddcrp.resample_links(rng, model, state)
         times[s] = time.perf_counter() - started
     return times
+
+
+def shapes_sweep_seconds(n_sweeps: int = 300) -> float:
+    """Return how long a steady sweep of the mixture of shapes takes, with all its moves."""
+    rng = np.random.default_rng(0)
+    points = shape_points(eigenvalues(tensor_field()))
+    points = points + RESOLUTION * rng.standard_normal(points.shape)
+    model = shapes.Model(points, shapes.ClusterKinds.of_points(points, RESOLUTION))
+    state, times = shapes.grow_state(rng, model), np.empty(n_sweeps)
+    for s in range(n_sweeps):
+        started = time.perf_counter()
+        for move in shapes.default_sweep().values():
+            state, _ = move(rng, model, state)
+        times[s] = time.perf_counter() - started
+    return float(np.median(times[50:]))
 
 
 def total_seconds(model: ddcrp.Model, n_sweeps: int) -> float:

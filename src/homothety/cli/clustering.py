@@ -209,7 +209,9 @@ def notes(result: Clustering) -> list[str]:
     """Return sentences on the clustering as a whole."""
     model = result.model
     if unclear := nearly_singular_in_words(model, result.index, result.items.positions):
-        unclear += " Such eigenvalues are raised by --min-eigenvalue 0.001, or the matrices left out with --only-spd besides."
+        unclear += (
+            " Such eigenvalues are raised by --min-eigenvalue 0.001, or the matrices left out with --only-spd besides."
+        )
     return [said for said in (one_cluster_in_words(model), unclear, agreement(result), verdict(model)) if said]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety._jit import jit
+from homothety._jit import inlined, jit
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -85,7 +85,7 @@ def clear(k: int, tables: Tables, model: Compiled) -> None:
     tables.rows[k, LOG_DET] = n_dims * np.log(scale)
 
 
-@jit
+@inlined
 def shift(i: int, k: int, sign: float, tables: Tables, model: Compiled) -> float:
     """Bring item `i` into table `k` (`sign` 1) or take it out (-1); return the log growth of the determinant.
 
@@ -152,7 +152,7 @@ def close(k: int, last: int, tables: Tables) -> None:
             tables.labels[j] = k
 
 
-@jit
+@inlined
 def distance_to(i: int, k: int, tables: Tables, model: Compiled) -> float:
     """Return the squared distance of item `i` to the mean of table `k`, by its posterior scale."""
     points, rows, factors, vector = model.points, tables.rows, tables.factors, tables.vector
@@ -166,7 +166,7 @@ def distance_to(i: int, k: int, tables: Tables, model: Compiled) -> float:
     return total
 
 
-@jit
+@inlined
 def log_joining(distance: float, k: int, precision: float, tables: Tables, model: Compiled) -> float:
     """Return the log density of a point of given precision, at some distance, given the others of table `k`."""
     kind, size = tables.kinds[k], int(tables.rows[k, SIZE])
@@ -178,17 +178,37 @@ def log_joining(distance: float, k: int, precision: float, tables: Tables, model
     return change - model.half_dof[kind, size + 1] * growth + model.points.shape[1] / 2 * np.log(share)
 
 
-@jit
+@inlined
+def log_odds_of_second(i: int, first: int, tables: Tables, model: Compiled) -> float:
+    """Return the log odds that item `i` joins the table after `first`, not `first`; what `log_joining` has of both."""
+    precision, odds, ratio = model.precisions[i, tables.spreads[i]], 0.0, 1.0
+    for side in range(2):
+        k = first + side
+        kind, size, sign = tables.kinds[k], int(tables.rows[k, SIZE]), 2.0 * side - 1.0
+        strength = model.strength[kind] + tables.rows[k, WEIGHT]
+        share = strength / (strength + precision)
+        ratio = share / ratio  # of both shares in the end
+        growth = np.log(1.0 + precision * share * distance_to(i, k, tables, model))
+        odds += sign * (model.log_constant[kind, size + 1] - model.log_constant[kind, size])
+        odds -= sign * (model.half_dof[kind, size + 1] - model.half_dof[kind, size]) * tables.rows[k, LOG_DET]
+        odds -= sign * model.half_dof[kind, size + 1] * growth
+    attracted = np.log(tables.rows[first + 1, SIZE] / tables.rows[first, SIZE])
+    return odds + model.attraction * attracted + model.points.shape[1] / 2 * np.log(ratio)
+
+
+@inlined
 def draw_from_logs(rng: Generator, logs: FloatArray, n_logs: int) -> int:
-    """Draw an index with probability proportional to the exponential of the first `n_logs` values."""
+    """Draw an index with probability proportional to the exponential of the first `n_logs` values; overwrites these."""
     top, total = -np.inf, 0.0
     for place in range(n_logs):
         top = max(top, logs[place])
     for place in range(n_logs):
-        total += np.exp(logs[place] - top)
+        log = logs[place] - top
+        logs[place] = np.exp(log) if log > -NEGLIGIBLE else 0.0
+        total += logs[place]
     rest = rng.random() * total
     for place in range(n_logs):
-        rest -= np.exp(logs[place] - top)
+        rest -= logs[place]
         if rest < 0.0:
             return place
     return n_logs - 1
@@ -394,23 +414,17 @@ def scan_sides(
     """
     total = 0.0
     for scan in range(N_SCANS + 1):
-        total = 0.0
         for place in range(2, n_members):
             i = tables.members[place]
             shift(i, first + sides[place], -1.0, tables, model)
-            odds = 0.0  # log odds of the second table
-            for side in range(2):
-                k, sign = first + side, 2.0 * side - 1.0
-                joining = log_joining(
-                    distance_to(i, k, tables, model), k, model.precisions[i, tables.spreads[i]], tables, model
-                )
-                odds += sign * (model.attraction * np.log(tables.rows[k, SIZE]) + joining)
-            # Log probability of the second table, then of the first, without overflow.
-            log_second = min(odds, 0.0) - np.log1p(np.exp(-abs(odds)))
-            sides[place] = 1 if np.log(rng.random()) < log_second else 0
-            if follows and scan == N_SCANS:
-                sides[place] = wanted[place]
-            total += log_second if sides[place] == 1 else log_second - odds
+            odds = log_odds_of_second(i, first, tables, model)
+            smaller = np.exp(-abs(odds))  # without overflow
+            second = (1.0 if odds > 0.0 else smaller) / (1.0 + smaller)
+            sides[place] = 1 if rng.random() < second else 0
+            if scan == N_SCANS:
+                if follows:
+                    sides[place] = wanted[place]
+                total += min(odds if sides[place] == 1 else -odds, 0.0) - np.log1p(smaller)
             shift(i, first + sides[place], 1.0, tables, model)
     return total
 
