@@ -102,7 +102,7 @@ def score(case: Case, runs: list[tuple[Any, Any, int]]) -> Score:
     """Fit every run and average NMI, F and the number of clusters."""
     scores = []
     for items, truth, seed in runs:
-        model = SPCMMixture(random_state=seed, **case.settings).fit(items)
+        model = SPCMMixture(model="links", random_state=seed, **case.settings).fit(items)
         labels = model.labels_
         scores.append((metrics.nmi(truth, labels), metrics.f_measure(truth, labels), model.n_clusters_))
     return Score(case, np.mean(scores, axis=0), np.std(scores, axis=0))

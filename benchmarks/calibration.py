@@ -208,10 +208,11 @@ PAIRS = """`action_colabelling`: whether two steps, drawn at random, have one ac
 demonstrations are 0.1 to 0.3 too high. The state of the stroke takes in the slow end of the reach before it (2.5
 steps on average) and the slow beginning of the return after it (1 step). Most of these pairs have a step of a stroke.
 """
-MATRICES = """`coclustering_` of `SPCMMixture`: whether two matrices are of one family. Three families of 20 sample
-covariance matrices each (`make_wishart_families`), turned and resized at random.
+MATRICES = """`coclustering_` of the SPCM-CRP mixture (`model="links"`): whether two matrices are of one family. Three
+families of 20 sample covariance matrices each (`make_wishart_families`), turned and resized at random. The mixture of
+shapes, which is the default, is measured on [its own page](clusters.md#calibration).
 
-Shares of draws are no calibrated probabilities with the default, `points="spectral"`. The embedding is computed
+Shares of draws are no calibrated probabilities with `points="spectral"`. The embedding is computed
 from the similarities of all matrices and then taken for data without noise: matrices that are alike by chance become a
 tight cluster. Neither chains that differ, nor the prior of the links, nor a fixed concentration is the reason: with
 equal similarities for all links, or a sampled concentration, 8 to 9 % of the pairs below 0.01 are of one family at 20

@@ -25,8 +25,8 @@ def run() -> list[Row]:
 def against_numpy(n_matrices: int = 5_000, n_dims: int = 3) -> Row:
     """Compare B-SPCM of all pairs with the same formula by NumPy broadcasting, in blocks that fit the cache."""
     X = random_covariances(n_matrices, n_dims)
-    np.testing.assert_allclose(pairwise_similarity(X[:50]), broadcast_bspcm(X[:50]), rtol=1e-9)
-    ours = best_of(lambda: pairwise_similarity(X), repeats=5)
+    np.testing.assert_allclose(pairwise_similarity(X[:50], variant="paper"), broadcast_bspcm(X[:50]), rtol=1e-9)
+    ours = best_of(lambda: pairwise_similarity(X, variant="paper"), repeats=5)
     reference = best_of(lambda: broadcast_bspcm(X), repeats=2)
     return row(f"B-SPCM, {n_matrices:,} matrices {n_dims}x{n_dims}: NumPy broadcasting", ours, reference, floor=10)
 
@@ -37,7 +37,7 @@ def against_pyriemann(n_matrices: int = 1_000, n_dims: int = 3) -> list[Row]:
     if riemannian is None:
         return []
     X = random_covariances(n_matrices, n_dims)
-    ours = best_of(lambda: pairwise_similarity(X), repeats=10)
+    ours = best_of(lambda: pairwise_similarity(X, variant="paper"), repeats=10)
     reference = best_of(lambda: riemannian(X, metric="riemann"), repeats=3)
     name = f"B-SPCM, {n_matrices:,} matrices {n_dims}x{n_dims}: pyRiemann pairwise_distance('riemann')"
     return [row(name, ours, reference, floor=50)]

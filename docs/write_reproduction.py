@@ -27,7 +27,8 @@ UNPUBLISHED = "‡"
 
 INTRODUCTION = """# The paper's tables and figures, again
 
-Written by `homothety reproduce` and `docs/write_reproduction.py`. Set by set, this is where the numbers differ from the
+Written by `homothety reproduce` and `docs/write_reproduction.py`. Matrices are clustered by the SPCM-CRP mixture
+(`model="links"`); "default" are its settings in this library. Set by set, this is where the numbers differ from the
 paper's, and why:
 
 - **Toy 3D and toy 6D.** The same for our method. Of the mixture models it is compared with, the GMM does better here on

@@ -46,7 +46,7 @@ DRAWN = {"log_posterior": "log posterior", "f_measure": "F", "seconds": "seconds
 NOTES = (
     "Every chain starts with each matrix in a cluster of its own. alpha = 1; tolerance tau = 1, and 10 for synthetic "
     "DTI, as in the paper. *As published*: `published` similarity, number of columns P by the adapted rule, nu_0 = P, "
-    "Lambda_0 = I tr(cov Y) / P. *Default*: similarity, embedding and prior of `SPCMMixture`.",
+    "Lambda_0 = I tr(cov Y) / P. *Default*: similarity, embedding and prior of `SPCMMixture(model='links')`.",
     "Seconds are medians over chains, of the first sweep, of the later ones and of all sweeps of a chain; those of "
     "the authors are from their own recordings (MATLAB, Intel Core i7-3770, 500 sweeps). The machines differ.",
     "F and K are those of the last sweep of each chain, mean (standard deviation): single samples, not the point "

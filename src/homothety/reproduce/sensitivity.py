@@ -41,9 +41,9 @@ CLAIMS = {
     "task": "best F within alpha = 0.1 to 6; larger tau makes it worse",
 }
 NOTES = (
-    "Settings of `SPCMMixture` but for tau and alpha. F is that of its point estimate; the log posterior is the best "
-    "of all sweeps, and comparable along a row or column only as far as alpha and tau leave the constants of prior "
-    "and embedding alone.",
+    "Settings of `SPCMMixture(model='links')` but for tau and alpha. F is that of its point estimate; the log "
+    "posterior is the best of all sweeps, and comparable along a row or column only as far as alpha and tau leave the "
+    "constants of prior and embedding alone.",
     "*Best up to*: largest alpha at which F, averaged over tau, is still within 1% of its best. *Effect of tau*: "
     "largest difference that tau makes to F at one alpha below 2.",
     "The paper's text has tau > 1 *amplify* similarities; by its formula, and here, a larger tau lowers them, and "

@@ -49,8 +49,8 @@ NOTES = (
     "knowledge.",
     "CRP-GMM and *ours, as published* have alpha = 1 and the prior nu_0 = P, Lambda_0 = I tr(cov Y) / P, kappa_0 = 1, "
     "and report the most probable sample of a single chain.",
-    "*Ours, default* is `SPCMMixture` as it comes, with the same tau: four chains, the damped embedding, a prior that "
-    "counts a share of the points, and the partition nearest to all samples.",
+    "*Ours, default* is `SPCMMixture(model='links')`, with the same tau: four chains, the damped embedding, a prior "
+    "that counts a share of the points, and the partition nearest to all samples.",
     "ETH-80: the authors' similarity is clustered as they stored it. Their features are not public; the rows of "
     "images build covariances of 400 pixels from the images themselves, with a ridge of 1e-3 of the trace, and "
     "compare them by shape or by the log-Euclidean metric. The paper has no such rows.",
