@@ -40,8 +40,8 @@ def shapes(n_shapes: int = 3, dof: int = 500, scale_spread: float = 1.0, n_per_s
 
 
 def fit_all(sets: list[MatrixSet], settings: Settings) -> list[SPCMMixture]:
-    """Fit one model to each set."""
-    return [SPCMMixture(n_sweeps=100, random_state=0, **settings).fit(data.matrices) for data in sets]
+    """Fit the SPCM-CRP mixture to each set."""
+    return [SPCMMixture(model="links", n_sweeps=100, random_state=0, **settings).fit(data.matrices) for data in sets]
 
 
 def measure(sets: list[MatrixSet], settings: Settings) -> list[str]:

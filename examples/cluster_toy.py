@@ -9,7 +9,7 @@ from homothety.viz import plot_ellipsoids
 families = make_wishart_families(3, 3, n_per_family=6, dof=200, scale_spread=0.4, min_separation=0.3, random_state=159)
 
 # "log" compares shapes whatever the sizes. The number of clusters is not given.
-model = SPCMMixture(variant="log", random_state=0).fit(families.matrices)
+model = SPCMMixture(random_state=0).fit(families.matrices)
 print(f"{model.n_clusters_} clusters found, NMI with the true families {nmi(families.labels, model.labels_):.2f}")
 
 ax = plot_ellipsoids(families.matrices, model.labels_, sizes="true")

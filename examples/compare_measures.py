@@ -11,7 +11,7 @@ MEASURES = ("bspcm", "airm", "lerm", "kldm", "jbld")
 toy = make_toy_6d(random_state=0, scale="matrix")
 figure = Figure(figsize=(12, 2.4), layout="compressed")
 for measure, ax in zip(MEASURES, figure.subplots(1, len(MEASURES)), strict=True):
-    similarity = pairwise_similarity(toy.matrices, measure=measure, variant="log")
+    similarity = pairwise_similarity(toy.matrices, measure=measure)
     # The same mixture for every measure: only what counts as similar differs. Where a measure sees no clear clusters,
     # chains do not agree, and a ConvergenceWarning says so.
     model = SPCMMixture(measure="precomputed", n_sweeps=100, random_state=0).fit(similarity)

@@ -23,7 +23,7 @@ def bhattacharyya(i, j):
     return apart @ np.linalg.solve(middle, apart) / 8 + np.log(between / np.sqrt(np.prod(own))) / 2
 
 
-similarity = pairwise_similarity(covariances, variant="log")  # whatever their rotation and scale
+similarity = pairwise_similarity(covariances)  # whatever their rotation and scale
 print("states   action     distance as they stand  similarity of shape")
 for i, j in combinations(range(model.n_states_), 2):
     same = "the same" if actions[i] == actions[j] else "different"

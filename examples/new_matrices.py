@@ -11,7 +11,7 @@ families = make_wishart_families(3, 6, n_per_family=40, dof=200, random_state=0)
 items = np.arange(len(families))
 fitted, new = families.take(items[::2]), families.take(items[1::2])
 
-SPCMMixture(variant="log", random_state=0).fit(fitted.matrices).save("shapes.homothety")
+SPCMMixture(random_state=0).fit(fitted.matrices).save("shapes.homothety")
 
 model = homothety.load("shapes.homothety")  # on another day; reading the file runs no code
 probability = model.predict_proba(new.matrices)

@@ -9,7 +9,7 @@ from homothety.viz import plot_label_comparison
 # For an image of your own: homothety.datasets.read_matrices("tensors.nii.gz", order="fsl", only_spd=True).
 field = make_dti((24, 24), n_regions=4, random_state=0)
 
-model = SPCMMixture(variant="log", n_sweeps=100, random_state=0).fit(field.matrices)
+model = SPCMMixture(n_sweeps=100, random_state=0).fit(field.matrices)
 print(f"{model.n_clusters_} regions found, NMI with the true ones {nmi(field.labels, model.labels_):.2f}")
 
 found, _ = plot_label_comparison(model.labels_, field.labels, field)

@@ -72,8 +72,7 @@ def cluster_field(seed: int, console: Console) -> Clustering:
     from homothety.datasets import make_dti
     from homothety.estimators.spcm import SPCMMixture
 
-    # Sizes are random here and should not matter, which only this reading of SPCM promises.
-    model = SPCMMixture(variant="log", n_sweeps=FIELD_SWEEPS, random_state=seed)
+    model = SPCMMixture(n_sweeps=FIELD_SWEEPS, random_state=seed)
     return clustering.fit(make_dti(FIELD, random_state=seed), model, console, source="a made-up field of tensors")
 
 

@@ -58,8 +58,8 @@ def pairwise_distance(
     measure : {"spcm", "airm", "lerm", "kldm", "jbld"} or callable
         The formula (``"bspcm"`` is taken for ``"spcm"``), or a function of two matrices that returns their distance:
         symmetric, not negative, zero for equal matrices.
-    variant : str or SPCMVariant
-        Reading of SPCM; other measures have none.
+    variant : str or SPCMVariant, default="log"
+        Reading of SPCM, see `SPCM_VARIANTS`; "log" does not depend on size. Other measures have none.
     floor : float
         Relative floor of the eigenvalues, see `eigenvalues`. Callables get the matrices without it.
 
@@ -70,8 +70,8 @@ def pairwise_distance(
 
     Notes
     -----
-    SPCM is a pseudo-semimetric: zero between matrices of equal shape, without triangle inequality. With the spreads
-    ``"variance"`` (the paper's) and ``"std"`` it is not scale-free: between different shapes it grows with the relative
+    SPCM is a pseudo-semimetric: zero between matrices of equal shape, without triangle inequality. In the variants
+    "paper", "published" and "published-variance" it is not scale-free: between different shapes it grows with the relative
     scale of the two matrices. KLDM and JBLD are divergences, in the place of squared distances.
 
     SPCM costs O(M N^3 + M^2 N) time, LERM O(M N^3 + M^2 N^2), the others O(M^2 N^3); memory is that of the result plus
@@ -82,6 +82,10 @@ def pairwise_distance(
     --------
     >>> X = [np.diag([1.0, 4.0, 9.0]), np.diag([1.0, 1.0, 4.0]), np.diag([18.0, 2.0, 8.0])]
     >>> pairwise_distance(X).round(4)
+    array([[0.    , 0.0808, 0.    ],
+           [0.0808, 0.    , 0.0808],
+           [0.    , 0.0808, 0.    ]])
+    >>> pairwise_distance(X, variant="paper").round(4)
     array([[0.    , 0.1667, 0.    ],
            [0.1667, 0.    , 0.3333],
            [0.    , 0.3333, 0.    ]])
@@ -117,8 +121,8 @@ def pairwise_similarity(
         Others to compare with; `X` itself if left out.
     measure : {"bspcm", "airm", "lerm", "kldm", "jbld"} or callable
         The formula (``"spcm"`` is taken for ``"bspcm"``), or a function of two matrices that returns their *distance*.
-    variant : str or SPCMVariant
-        Reading of SPCM, including its map to similarity; other measures have none.
+    variant : str or SPCMVariant, default="log"
+        Reading of SPCM, including its map to similarity; "log" does not depend on size. Other measures have none.
     tolerance : float
         The paper's tau, for SPCM only. A larger tolerance *lowers* every similarity below one (the paper's prose has it
         the other way round, its formula does not).

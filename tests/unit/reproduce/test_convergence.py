@@ -32,7 +32,7 @@ def test_equal_seeds_give_equal_chains(small_set):
 
 def test_the_default_model_is_the_estimators(small_set):
     model = warm_model(small_set, "default")
-    fitted = SPCMMixture(n_chains=1, n_sweeps=4, random_state=0).fit(small_set.items)
+    fitted = SPCMMixture(model="links", n_chains=1, n_sweeps=4, random_state=0).fit(small_set.items)
     np.testing.assert_array_equal(model.points, fitted.embedding_)
     np.testing.assert_array_equal(model.base.scale, fitted.base_.scale)
     assert model.base.dof == fitted.base_.dof
