@@ -1,8 +1,8 @@
 """The SPCM-CRP mixture recovers the groups of the paper's data sets, and the default those of the toys.
 
 The floors are what the project aims at. For two sets, where no single setting reaches the aim, they are what the
-SPCM-CRP mixture holds: docs/accuracy.md tells what was tried. The default finds less on the task ellipsoids and on ETH-80:
-docs/clusters.md.
+SPCM-CRP mixture holds: docs/accuracy.md tells what was tried. The default finds less on the task ellipsoids and on
+ETH-80: docs/clusters.md.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def pairwise_distance(
     Notes
     -----
     SPCM is a pseudo-semimetric: zero between matrices of equal shape, without triangle inequality. In the variants
-    "paper", "published" and "published-variance" it is not scale-free: between different shapes it grows with the relative
-    scale of the two matrices. KLDM and JBLD are divergences, in the place of squared distances.
+    "paper", "published" and "published-variance" it is not scale-free: between different shapes it grows with the
+    relative scale of the two matrices. KLDM and JBLD are divergences, in the place of squared distances.
 
     SPCM costs O(M N^3 + M^2 N) time, LERM O(M N^3 + M^2 N^2), the others O(M^2 N^3); memory is that of the result plus
     working space that does not grow with M^2 N. Inside `joblib.parallel_config`, AIRM, KLDM, JBLD and callables are
