@@ -75,9 +75,10 @@ class SPCMMixture(LinkMixture):
     Parameters
     ----------
     model : {"auto", "shapes", "links"}, default="auto"
-        "shapes" is the mixture of shapes, "links" the SPCM-CRP mixture. "auto" is "links" if `measure`, `variant`,
-        `tolerance`, `points`, `n_components`, `damping`, `concentration`, `sample_concentration`, `mean_strength`,
-        `dof`, `scale`, `prior_share`, `diagonal` or positions are given, or ``solver="ordered"``.
+        "shapes" is the mixture of shapes, "links" the SPCM-CRP mixture. "auto" is "links" if positions are given, with
+        ``solver="ordered"``, and if one of `measure`, `variant`, `tolerance`, `points`, `n_components`, `damping`,
+        `concentration`, `sample_concentration`, `mean_strength`, `dof`, `scale`, `prior_share` and `diagonal` has
+        another value than its default.
     size : {"ignore", "use"}, default="ignore"
         Whether the size of a matrix (geometric mean of its axis lengths) is one more coordinate. Mixture of shapes.
     n_samples : int or array-like of shape (n_matrices,), optional
