@@ -124,8 +124,8 @@ def test_a_broken_file_is_named(run, tmp_path):
 
 
 @pytest.mark.parametrize(("what", "n_sweeps"), [("3", 70), ("convergence", 30), ("sensitivity", 300)])
-def test_an_interrupt_reports_what_is_finished_and_exits_with_130(what, n_sweeps, run, tmp_path, interrupt_after):
-    interrupt_after(n_sweeps)
+def test_an_interrupt_reports_what_is_finished_and_exits_with_130(what, n_sweeps, run, tmp_path, interrupt_links_after):
+    interrupt_links_after(n_sweeps)
     sets = {"3": "toy-3d,toy-6d", "convergence": "toy-6d", "sensitivity": "toy-3d"}[what]
     answer = run("reproduce", what, "--quick", "--sets", sets, "-o", tmp_path)
     assert answer.status == 130
@@ -133,8 +133,8 @@ def test_an_interrupt_reports_what_is_finished_and_exits_with_130(what, n_sweeps
     assert (tmp_path / f"{NAMES[what]}.png").is_file()
 
 
-def test_an_interrupt_before_the_first_result_exits_with_130(run, tmp_path, interrupt_after):
-    interrupt_after(0)
+def test_an_interrupt_before_the_first_result_exits_with_130(run, tmp_path, interrupt_links_after):
+    interrupt_links_after(0)
     answer = run("reproduce", "sensitivity", "--quick", "--sets", "toy-3d", "-o", tmp_path / "results")
     assert answer.status == 130
     assert "Interrupted before the first result" in answer.error
