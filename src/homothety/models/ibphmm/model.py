@@ -83,6 +83,8 @@ class Proposals:
         Trials of splitting or merging per sweep.
     n_halving : int
         Trials of halving or joining features per sweep.
+    n_swaps : int
+        Trials of swapping two states in some series per sweep.
     n_switches : int
         Most features that a series tries to switch on or off per sweep, drawn anew each time. Each costs a pass over
         the series.
@@ -96,6 +98,7 @@ class Proposals:
     window: tuple[int, int] = (5, 50)
     n_split_merge: int = 5
     n_halving: int = 5
+    n_swaps: int = 5
     n_switches: int = 10
     n_concentration: int = 20
     n_mass: int = 10

@@ -299,6 +299,7 @@ def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., 
     """
     from homothety.models.ibphmm.collapsed import resample_unique_collapsed
     from homothety.models.ibphmm.split_merge import halve_or_join, split_or_merge
+    from homothety.models.ibphmm.swaps import swap_states
 
     collapsed = {"collapsed births and deaths": resample_unique_collapsed} if collapsed_births else {}
     return {
@@ -307,6 +308,7 @@ def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., 
         "paths": resample_paths,
         "halves and joins": halve_or_join,
         "splits and merges": split_or_merge,
+        "swaps": swap_states,
         **collapsed,
         "emissions": resample_emissions,
         "buffet": resample_buffet,
