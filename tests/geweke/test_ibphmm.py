@@ -19,6 +19,7 @@ from scipy.special import gammaln
 
 import naive_ibphmm as naive
 import naive_splits
+import naive_swaps
 from homothety.models.ibphmm import (
     GammaPrior,
     _birth_kernels,
@@ -49,6 +50,7 @@ LEAVES = dict.fromkeys(SWEEP, EVERYTHING) | {
     "births and deaths": (*FEATURES, "weights", "emissions"),
     "splits and merges": (*FEATURES, "paths"),
     "halves and joins": (*FEATURES, "paths"),
+    "swaps": (*FEATURES, "paths"),
     "collapsed births and deaths": (*FEATURES, "paths"),
     "concentrations": (*FEATURES, "paths"),
 }
@@ -93,7 +95,7 @@ def test_move_keeps_the_prior(name):
     assert z_of_move(name) < MAX_Z
 
 
-@pytest.mark.parametrize("name", ["births and deaths", "splits and merges", "halves and joins", "emissions"])
+@pytest.mark.parametrize("name", ["births and deaths", "splits and merges", "halves and joins", "swaps", "emissions"])
 def test_move_with_autoregression_keeps_the_prior(name):
     assert z_of_move(name, world=naive.AUTOREGRESSIVE) < MAX_Z
 
@@ -520,6 +522,16 @@ FAULTS = {
         HALVES,
         faulty_twin(HALVES, (naive_splits, "halve", without_ratio), (naive_splits, "join", without_ratio)),
         1,
+    ),
+    "swaps, without way back": (
+        "swaps",
+        faulty("swaps", (naive_swaps, "way_back", no_pairs), move=naive_swaps.swap_states),
+        3,
+    ),
+    "swaps, without owners": (
+        "swaps",
+        faulty("swaps", (naive_swaps, "owners_density", no_pairs), move=naive_swaps.swap_states),
+        3,
     ),
     "halves, pairs not counted": (HALVES, faulty_twin(HALVES, (naive_splits, "log_pairs", no_pairs)), 1),
     "collapsed, back by current parameters": (

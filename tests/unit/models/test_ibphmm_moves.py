@@ -40,6 +40,7 @@ LEAVES_NONE = {  # parts that are out of date after each move of a sweep
     "paths": set(),
     "halves and joins": {"weights", "whiteners"},
     "splits and merges": {"weights", "whiteners"},
+    "swaps": {"weights", "whiteners"},
     "collapsed births and deaths": {"weights", "whiteners"},
     "emissions": {"weights"},
     "buffet": {"weights"},
