@@ -44,7 +44,7 @@ def test_enumeration_gives_the_probabilities_that_are_known():
 def sweep_with(*, splits, collapsed=False):
     """The default sweep with the four parameters left where they are."""
     sweep = default_sweep(collapsed_births=collapsed)
-    left_out = {"concentrations", "buffet"} | (set() if splits else {"splits and merges", "halves and joins"})
+    left_out = {"concentrations", "buffet"} | (set() if splits else {"splits and merges", "halves and joins", "swaps"})
     return {name: move for name, move in sweep.items() if name not in left_out}
 
 

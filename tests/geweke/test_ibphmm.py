@@ -230,7 +230,7 @@ def without(*names):
     return {name: move for name, move in SWEEP.items() if name not in names}
 
 
-BIRTHS_ALONE = without("splits and merges", "halves and joins", "collapsed births and deaths")
+BIRTHS_ALONE = without("splits and merges", "halves and joins", "swaps", "collapsed births and deaths")
 SWEEPS = {
     "births from the prior": (naive.GAUSSIAN, BIRTHS_ALONE, {"birth": "prior"}),
     "births from windows": (naive.GAUSSIAN, BIRTHS_ALONE, {}),

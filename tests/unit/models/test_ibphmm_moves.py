@@ -217,7 +217,7 @@ def test_order_of_the_sweep():
     names = list(default_sweep())
     assert "collapsed births and deaths" not in names
     assert [name for name in SWEEP if name in names] == names
-    assert list(SWEEP).index("collapsed births and deaths") == list(SWEEP).index("splits and merges") + 1
+    assert list(SWEEP).index("collapsed births and deaths") == list(SWEEP).index("swaps") + 1
     assert names.index("births and deaths") < names.index("paths") < names.index("splits and merges")
     assert names.index("splits and merges") < names.index("emissions") < names.index("buffet")
     assert names.index("concentrations") < names.index("weights") == len(names) - 1

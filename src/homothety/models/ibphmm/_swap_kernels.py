@@ -93,7 +93,7 @@ def try_swaps(
     active: BoolArray,
     path: IntArray,
 ) -> int:
-    """Try some times to swap two states in some series; return how often that was accepted. Writes features and path."""
+    """Try some times to swap two states in some series; return how often it was accepted. Writes features and path."""
     (n_series, n_features), n, n_accepted = active.shape, z.shape[1], 0
     pair = Pair(
         np.empty((n_series, 2)),
