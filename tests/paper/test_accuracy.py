@@ -1,8 +1,8 @@
-"""The SPCM-CRP mixture recovers the groups of the paper's data sets, and the default those of the toys.
+"""The SPCM-CRP mixture and the default recover the groups of the paper's data sets.
 
 The floors are what the project aims at. For two sets, where no single setting reaches the aim, they are what the
-SPCM-CRP mixture holds: docs/accuracy.md tells what was tried. The default finds less on the task ellipsoids and on
-ETH-80: docs/clusters.md.
+SPCM-CRP mixture holds: docs/accuracy.md tells what was tried. Floors of the default are its own: it finds less on the
+task ellipsoids, whose classes differ in size too, and on ETH-80. docs/clusters.md tells why.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ import pytest
 from homothety import SPCMMixture, metrics
 from homothety.covariance import sample_covariances
 from homothety.datasets import make_toy_3d, make_toy_6d
-from homothety.errors import ConvergenceWarning
+from homothety.errors import ConvergenceWarning, NearlySingularWarning
 
 
-def mean_scores(matrices, truth, n_seeds, **settings):
-    """NMI and F of the SPCM-CRP mixture, averaged over seeds, whether the chains of a fit agree or not."""
+def mean_scores(matrices, truth, n_seeds, model="links", **settings):
+    """NMI and F, averaged over seeds, whether the chains of a fit agree or not."""
     scores = []
     for seed in range(n_seeds):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            labels = SPCMMixture(model="links", random_state=seed, **settings).fit(matrices).labels_
+            warnings.simplefilter("ignore", NearlySingularWarning)  # 17 of the task ellipsoids are
+            labels = SPCMMixture(model=model, random_state=seed, **settings).fit(matrices).labels_
         scores.append((metrics.nmi(truth, labels), metrics.f_measure(truth, labels)))
     return np.mean(scores, axis=0)
 
@@ -69,6 +70,22 @@ def test_small_sets_are_recovered(shared_data, name):
 def test_small_sets_are_recovered_ten_times(shared_data, name):
     stored = shared_data(name)
     assert mean_scores(stored["matrices"], stored["labels"], n_seeds=10).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "least_nmi", "least_f"),
+    [
+        ("toy_3d.npz", 1.0, 1.0),
+        ("toy_6d_seed0.npz", 1.0, 1.0),
+        ("task_ellipsoids_6d.npz", 0.90, 0.97),
+        ("dti_synthetic.npz", 0.95, 0.98),
+    ],
+)
+def test_default_finds_the_groups_of_stored_sets(shared_data, name, least_nmi, least_f):
+    stored = shared_data(name)
+    nmi, f_measure = mean_scores(stored["matrices"], stored["labels"], n_seeds=1, model="shapes")
+    assert nmi >= least_nmi
+    assert f_measure >= least_f
 
 
 @pytest.mark.slow
