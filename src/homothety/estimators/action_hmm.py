@@ -31,7 +31,7 @@ from homothety.estimators._segmentation import SampledSegmenter
 from homothety.models import frames
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
 from homothety.models.frames.frames import Frames, aligned_steps, log_determinants
-from homothety.models.frames.grouping import MergeTree, draw_groups, merge_tree, summarise_states
+from homothety.models.frames.grouping import Evidence, MergeTree, draw_groups, merge_tree, summarise_states
 from homothety.models.frames.intervals import interval_factors
 from homothety.models.hmm.left_out import log_left_out
 from homothety.models.hmm.messages import log_likelihood
@@ -352,7 +352,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
         starts = prepared.starts
         summary = self._summarise_states(aligned.steps, point, starts)
-        tree = merge_tree(summary)
+        tree = merge_tree(Evidence(summary))
         self.merges_ = np.array(tree.merged, dtype=np.int64).reshape(-1, 2)
         self.merge_gains_ = np.array(tree.gains)
         agreed = minimise_expected_vi_paths(actions)

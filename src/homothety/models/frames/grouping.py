@@ -20,11 +20,13 @@ from math import comb, factorial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, multigammaln
+from scipy.special import gammaln
 
 from homothety.models.hmm.stays import stay_edges
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
@@ -141,20 +143,49 @@ def never_together(present: BoolArray) -> BoolArray:
     return np.asarray(has.T @ has == 0)
 
 
-def log_evidence(states: StateSummary, group: tuple[int, ...]) -> float:
-    """Log marginal likelihood that some states are one action, by the better of both kinds of evidence."""
-    chosen = list(group)
-    together = sum(log_moved_copies(block, chosen) for block in states.blocks)
-    if len(chosen) == 1:
-        return together
-    alone = sum(log_moved_copies(block, [k]) for block in states.blocks for k in chosen)
+def log_evidence(states: StateSummary, groups: Sequence[tuple[int, ...]]) -> FloatArray:
+    """Log marginal likelihood that the states of a group are one action, by the better of both kinds of evidence.
+
+    Returns
+    -------
+    log_evidence : ndarray of shape (n_groups,)
+    """
+    n_states = len(states.apart)
+    members = np.array([np.isin(np.arange(n_states), group) for group in groups], dtype=np.float64)
+    together = sum_over_blocks(states, members)
+    alone = members @ sum_over_blocks(states, np.eye(n_states))
     may_turn = any(block.is_turned for block in states.blocks)
-    if may_turn and all(states.apart[a, b] for a, b in combinations(chosen, 2)):
-        together = max(together, alone + sum(log_turned_gain(block, chosen) for block in states.blocks))
-    # Few steps fit anything: that two states could be one is no evidence that they are.
-    if not all(has_enough_steps(block, chosen) for block in states.blocks):
-        together = min(together, alone)
+    for g, group in enumerate(groups):
+        if len(group) == 1:
+            continue
+        chosen = list(group)
+        if may_turn and all(states.apart[a, b] for a, b in combinations(chosen, 2)):
+            together[g] = max(together[g], alone[g] + sum(log_turned_gain(block, chosen) for block in states.blocks))
+        # Few steps fit anything: that two states could be one is no evidence that they are.
+        if not all(has_enough_steps(block, chosen) for block in states.blocks):
+            together[g] = min(together[g], alone[g])
     return together
+
+
+def sum_over_blocks(states: StateSummary, members: FloatArray) -> FloatArray:
+    """Return the log marginal likelihood of groups of moved copies, summed over blocks, (n_groups,)."""
+    return np.sum([log_moved_copies(block, members) for block in states.blocks], axis=0)
+
+
+class Evidence:
+    """Log evidence of groups of states; what is known is not computed again."""
+
+    def __init__(self, states: StateSummary) -> None:
+        self.states = states
+        self._known: dict[tuple[int, ...], float] = {}
+
+    def __call__(self, groups: Sequence[tuple[int, ...]]) -> FloatArray:
+        """Return the log evidence of groups, (n_groups,)."""
+        keys = [tuple(sorted(group)) for group in groups]
+        new = sorted(set(keys) - self._known.keys())
+        if new:
+            self._known.update(zip(new, log_evidence(self.states, new).tolist(), strict=True))
+        return np.array([self._known[key] for key in keys])
 
 
 def log_splits(states: StateSummary, groups: list[tuple[int, ...]]) -> float:
@@ -207,7 +238,8 @@ def log_turned_gain(block: BlockSummary, chosen: list[int]) -> float:
     """
     n = block.means.shape[1]
     if not block.is_turned:
-        return log_moved_copies(block, chosen) - sum(log_moved_copies(block, [k]) for k in chosen)
+        own = np.eye(len(block.sizes))[chosen]
+        return float(log_moved_copies(block, own.sum(axis=0, keepdims=True))[0] - log_moved_copies(block, own).sum())
     covariances = block.scatters[chosen] / block.sizes[chosen][:, None, None] + 1e-9 * block.scale
     lengths = 0.5 * np.log(np.linalg.eigvalsh(covariances))
     shapes = (lengths - lengths.mean(axis=1, keepdims=True)) @ shape_axes(n)
@@ -224,37 +256,52 @@ def shape_axes(n: int) -> FloatArray:
     return np.asarray(np.linalg.svd(np.eye(n) - 1.0 / n)[0][:, : n - 1])
 
 
-def log_moved_copies(block: BlockSummary, chosen: list[int]) -> float:
-    """Log marginal likelihood of a block if states share its covariance, and its mean unless it has a place."""
-    size, scatter = block.sizes[chosen].sum(), block.scatters[chosen].sum(axis=0)
+def log_moved_copies(block: BlockSummary, members: FloatArray) -> FloatArray:
+    """Log marginal likelihood of a block if the states of a group share its covariance, and its mean if it is no point.
+
+    Parameters
+    ----------
+    block : BlockSummary
+    members : ndarray of shape (n_groups, n_states)
+        One where a group has a state, else zero.
+
+    Returns
+    -------
+    log_marginal : ndarray of shape (n_groups,)
+    """
+    sizes = members @ block.sizes
+    scatters: FloatArray = np.einsum("gk,kab->gab", members, block.scatters)
     if block.is_point:
-        return log_marginal(size, scatter, block.scale)
-    mean = block.sizes[chosen] @ block.means[chosen] / size
-    apart = block.means[chosen] - mean
-    scatter = scatter + np.einsum("k,ka,kb->ab", block.sizes[chosen], apart, apart)
-    shrunk = MEAN_STRENGTH * size / (MEAN_STRENGTH + size)
-    scatter = scatter + shrunk * np.outer(mean, mean)
-    return log_marginal(size, scatter, block.scale) + 0.5 * len(mean) * np.log(MEAN_STRENGTH / (MEAN_STRENGTH + size))
+        return log_marginal(sizes, scatters, block.scale)
+    n_steps = members * block.sizes
+    means = n_steps @ block.means / sizes[:, None]
+    apart = block.means - means[:, None]
+    shrunk = MEAN_STRENGTH * sizes / (MEAN_STRENGTH + sizes)
+    scatters += np.einsum("gk,gka,gkb->gab", n_steps, apart, apart)
+    scatters += np.einsum("g,ga,gb->gab", shrunk, means, means)
+    log_strengths = np.log(MEAN_STRENGTH / (MEAN_STRENGTH + sizes))
+    return log_marginal(sizes, scatters, block.scale) + 0.5 * means.shape[1] * log_strengths
 
 
-def log_marginal(size: float, scatter: FloatArray, scale: FloatArray) -> float:
-    """Log marginal likelihood of a scatter about a known mean under an inverse-Wishart prior."""
+def log_marginal(sizes: FloatArray, scatters: FloatArray, scale: FloatArray) -> FloatArray:
+    """Log marginal likelihood of scatters about known means under an inverse-Wishart prior, (n_groups,)."""
     n = len(scale)
     dof = n + 2.0
-    before, after = np.linalg.slogdet(scale)[1], np.linalg.slogdet(scale + scatter)[1]
-    log_gamma = multigammaln((dof + size) / 2, n) - multigammaln(dof / 2, n)
-    return float(log_gamma + dof / 2 * before - (dof + size) / 2 * after - size * n / 2 * np.log(np.pi))
+    before, after = np.linalg.slogdet(scale)[1], np.linalg.slogdet(scale + scatters)[1]
+    halves = np.arange(n) / 2
+    log_gamma = (gammaln((dof + sizes)[:, None] / 2 - halves) - gammaln(dof / 2 - halves)).sum(axis=1)
+    return np.asarray(log_gamma + dof / 2 * before - (dof + sizes) / 2 * after - sizes * n / 2 * np.log(np.pi))
 
 
-def merge_gains(states: StateSummary, groups: list[tuple[int, ...]]) -> FloatArray:
+def merge_gains(evidence: Evidence, groups: list[tuple[int, ...]]) -> FloatArray:
     """Return what merging two groups of states gains, in nats, (n_groups, n_groups); minus infinity on the diagonal."""
-    alone = [log_evidence(states, group) for group in groups]
+    states, pairs = evidence.states, list(combinations(range(len(groups)), 2))
+    alone, joined = evidence(groups), evidence([groups[a] + groups[b] for a, b in pairs])
     gains = np.full((len(groups), len(groups)), -np.inf)
     before = log_splits(states, groups)
-    for a, b in combinations(range(len(groups)), 2):
-        both = groups[a] + groups[b]
-        gain = log_evidence(states, both) - alone[a] - alone[b]
-        gain += log_splits(states, [both, *(group for c, group in enumerate(groups) if c not in (a, b))]) - before
+    for (a, b), together in zip(pairs, joined, strict=True):
+        others = [group for c, group in enumerate(groups) if c not in (a, b)]
+        gain = together - alone[a] - alone[b] + log_splits(states, [groups[a] + groups[b], *others]) - before
         if states.pieces[np.ix_(groups[a], groups[b])].any():
             gain = max(gain, PIECE_GAIN)
         gains[a, b] = gains[b, a] = gain
@@ -275,14 +322,14 @@ class MergeTree(NamedTuple):
         return np.unique(labels, return_inverse=True)[1]
 
 
-def merge_tree(states: StateSummary) -> MergeTree:
+def merge_tree(evidence: Evidence) -> MergeTree:
     """Merge the two groups of states that gain most, or lose least, until one is left."""
-    n_states = len(states.apart)
+    n_states = len(evidence.states.apart)
     groups: dict[int, tuple[int, ...]] = {k: (k,) for k in range(n_states)}
     merged, gains = [], []
     while len(groups) > 1:
         names = list(groups)
-        table = merge_gains(states, [groups[name] for name in names])
+        table = merge_gains(evidence, [groups[name] for name in names])
         a, b = np.unravel_index(int(table.argmax()), table.shape)
         first, second = sorted((names[int(a)], names[int(b)]))
         merged.append((first, second))
@@ -296,14 +343,14 @@ def draw_groups(rng: Generator, states: StateSummary) -> IntArray:
 
     A priori all partitions of a given number of groups are alike, and so are all numbers of groups.
     """
-    n_states = len(states.apart)
+    n_states, evidence = len(states.apart), Evidence(states)
     if n_states <= MOST_ENUMERATED:
         partitions = list(all_partitions(n_states))
+        evidence([group for size in range(1, n_states + 1) for group in combinations(range(n_states), size)])
     else:
-        tree = merge_tree(states)
+        tree = merge_tree(evidence)
         partitions = [tree.labels(n_states, n) for n in range(1, n_states + 1)]
-    known: dict[tuple[int, ...], float] = {}
-    scores = np.array([log_partition(states, labels, known) for labels in partitions])
+    scores = np.array([log_partition(evidence, labels) for labels in partitions])
     probs = np.exp(scores - scores.max())
     return with_pieces_joined(states, partitions[int(rng.choice(len(partitions), p=probs / probs.sum()))])
 
@@ -316,15 +363,12 @@ def with_pieces_joined(states: StateSummary, labels: IntArray) -> IntArray:
     return np.asarray(np.unique(joined, return_inverse=True)[1])
 
 
-def log_partition(states: StateSummary, labels: IntArray, known: dict[tuple[int, ...], float]) -> float:
-    """Log posterior of a partition, up to a constant; evidence that is known is not worked out again."""
+def log_partition(evidence: Evidence, labels: IntArray) -> float:
+    """Log posterior of a partition, up to a constant."""
     n_groups = int(labels.max()) + 1
     groups = [tuple(np.flatnonzero(labels == g).tolist()) for g in range(n_groups)]
-    for group in groups:
-        if group not in known:
-            known[group] = log_evidence(states, group)
-    evidence = sum(known[group] for group in groups) + log_splits(states, groups)
-    return evidence - float(np.log(n_partitions(len(labels), n_groups)))
+    total = float(evidence(groups).sum()) + log_splits(evidence.states, groups)
+    return total - float(np.log(n_partitions(len(labels), n_groups)))
 
 
 def n_partitions(n: int, n_groups: int) -> int:
