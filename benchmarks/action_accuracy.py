@@ -39,13 +39,6 @@ class Task(NamedTuple):
     peer: str = "-"
 
 
-class Schedule(NamedTuple):
-    """How long to sample."""
-
-    n_chains: int = 4
-    n_sweeps: int = 200
-
-
 def recorded(key: str) -> Callable[[int], SequenceSet]:
     """Return a recipe of one of the paper's sets, as it was recorded."""
     return lambda seed: load_sequence_set(key, data_folder(), prepare=False)  # noqa: ARG005
@@ -107,13 +100,12 @@ TASKS = {
 }
 
 
-def find_actions(recordings: SequenceSet, blocks: list[str] | str, seed: int, schedule: Schedule) -> ActionHMM:
+def find_actions(recordings: SequenceSet, blocks: list[str] | str, seed: int) -> ActionHMM:
     """Return the model with its default settings, fitted to recordings."""
-    model = ActionHMM(blocks=blocks, random_state=seed, n_jobs=2, **schedule._asdict())
-    return model.fit(recordings.sequences)
+    return ActionHMM(blocks=blocks, random_state=seed, n_jobs=2).fit(recordings.sequences)
 
 
-def row(title: str, n_runs: int, schedule: Schedule) -> list[str] | None:
+def row(title: str, n_runs: int) -> list[str] | None:
     """Fit a set with every seed and return its line of the table, None where its file is missing."""
     task, scores, n_true = TASKS[title], [], 0
     for seed in range(2 * n_runs if title == "Toy 2D, draws" else n_runs):
@@ -123,7 +115,7 @@ def row(title: str, n_runs: int, schedule: Schedule) -> list[str] | None:
             print(f"Left out: {title} ({missing})")
             return None
         fit, n_true = (
-            find_actions(recordings, task.blocks, seed, schedule),
+            find_actions(recordings, task.blocks, seed),
             len(np.unique(np.concatenate(recordings.actions))),
         )
         truth, found = np.concatenate(recordings.actions), np.concatenate(fit.actions_)
@@ -139,28 +131,25 @@ class Options(NamedTuple):
 
     sets: list[str]
     runs: int
-    schedule: Schedule
     is_full: bool  # whether a page of the documentation is to be written
 
 
-def parse_options(title: str, keys: list[str], n_runs: int, n_sweeps: int = Schedule().n_sweeps) -> Options:
+def parse_options(title: str, keys: list[str], n_runs: int) -> Options:
     """Return what the command line asks for; everything if it asks for nothing."""
     parser = argparse.ArgumentParser(description=title.splitlines()[0])
     parser.add_argument("--sets", nargs="*", default=keys, choices=keys, metavar="SET", help=", ".join(keys))
     parser.add_argument("--runs", type=int, default=n_runs)
-    parser.add_argument("--chains", type=int, default=Schedule().n_chains)
-    parser.add_argument("--sweeps", type=int, default=n_sweeps)
     parser.add_argument("--write", action="store_true", help="write the page however few the runs")
     found = parser.parse_args()
     is_full = found.write or vars(found) == vars(parser.parse_args([]))
-    return Options(found.sets, found.runs, Schedule(found.chains, found.sweeps), is_full)
+    return Options(found.sets, found.runs, is_full)
 
 
-def measure_rows(options: Options, row: Callable[[str, int, Schedule], list[str] | None]) -> list[list[str]]:
+def measure_rows(options: Options, row: Callable[[str, int], list[str] | None]) -> list[list[str]]:
     """Return the lines of the sets asked for, but for those without data, each printed when it is there."""
     rows = []
     for key in options.sets:
-        if line := row(key, options.runs, options.schedule):
+        if line := row(key, options.runs):
             print(" | ".join(line), flush=True)
             rows.append(line)
     return rows
@@ -171,7 +160,7 @@ def write_page(name: str, text: str, *, complete: bool) -> None:
     if complete:
         (DOCS / name).write_text(text, encoding="utf-8")
     else:
-        print(f"docs/{name} is not written: that takes all sets, with the usual runs, chains and sweeps.")
+        print(f"docs/{name} is not written: that takes all sets, with the usual runs.")
 
 
 def main() -> None:

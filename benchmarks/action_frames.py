@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from benchmarks.action_accuracy import Schedule, demonstrations, find_actions, measure_rows, parse_options, write_page
+from benchmarks.action_accuracy import demonstrations, find_actions, measure_rows, parse_options, write_page
 from homothety.reproduce.scores import format_cell
 from homothety.summaries.frames import rotation_angle
 from homothety.words.markdown import markdown_table
@@ -66,12 +66,12 @@ def score_of(found: list[RecordingFrame], truth: Frames) -> Score:
     return Score(means[0], float(columns[:, 1].all()), *means[2:])
 
 
-def row(title: str, n_runs: int, schedule: Schedule) -> list[str]:
+def row(title: str, n_runs: int) -> list[str]:
     """Return the line of a set."""
     scores = []
     for seed in range(n_runs):
         made = SETS[title](seed)
-        scores.append(score_of(find_actions(made, ["point"], seed, schedule).frames_, made.frames))
+        scores.append(score_of(find_actions(made, ["point"], seed).frames_, made.frames))
     columns = Score(*zip(*scores, strict=True))
     shares = [
         f"{np.mean(column):.2f}" for column in (columns.holds_rotation, columns.holds_sizes, columns.holds_places)

@@ -15,7 +15,6 @@ import numpy as np
 from benchmarks.action_accuracy import (
     POINT,
     POSE,
-    Schedule,
     Task,
     demonstrations,
     find_actions,
@@ -66,16 +65,16 @@ def changed(rng: np.random.Generator, recordings: SequenceSet, blocks: list[str]
     return replace(recordings, sequences=sequences, actions=actions, states=None)
 
 
-def rows_of(title: str, n_runs: int, schedule: Schedule) -> list[list[str]]:
+def rows_of(title: str, n_runs: int) -> list[list[str]]:
     """Return the lines of a set."""
     task, found = TASKS[title], {change: [] for change in CHANGES[title]}
     for seed in range(n_runs):
         recordings = task.load(seed)
-        before = find_actions(recordings, task.blocks, seed, schedule)
+        before = find_actions(recordings, task.blocks, seed)
         wrong_before = hamming(recordings.actions, before.actions_)
         for change in CHANGES[title]:
             others = changed(np.random.default_rng(seed), recordings, list(task.blocks), change)
-            after = find_actions(others, task.blocks, seed, schedule)
+            after = find_actions(others, task.blocks, seed)
             every = int(change.split()[1][0]) if change.startswith("every") else 1
             kept = np.concatenate([one[::every] for one in before.actions_])
             agreement = ari(kept, np.concatenate(after.actions_))
@@ -86,10 +85,10 @@ def rows_of(title: str, n_runs: int, schedule: Schedule) -> list[list[str]]:
     ]
 
 
-def row(title: str, n_runs: int, schedule: Schedule) -> list[str] | None:
+def row(title: str, n_runs: int) -> list[str] | None:
     """Print the lines of a set and return them joined, None where its file is missing."""
     try:
-        lines = rows_of(title, n_runs, schedule)
+        lines = rows_of(title, n_runs)
     except InputError as missing:
         print(f"Left out: {title} ({missing})")
         return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from benchmarks.action_accuracy import Schedule, measure_rows, parse_options, write_page
+from benchmarks.action_accuracy import measure_rows, parse_options, write_page
 from benchmarks.segmentation_accuracy import data_folder
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations
@@ -59,13 +59,13 @@ def in_new_frame(rng: np.random.Generator, steps: np.ndarray, blocks: list[str])
     return np.column_stack(parts)
 
 
-def wrong_shares(recordings: Recordings, seed: int, schedule: Schedule) -> list[float]:
+def wrong_shares(recordings: Recordings, seed: int) -> list[float]:
     """Return number of actions, shares of wrong steps at fit, in new frames and of one action, and of recordings."""
     rng = np.random.default_rng(seed)
     sequences, actions = recordings.known.sequences, recordings.known.actions
     left_out = [(recordings.n_new * seed + n) % len(sequences) for n in range(recordings.n_new)]
     known = [i for i in range(len(sequences)) if i not in left_out]
-    model = ActionHMM(blocks=recordings.blocks, random_state=seed, n_jobs=2, **schedule._asdict())
+    model = ActionHMM(blocks=recordings.blocks, random_state=seed, n_jobs=2)
     model.fit([sequences[i] for i in known])
     moved = [in_new_frame(rng, sequences[i], recordings.blocks) for i in left_out]
     found, details = model.predict_actions(moved, return_details=True)
@@ -76,10 +76,10 @@ def wrong_shares(recordings: Recordings, seed: int, schedule: Schedule) -> list[
     return [model.n_actions_, *(float(each.mean()) for each in wrong), float(np.mean([one.fits for one in details]))]
 
 
-def row(title: str, n_runs: int, schedule: Schedule) -> list[str] | None:
+def row(title: str, n_runs: int) -> list[str] | None:
     """Return the line of a set, None where its file is missing."""
     try:
-        columns = zip(*(wrong_shares(SETS[title](seed), seed, schedule) for seed in range(n_runs)), strict=True)
+        columns = zip(*(wrong_shares(SETS[title](seed), seed) for seed in range(n_runs)), strict=True)
     except InputError as missing:
         print(f"Left out: {title} ({missing})")
         return None
@@ -89,7 +89,7 @@ def row(title: str, n_runs: int, schedule: Schedule) -> list[str] | None:
 
 def main() -> None:
     """Run everything; write the page if nothing was left out."""
-    options = parse_options(__doc__, list(SETS), N_RUNS, n_sweeps=200)
+    options = parse_options(__doc__, list(SETS), N_RUNS)
     rows = measure_rows(options, row)
     write_page("action_new_frames.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(SETS))
 

@@ -98,7 +98,7 @@ def main() -> None:
     with_frames = best_of(partial(sweeps, frames.default_sweep(), model, state), 3)
     aligned = model.aligned(state.frames)
     without = best_of(partial(sweeps, ibphmm.default_sweep(), aligned, state.segmentation), 3)
-    whole = seconds(partial(ActionHMM(blocks=blocks, n_sweeps=200, random_state=0, n_jobs=2).fit, recordings))
+    whole = seconds(partial(ActionHMM(blocks=blocks, random_state=0, n_jobs=2).fit, recordings))
     peer = seconds(partial(fit_hmmlearn, looks.steps, looks.lengths))
     print_rows(
         [

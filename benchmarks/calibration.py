@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from benchmarks.action_accuracy import TASKS, Schedule, find_actions, write_page
+from benchmarks.action_accuracy import TASKS, find_actions, write_page
 from homothety import SPCMMixture
 from homothety.datasets import make_wishart_families
 from homothety.errors import ConvergenceWarning, InputError
@@ -94,7 +94,7 @@ def run_once(key: str, seed: int) -> Run:
     """Fit a set and compare what is claimed with the truth."""
     task = TASKS[key]
     recordings = task.load(seed)
-    return claims(find_actions(recordings, task.blocks, seed, Schedule()), recordings, seed)
+    return claims(find_actions(recordings, task.blocks, seed), recordings, seed)
 
 
 def claims(fit: ActionHMM, recordings: SequenceSet, seed: int) -> Run:
