@@ -15,6 +15,7 @@ action with as many degrees of freedom.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations, pairwise
 from math import comb, factorial
 from typing import TYPE_CHECKING, NamedTuple
@@ -178,26 +179,35 @@ class Evidence:
     def __init__(self, states: StateSummary) -> None:
         self.states = states
         self._known: dict[tuple[int, ...], float] = {}
+        self._splits: dict[tuple[int, ...], tuple[bytes, float]] = {}
 
-    def __call__(self, groups: Sequence[tuple[int, ...]]) -> FloatArray:
-        """Return the log evidence of groups, (n_groups,)."""
+    def of_groups(self, groups: Sequence[tuple[int, ...]]) -> list[float]:
+        """Return the log evidence that the states of each group are one action."""
         keys = [tuple(sorted(group)) for group in groups]
         new = sorted(set(keys) - self._known.keys())
         if new:
             self._known.update(zip(new, log_evidence(self.states, new).tolist(), strict=True))
-        return np.array([self._known[key] for key in keys])
+        return [self._known[key] for key in keys]
 
+    def of_splits(self, groups: Sequence[tuple[int, ...]]) -> float:
+        """Return the log evidence for groups from how recordings share them out.
 
-def log_splits(states: StateSummary, groups: list[tuple[int, ...]]) -> float:
-    """Log evidence for groups of states from how recordings share them out.
+        Groups that split recordings in the same way count once: if there were two tasks, all of their actions would do
+        so.
+        """
+        return sum(dict(self._split(group) for group in groups if len(group) > 1).values())
 
-    Groups that split recordings in the same way count once: if there were two tasks, all of their actions would do so.
-    """
-    splits = {}
-    for group in groups:
-        present = states.present[:, list(group)]
-        splits[tuple(sorted(map(tuple, present.T.tolist())))] = log_coincidence(present) if len(group) > 1 else 0.0
-    return sum(splits.values())
+    def of_partition(self, groups: Sequence[tuple[int, ...]]) -> float:
+        """Return the log evidence of all groups together."""
+        return sum(self.of_groups(groups)) + self.of_splits(groups)
+
+    def _split(self, group: tuple[int, ...]) -> tuple[bytes, float]:
+        """Return a key, which is the same for all groups that split recordings alike, and the log evidence."""
+        if group not in self._splits:
+            present = self.states.present[:, list(group)]
+            key = b"".join(sorted(column.tobytes() for column in present.T))
+            self._splits[group] = key, log_coincidence(present)
+        return self._splits[group]
 
 
 def log_coincidence(present: BoolArray) -> float:
@@ -295,14 +305,14 @@ def log_marginal(sizes: FloatArray, scatters: FloatArray, scale: FloatArray) -> 
 
 def merge_gains(evidence: Evidence, groups: list[tuple[int, ...]]) -> FloatArray:
     """Return what merging two groups of states gains, in nats, (n_groups, n_groups); minus infinity on the diagonal."""
-    states, pairs = evidence.states, list(combinations(range(len(groups)), 2))
-    alone, joined = evidence(groups), evidence([groups[a] + groups[b] for a, b in pairs])
+    pairs = list(combinations(range(len(groups)), 2))
+    alone, joined = evidence.of_groups(groups), evidence.of_groups([groups[a] + groups[b] for a, b in pairs])
     gains = np.full((len(groups), len(groups)), -np.inf)
-    before = log_splits(states, groups)
+    before = evidence.of_splits(groups)
     for (a, b), together in zip(pairs, joined, strict=True):
         others = [group for c, group in enumerate(groups) if c not in (a, b)]
-        gain = together - alone[a] - alone[b] + log_splits(states, [groups[a] + groups[b], *others]) - before
-        if states.pieces[np.ix_(groups[a], groups[b])].any():
+        gain = together - alone[a] - alone[b] + evidence.of_splits([groups[a] + groups[b], *others]) - before
+        if evidence.states.pieces[np.ix_(groups[a], groups[b])].any():
             gain = max(gain, PIECE_GAIN)
         gains[a, b] = gains[b, a] = gain
     return gains
@@ -345,14 +355,20 @@ def draw_groups(rng: Generator, states: StateSummary) -> IntArray:
     """
     n_states, evidence = len(states.apart), Evidence(states)
     if n_states <= MOST_ENUMERATED:
-        partitions = list(all_partitions(n_states))
-        evidence([group for size in range(1, n_states + 1) for group in combinations(range(n_states), size)])
+        partitions = all_partitions(n_states)
+        # All groups at once: one after the other takes far longer.
+        evidence.of_groups([group for size in range(1, n_states + 1) for group in combinations(range(n_states), size)])
     else:
         tree = merge_tree(evidence)
-        partitions = [tree.labels(n_states, n) for n in range(1, n_states + 1)]
-    scores = np.array([log_partition(evidence, labels) for labels in partitions])
+        partitions = [groups_of(tree.labels(n_states, n)) for n in range(1, n_states + 1)]
+    scores = np.array([evidence.of_partition(groups) for groups in partitions])
+    scores -= np.log([n_partitions(n_states, len(groups)) for groups in partitions])
     probs = np.exp(scores - scores.max())
-    return with_pieces_joined(states, partitions[int(rng.choice(len(partitions), p=probs / probs.sum()))])
+    drawn = partitions[int(rng.choice(len(partitions), p=probs / probs.sum()))]
+    labels = np.empty(n_states, dtype=np.int64)
+    for g, group in enumerate(drawn):
+        labels[list(group)] = g
+    return with_pieces_joined(states, labels)
 
 
 def with_pieces_joined(states: StateSummary, labels: IntArray) -> IntArray:
@@ -363,14 +379,12 @@ def with_pieces_joined(states: StateSummary, labels: IntArray) -> IntArray:
     return np.asarray(np.unique(joined, return_inverse=True)[1])
 
 
-def log_partition(evidence: Evidence, labels: IntArray) -> float:
-    """Log posterior of a partition, up to a constant."""
-    n_groups = int(labels.max()) + 1
-    groups = [tuple(np.flatnonzero(labels == g).tolist()) for g in range(n_groups)]
-    total = float(evidence(groups).sum()) + log_splits(evidence.states, groups)
-    return total - float(np.log(n_partitions(len(labels), n_groups)))
+def groups_of(labels: IntArray) -> list[tuple[int, ...]]:
+    """Return the states of each label."""
+    return [tuple(np.flatnonzero(labels == g).tolist()) for g in range(int(labels.max()) + 1)]
 
 
+@cache
 def n_partitions(n: int, n_groups: int) -> int:
     """Return in how many ways items can be put into groups (a Stirling number of the second kind).
 
@@ -383,15 +397,16 @@ def n_partitions(n: int, n_groups: int) -> int:
     return signed // factorial(n_groups)
 
 
-def all_partitions(n: int) -> list[IntArray]:
-    """Return all partitions of `n` items as labels.
+@cache
+def all_partitions(n: int) -> list[list[tuple[int, ...]]]:
+    """Return all partitions of `n` items into groups.
 
     Examples
     --------
-    >>> [labels.tolist() for labels in all_partitions(3)]
-    [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [0, 1, 2]]
+    >>> all_partitions(3)
+    [[(0, 1, 2)], [(0, 1), (2,)], [(0, 2), (1,)], [(0,), (1, 2)], [(0,), (1,), (2,)]]
     """
     found = [[0]]
     for _ in range(n - 1):
         found = [[*labels, g] for labels in found for g in range(max(labels) + 2)]
-    return [np.array(labels) for labels in found]
+    return [groups_of(np.array(labels)) for labels in found]
