@@ -27,7 +27,7 @@ examples:
   homothety demo --seed 1         other data, another run
 """
 OUTPUT = "homothety-demo"
-PER_FRAME, SWEEPS, FIELD_SWEEPS = 3, 200, 200  # fixed, so that the time it takes is known
+PER_FRAME = 3
 FIELD = (20, 20)
 
 
@@ -62,7 +62,7 @@ def segment_demonstrations(seed: int, console: Console) -> Segmentation:
     from homothety.estimators.action_hmm import ActionHMM
 
     items = make_demonstrations(seed, n_per_frame=PER_FRAME)
-    model = ActionHMM(n_sweeps=SWEEPS, random_state=seed)
+    model = ActionHMM(random_state=seed)
     return segmentation.fit(items, model, console, source="made-up demonstrations of a task in three frames")
 
 
@@ -72,7 +72,7 @@ def cluster_field(seed: int, console: Console) -> Clustering:
     from homothety.datasets import make_dti
     from homothety.estimators.spcm import SPCMMixture
 
-    model = SPCMMixture(n_sweeps=FIELD_SWEEPS, random_state=seed)
+    model = SPCMMixture(random_state=seed)
     return clustering.fit(make_dti(FIELD, random_state=seed), model, console, source="a made-up field of tensors")
 
 

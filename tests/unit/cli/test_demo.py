@@ -6,13 +6,14 @@ import pytest
 
 import homothety
 from homothety.cli import demo
+from homothety.estimators._sampled import AutoSweeps
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(demo, "FIELD", (8, 8))
     monkeypatch.setattr(demo, "PER_FRAME", 1)
-    monkeypatch.setattr(demo, "SWEEPS", 4)
+    monkeypatch.setattr(homothety.ActionHMM, "auto_sweeps", AutoSweeps(4, 4, 4))
 
 
 def test_the_demo_tells_what_it_found(run, no_figures, tmp_path):
