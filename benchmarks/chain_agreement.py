@@ -19,6 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.action_accuracy import TASKS, write_page
 from benchmarks.action_speed import fit_hmmlearn
+from benchmarks.segmentation_accuracy import DOCS
 from benchmarks.timing import seconds
 from homothety import IBPHMM, ICSCHMM, ActionHMM
 from homothety.errors import InputError
@@ -33,6 +34,7 @@ from homothety.words.markdown import markdown_table
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
 
+TEMPLATE = "chain_agreement_page.md"
 N_RUNS = 5
 N_COMPARED = 40  # draws of a chain that its own answer is made of
 SETS = (
@@ -71,28 +73,6 @@ WITHOUT: dict[str, tuple[dict[str, Any], dict[str, int]]] = {  # settings of the
 }
 WITHOUT_HEADER = ("set", "left out", *HEADER[2:6], "effective draws of the log joint per second")
 N_SWEEPS_WITHOUT = 400
-
-
-NOT_REACHED = (
-    "## Where chains do not agree",
-    "",
-    "The aim is R-hat of at most 1.05 (log joint) and 1.1 (states), and answers of chains and of runs with an",
-    "adjusted Rand index of at least 0.95. Where it is missed, `fit` warns, and chains that differ more from each",
-    "other than each one varies are weighted by how well they predict looks that were left out.",
-    "",
-    "On peeling and on grating with 12 recordings, chains of `IBPHMM` and `ICSCHMM` differ in which state of one",
-    "recording is which state of another: on peeling in one stretch of one recording, on grating in the four recordings",
-    "of a session, where two states have changed places. Such answers differ by 10 to 40 nats, and all proposals between",
-    "them pass through far less probable segmentations. Besides what is measured above, two ways were tried and not kept",
-    "(`IBPHMM`, two or three seeds, by programs that are not in the repository):",
-    "",
-    "- *The likeliest of several starts.* Each chain made 4, 6 or 10 annealed runs and began where the likeliest ended. Of",
-    "  six fits on peeling one agreed (R-hat 1.01) and five did not (1.37 to 1.91; with one run 1.49 to 2.19); on grating",
-    "  with 12 recordings R-hat was 1.30 and 1.41 instead of 1.08 and 1.15.",
-    "- *Parallel tempering.* 12 copies of a chain with weights of steps down to a tenth, or 20 copies down to 0.4, swapped",
-    "  states. The number of states drops abruptly between two neighbouring weights, so that hardly any swap was accepted",
-    "  there: no copy went all the way down and back in 600 sweeps, which take 20 times as long as those of one chain.",
-)
 
 
 class Run(NamedTuple):
@@ -236,31 +216,12 @@ def main() -> None:
 
 def page(rows: list[list[str]], n_runs: int, without: list[list[str]]) -> str:
     """Return the page as Markdown."""
-    return "\n".join(
-        [
-            "# Do chains agree?",
-            "",
-            f"Written by `python -m benchmarks.chain_agreement`: default settings, {n_runs} seeds. R-hat and gaps are",
-            "those of the worst seed, adjusted Rand indices the smallest between answers of any two chains of a run,",
-            "and between answers of any two runs; chains whose weight is next to nothing are left out. *First and",
-            "last number*: correlation of the numbers of states that chains begin and end with. Seconds: all of a",
-            "fit, until chains agree or the limit is reached; and hmmlearn with 2 to 12 states, three restarts each,",
-            "on the same looks.",
-            "",
-            markdown_table(HEADER, rows),
-            "",
-            "## What each part is worth",
-            "",
-            f"`IBPHMM`, one seed, {N_SWEEPS_WITHOUT} sweeps, with something left out: starts are clusters by k-means,",
-            "states are not halved and joined within recordings, states of some recordings do not change places, or every",
-            "look counts as one observation.",
-            "",
-            markdown_table(WITHOUT_HEADER, without),
-            "",
-            *NOT_REACHED,
-            "",
-        ]
-    )
+    text = (DOCS.parent / "benchmarks" / TEMPLATE).read_text(encoding="utf-8")
+    parts = {"runs": n_runs, "sweeps": N_SWEEPS_WITHOUT}
+    parts |= {"agreement": markdown_table(HEADER, rows), "without": markdown_table(WITHOUT_HEADER, without)}
+    for name, part in parts.items():
+        text = text.replace(f"{{{name}}}", str(part))
+    return text
 
 
 if __name__ == "__main__":
