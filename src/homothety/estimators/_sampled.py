@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.arrays import check_count, check_whole
+from homothety.arrays import check_count, check_option, check_whole
 from homothety.errors import ConvergenceWarning, InputError, ShortChainWarning
 from homothety.persistence import Saveable
 from homothety.sampling.diagnostics import judge, kept_draws, r_hat, to_arviz
@@ -62,7 +62,21 @@ class AutoSweeps(NamedTuple):
     alone: int  # of a single chain, which cannot be compared
 
 
-class SampledChains:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ChainSettings:
+    """Parameters of all estimators that sample."""
+
+    n_chains: int = 4
+    n_sweeps: NumberOfSweeps = "auto"
+    n_burn: int | None = None
+    point_estimate: PointEstimate = "vi"
+    random_state: RandomState = None
+    n_jobs: int | None = None
+    progress: bool = False
+    checkpoint: str | Path | None = None
+
+
+class SampledChains(ChainSettings):
     """Mixin of the estimators that sample: how long, and whether their chains agree.
 
     `trace_` has the numbers of every sweep, (n_chains, n_sweeps) each, of which the first `n_burn_` were not kept.
@@ -70,13 +84,6 @@ class SampledChains:
 
     auto_sweeps: ClassVar[AutoSweeps] = AutoSweeps(first=200, most=800, alone=200)
 
-    n_chains: int
-    n_sweeps: NumberOfSweeps
-    n_burn: int | None
-    random_state: RandomState
-    n_jobs: int | None
-    progress: bool
-    checkpoint: str | Path | None
     n_burn_: int
     trace_: dict[str, FloatArray]
     chain_weights_: FloatArray
@@ -104,6 +111,7 @@ class SampledChains:
         self, model: Any, state: Any, sweep: Sweep, recording: Recording, numbers: Callable[[Trace], Trace]
     ) -> list[Trace]:
         """Run all chains; `numbers` adds to a trace what else chains are compared by, for its kept sweeps."""
+        check_option(self.point_estimate, "point_estimate", get_args(PointEstimate))
         traces = run_chains(
             model,
             state,
@@ -216,23 +224,27 @@ def depth_in_library() -> int:
     return level
 
 
-class SampledPartition(SampledChains, ClusterMixin, Saveable, BaseEstimator):
-    """Base of the estimators whose answer is a posterior over partitions.
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClusterSettings:
+    """Parameters of all mixtures of Gaussians that sample: the prior of partitions and of a cluster."""
 
-    Subclasses store, as constructor parameters, `n_chains`, `n_sweeps`, `n_burn`, `point_estimate`, `random_state`,
-    `n_jobs`, `progress`, `checkpoint` and `sample_concentration`.
-    """
+    concentration: float = 1.0
+    sample_concentration: bool = False
+    mean_strength: float = 1.0
+    dof: float | None = None
+    scale: float | None = None
+    prior_share: float = 0.003
+    diagonal: bool = False
 
-    point_estimate: PointEstimate
-    sample_concentration: bool
+
+class SampledPartition(ClusterSettings, SampledChains, ClusterMixin, Saveable, BaseEstimator):
+    """Base of the estimators whose answer is a posterior over partitions."""
 
     draws_: IntArray
     labels_: IntArray
 
     def _sample(self, model: Any, state: Any, sweep: Sweep, recording: Recording) -> None:
         """Run the chains and set everything that follows from their traces."""
-        if self.point_estimate not in ("vi", "map"):
-            raise InputError(f"point_estimate is {self.point_estimate!r}, needed 'vi' or 'map'.")
         self._summarise(self._run_chains(model, state, sweep, recording, with_entropy))
         self._warn_unless_chains_agree()
 

@@ -213,21 +213,17 @@ class Segmenter(Saveable, BaseEstimator):
 class SampledSegmenter(SampledChains, Segmenter):
     """Base of the segmenters whose answer is a posterior over paths.
 
-    Subclasses also store `least_stay`, `n_chains`, `n_sweeps`, `n_burn`, `point_estimate`, `random_state`, `n_jobs`,
-    `progress` and `checkpoint`.
+    Subclasses also store `least_stay`.
     """
 
     auto_sweeps = AutoSweeps(first=200, most=1600, alone=500)
 
     least_stay: int
-    point_estimate: str
 
     def _sample(
         self, prepared: Sequences, model: Any, start: Any, sweep: Sweep, recording: Recording, emission: Emission
     ) -> None:
         """Run the chains and set everything that follows from them."""
-        if self.point_estimate not in ("vi", "map"):
-            raise InputError(f"point_estimate is {self.point_estimate!r}, needed 'vi' or 'map'.")
         traces = self._run_chains(model, start, sweep, recording, partial(self._with_numbers, prepared))
         self._check_kept(sum(len(trace.kept) for trace in traces))
         self.n_burn_, self.trace_ = burn_of(traces), stack_traces(traces)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
@@ -47,14 +47,12 @@ from homothety.times import is_duration, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.channels import ChannelBlocks
-    from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
     from homothety.models.emissions import Emission
     from homothety.models.frames.blocks import Rotations
     from homothety.models.frames.grouping import StateSummary
@@ -73,6 +71,7 @@ class ActedDraw(NamedTuple):
     actions: IntArray
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     """Segment recordings into actions, whatever the frame each of them was recorded in.
 
@@ -142,40 +141,13 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
 
     auto_sweeps = AutoSweeps(first=100, most=800, alone=200)
 
-    def __init__(
-        self,
-        *,
-        blocks: Literal["auto"] | Sequence[str] = "auto",
-        frames: Literal["auto", "one", "each"] | Sequence[Any] = "auto",
-        rotations: Rotations = "all",
-        velocities: bool | Literal["auto"] = "auto",
-        least_stay: int | str = "auto",
-        subsample: int | Literal["auto"] = "auto",
-        n_actions: int | None = None,
-        n_chains: int = 4,
-        n_sweeps: NumberOfSweeps = "auto",
-        n_burn: int | None = None,
-        point_estimate: PointEstimate = "vi",
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        self.blocks = blocks
-        self.frames = frames
-        self.rotations = rotations
-        self.velocities = velocities
-        self.least_stay: Any = least_stay
-        self.subsample = subsample
-        self.n_actions = n_actions
-        self.n_chains = n_chains
-        self.n_sweeps = n_sweeps
-        self.n_burn = n_burn
-        self.point_estimate = point_estimate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
+    blocks: Literal["auto"] | Sequence[str] = "auto"
+    frames: Literal["auto", "one", "each"] | Sequence[Any] = "auto"
+    rotations: Rotations = "all"
+    velocities: bool | Literal["auto"] = "auto"
+    least_stay: Any = "auto"
+    subsample: int | Literal["auto"] = "auto"
+    n_actions: int | None = None
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Find actions and frames of recordings.

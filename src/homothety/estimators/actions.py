@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -25,15 +25,10 @@ from homothety.summaries.runs import PathDraws, RunPath
 from homothety.summaries.transforms import transform_table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
-    from homothety.estimators.hmm import EmissionName, Start
     from homothety.models.emissions import Emission
-    from homothety.preprocessing import Preprocessing
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
     from homothety.summaries.transforms import StateTransform
@@ -43,6 +38,7 @@ STILL = 1e-9  # share of the variance over all series, below which a dimension d
 GroupingName = Literal["shapes", "links"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ICSCHMM(ReportsActions, IBPHMM):
     """Segment series and find which states are one action, turned, moved or resized.
 
@@ -111,66 +107,12 @@ class ICSCHMM(ReportsActions, IBPHMM):
     (4, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        grouping: GroupingName | icsc.Grouping = "shapes",
-        coupling: Coupling | None = None,
-        covariances: Covariances = "sample",
-        include_unused: bool = False,
-        emission: EmissionName = "gaussian",
-        order: int = 1,
-        preprocessing: Preprocessing | None = None,
-        mean_strength: float = 0.1,
-        dof: float | None = None,
-        scale: float = 0.5,
-        step_weight: float | Literal["auto"] = "auto",
-        gamma: float | None = None,
-        alpha: float = 1.0,
-        kappa: float = 10.0,
-        sample_mass: bool = False,
-        start: Start | list[Any] = "annealed",
-        n_start: int | None = None,
-        n_split_merge: int = 5,
-        least_stay: int = 1,
-        n_chains: int = 4,
-        n_sweeps: NumberOfSweeps = "auto",
-        n_burn: int | None = None,
-        point_estimate: PointEstimate = "vi",
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        super().__init__(
-            emission=emission,
-            order=order,
-            preprocessing=preprocessing,
-            mean_strength=mean_strength,
-            dof=dof,
-            scale=scale,
-            step_weight=step_weight,
-            gamma=gamma,
-            alpha=alpha,
-            kappa=kappa,
-            sample_mass=sample_mass,
-            start=start,
-            n_start=n_start,
-            n_split_merge=n_split_merge,
-            least_stay=least_stay,
-            n_chains=n_chains,
-            n_sweeps=n_sweeps,
-            n_burn=n_burn,
-            point_estimate=point_estimate,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            progress=progress,
-            checkpoint=checkpoint,
-        )
-        self.grouping = grouping
-        self.coupling = coupling
-        self.covariances = covariances
-        self.include_unused = include_unused
+    grouping: GroupingName | icsc.Grouping = "shapes"
+    coupling: Coupling | None = None
+    covariances: Covariances = "sample"
+    include_unused: bool = False
+    mean_strength: float = 0.1
+    scale: float = 0.5
 
     def _spread(self, prepared: Sequences) -> FloatArray:
         return typical_variances(prepared)  # series may be in different places and sizes

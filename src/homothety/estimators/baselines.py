@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -20,16 +21,15 @@ from homothety.persistence import Saveable
 from homothety.summaries.partitions import relabel_by_size
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.distributions import NIW, NormalGamma
-    from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
+    from homothety.estimators._sampled import RandomState
     from homothety.models.gmm import Criterion
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CRPMixture(SampledPartition):
     """Chinese restaurant process mixture of Gaussians, number of clusters inferred (Neal 2000, algorithm 3).
 
@@ -64,42 +64,7 @@ class CRPMixture(SampledPartition):
     2
     """
 
-    def __init__(
-        self,
-        *,
-        concentration: float = 1.0,
-        sample_concentration: bool = False,
-        start: Literal["singletons", "one"] = "singletons",
-        mean_strength: float = 1.0,
-        dof: float | None = None,
-        scale: float | None = None,
-        prior_share: float = 0.003,
-        diagonal: bool = False,
-        n_chains: int = 4,
-        n_sweeps: NumberOfSweeps = "auto",
-        n_burn: int | None = None,
-        point_estimate: PointEstimate = "vi",
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        self.concentration = concentration
-        self.sample_concentration = sample_concentration
-        self.start = start
-        self.mean_strength = mean_strength
-        self.dof = dof
-        self.scale = scale
-        self.prior_share = prior_share
-        self.diagonal = diagonal
-        self.n_chains = n_chains
-        self.n_sweeps = n_sweeps
-        self.n_burn = n_burn
-        self.point_estimate = point_estimate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
+    start: Literal["singletons", "one"] = "singletons"
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Cluster points `X` of shape (n_items, n_dims)."""
@@ -141,6 +106,7 @@ class CRPMixture(SampledPartition):
         return [self.embedding_[self.labels_ == k] for k in range(self.n_clusters_)]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GMMSelection(ClusterMixin, Saveable, BaseEstimator):
     """Mixture of Gaussians by EM, number of clusters by an information criterion.
 
@@ -166,18 +132,10 @@ class GMMSelection(ClusterMixin, Saveable, BaseEstimator):
         last.
     """
 
-    def __init__(
-        self,
-        *,
-        max_components: int = 10,
-        criterion: Criterion = "bic",
-        n_init: int = 5,
-        random_state: RandomState = None,
-    ) -> None:
-        self.max_components = max_components
-        self.criterion = criterion
-        self.n_init = n_init
-        self.random_state = random_state
+    max_components: int = 10
+    criterion: Criterion = "bic"
+    n_init: int = 5
+    random_state: RandomState = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Fit mixtures to points `X` of shape (n_items, n_dims) and keep the best."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from homothety.covariance.variants import SPCMVariant
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saveable, BaseEstimator):
     """Coordinates in which covariance matrices of similar shape lie close together (Algorithm 1).
 
@@ -53,20 +55,11 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Savea
     (60, 3)
     """
 
-    def __init__(
-        self,
-        *,
-        measure: str | Callable[[FloatArray, FloatArray], float] = "bspcm",
-        variant: str | SPCMVariant = "published",
-        tolerance: float = 1.0,
-        n_components: int | DimensionRule = "damped",
-        damping: float | None = None,
-    ) -> None:
-        self.measure = measure
-        self.variant = variant
-        self.tolerance = tolerance
-        self.n_components = n_components
-        self.damping = damping
+    measure: str | Callable[[FloatArray, FloatArray], float] = "bspcm"
+    variant: str | SPCMVariant = "published"
+    tolerance: float = 1.0
+    n_components: int | DimensionRule = "damped"
+    damping: float | None = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Embed the matrices `X` of shape (n_matrices, n_dims, n_dims), or a precomputed similarity."""

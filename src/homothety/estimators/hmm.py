@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,10 +22,8 @@ from homothety.models.hmm.states import StateModel
 from homothety.summaries.partitions import relabel_by_size
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from homothety.arrays import FloatArray, IntArray
-    from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
+    from homothety.estimators._sampled import RandomState
     from homothety.preprocessing import Preprocessing
     from homothety.sequences import Sequences
 
@@ -34,6 +33,7 @@ N_PILOTS = 2  # measurements of how much a step counts
 N_STRETCHES, STRETCH = 16, 500  # of long recordings, that these runs look at
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class IBPHMM(SampledSegmenter):
     """Segment series into states that some of them share, without being told how many there are.
 
@@ -138,56 +138,21 @@ class IBPHMM(SampledSegmenter):
     4
     """
 
-    def __init__(
-        self,
-        *,
-        emission: EmissionName = "gaussian",
-        order: int = 1,
-        preprocessing: Preprocessing | None = None,
-        mean_strength: float = 1.0,
-        dof: float | None = None,
-        scale: float = 0.1,
-        step_weight: float | Literal["auto"] = "auto",
-        gamma: float | None = None,
-        alpha: float = 1.0,
-        kappa: float = 10.0,
-        sample_mass: bool = False,
-        start: Start | list[Any] = "annealed",
-        n_start: int | None = None,
-        n_split_merge: int = 5,
-        least_stay: int = 1,
-        n_chains: int = 4,
-        n_sweeps: NumberOfSweeps = "auto",
-        n_burn: int | None = None,
-        point_estimate: PointEstimate = "vi",
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        self.emission = emission
-        self.order = order
-        self.preprocessing = preprocessing
-        self.mean_strength = mean_strength
-        self.dof = dof
-        self.scale = scale
-        self.step_weight = step_weight
-        self.gamma = gamma
-        self.alpha = alpha
-        self.kappa = kappa
-        self.sample_mass = sample_mass
-        self.start = start
-        self.n_start = n_start
-        self.n_split_merge = n_split_merge
-        self.least_stay = least_stay
-        self.n_chains = n_chains
-        self.n_sweeps = n_sweeps
-        self.n_burn = n_burn
-        self.point_estimate = point_estimate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
+    emission: EmissionName = "gaussian"
+    order: int = 1
+    preprocessing: Preprocessing | None = None
+    mean_strength: float = 1.0
+    dof: float | None = None
+    scale: float = 0.1
+    step_weight: float | Literal["auto"] = "auto"
+    gamma: float | None = None
+    alpha: float = 1.0
+    kappa: float = 10.0
+    sample_mass: bool = False
+    start: Start | list[Any] = "annealed"
+    n_start: int | None = None
+    n_split_merge: int = 5
+    least_stay: int = 1
 
     def _segment(self, prepared: Sequences) -> None:
         model = self._segmentation_model(prepared)
@@ -268,6 +233,7 @@ class IBPHMM(SampledSegmenter):
         return np.concatenate(labels)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class StickyHDPHMM(SampledSegmenter):
     """Segment series into states that all of them share, by a sticky hierarchical Dirichlet process.
 
@@ -302,38 +268,12 @@ class StickyHDPHMM(SampledSegmenter):
     4
     """
 
-    def __init__(
-        self,
-        *,
-        max_states: int = 20,
-        preprocessing: Preprocessing | None = None,
-        mean_strength: float = 0.5,
-        dof: float | None = None,
-        scale: float = 0.1,
-        least_stay: int = 1,
-        n_chains: int = 4,
-        n_sweeps: NumberOfSweeps = "auto",
-        n_burn: int | None = None,
-        point_estimate: PointEstimate = "vi",
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        self.max_states = max_states
-        self.preprocessing = preprocessing
-        self.mean_strength = mean_strength
-        self.dof = dof
-        self.scale = scale
-        self.least_stay = least_stay
-        self.n_chains = n_chains
-        self.n_sweeps = n_sweeps
-        self.n_burn = n_burn
-        self.point_estimate = point_estimate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
+    max_states: int = 20
+    preprocessing: Preprocessing | None = None
+    mean_strength: float = 0.5
+    dof: float | None = None
+    scale: float = 0.1
+    least_stay: int = 1
 
     def _segment(self, prepared: Sequences) -> None:
         check_count(self.max_states, "max_states")
@@ -344,6 +284,7 @@ class StickyHDPHMM(SampledSegmenter):
         self._sample(prepared, model, hdphmm.init_state, hdphmm.default_sweep(), hdphmm.RECORDING, emission)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HMMSelection(Segmenter):
     """Segment series by a Gaussian hidden Markov model, fitted by EM, whose number of states a criterion chooses.
 
@@ -376,20 +317,11 @@ class HMMSelection(Segmenter):
     4
     """
 
-    def __init__(
-        self,
-        *,
-        max_states: int = 15,
-        criterion: Literal["bic", "aic"] = "bic",
-        n_init: int = 5,
-        preprocessing: Preprocessing | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.max_states = max_states
-        self.criterion = criterion
-        self.n_init = n_init
-        self.preprocessing = preprocessing
-        self.random_state = random_state
+    max_states: int = 15
+    criterion: Literal["bic", "aic"] = "bic"
+    n_init: int = 5
+    preprocessing: Preprocessing | None = None
+    random_state: RandomState = None
 
     def _segment(self, prepared: Sequences) -> None:
         check_count(self.max_states, "max_states")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from homothety.arrays import check_similarity, check_similarity_to
 from homothety.covariance.similarity import gaussian_similarity
 from homothety.errors import InputError
-from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState, SampledPartition, forget_fit
+from homothety.estimators._sampled import SampledPartition, forget_fit
 from homothety.models import ddcrp
 from homothety.models.base_measure import base_measure
 from homothety.models.ddcrp.recording import RECORDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from numpy.typing import ArrayLike
 
@@ -28,22 +28,14 @@ if TYPE_CHECKING:
 
 
 class LinkMixture(SampledPartition):
-    """Base of the estimators that cluster points under a similarity-dependent prior.
-
-    Subclasses store, besides the parameters of `SampledPartition`, `concentration`, `sample_concentration`,
-    `mean_strength`, `dof`, `scale`, `prior_share` and `diagonal`.
-    """
-
-    concentration: float
-    sample_concentration: bool
-    mean_strength: float
-    dof: float | None
-    scale: float | None
-    prior_share: float
-    diagonal: bool
+    """Base of the estimators that cluster points under a similarity-dependent prior."""
 
     embedding_: FloatArray
     base_: NIW | NormalGamma
+    probability_: FloatArray
+    # Files written when there was one model and one solver do not hold these.
+    model_: str = "links"
+    solver_: str = "exact"
 
     def _fit_points(self, points: FloatArray, similarity: FloatArray) -> Self:
         """Sample partitions of `points` whose links follow `similarity`."""
@@ -92,6 +84,7 @@ class LinkMixture(SampledPartition):
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SimilarityMixture(LinkMixture):
     """Cluster points under a similarity-dependent Chinese restaurant process prior, number of clusters inferred.
 
@@ -163,41 +156,6 @@ class SimilarityMixture(LinkMixture):
     >>> SimilarityMixture(random_state=0).fit(points).n_clusters_
     2
     """
-
-    def __init__(
-        self,
-        *,
-        concentration: float = 1.0,
-        sample_concentration: bool = False,
-        mean_strength: float = 1.0,
-        dof: float | None = None,
-        scale: float | None = None,
-        prior_share: float = 0.003,
-        diagonal: bool = False,
-        n_chains: int = 4,
-        n_sweeps: NumberOfSweeps = "auto",
-        n_burn: int | None = None,
-        point_estimate: PointEstimate = "vi",
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        self.concentration = concentration
-        self.sample_concentration = sample_concentration
-        self.mean_strength = mean_strength
-        self.dof = dof
-        self.scale = scale
-        self.prior_share = prior_share
-        self.diagonal = diagonal
-        self.n_chains = n_chains
-        self.n_sweeps = n_sweeps
-        self.n_burn = n_burn
-        self.point_estimate = point_estimate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
 
     def fit(self, X: ArrayLike, y: Any = None, *, similarity: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Cluster points.

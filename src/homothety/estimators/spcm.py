@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Sized
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
@@ -28,14 +29,12 @@ from homothety.summaries.partitions import agreed_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.covariance.embedding import DimensionRule
     from homothety.covariance.variants import SPCMVariant
-    from homothety.estimators._sampled import NumberOfSweeps, PointEstimate, RandomState
 
 Points = Literal["spectral", "shape", "log-euclidean"]
 Solver = Literal["auto", "exact", "ordered", "sample"]
@@ -65,6 +64,7 @@ ROUNDING = 1e-9  # of eigenvalues raised to the least one
 N_NAMED = 5  # matrices named in a warning
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SPCMMixture(LinkMixture):
     """Cluster covariance matrices by shape, whatever their rotation and size, number of clusters inferred.
 
@@ -180,72 +180,20 @@ class SPCMMixture(LinkMixture):
     3
     """
 
-    solver_: Solver = "exact"  # of files from before there was another
-    model_: ModelName = "links"  # likewise
-    probability_: FloatArray
-
-    def __init__(
-        self,
-        *,
-        model: ModelName = "auto",
-        size: Size = "ignore",
-        n_samples: ArrayLike | None = None,
-        resolution: float = 0.01,
-        min_eigenvalue: float = DEFAULT_FLOOR,
-        measure: str | Callable[[FloatArray, FloatArray], float] = "bspcm",
-        variant: str | SPCMVariant | None = None,
-        tolerance: float = 1.0,
-        points: Points | None = None,
-        n_components: int | DimensionRule = "damped",
-        damping: float | None = None,
-        concentration: float = 1.0,
-        sample_concentration: bool = False,
-        mean_strength: float = 1.0,
-        dof: float | None = None,
-        scale: float | None = None,
-        prior_share: float = 0.003,
-        diagonal: bool = False,
-        solver: Solver = "auto",
-        n_landmarks: int = 1000,
-        neighbor_share: float = 10.0,
-        n_chains: int = 4,
-        n_sweeps: NumberOfSweeps = "auto",
-        n_burn: int | None = None,
-        point_estimate: PointEstimate = "vi",
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        self.model = model
-        self.size = size
-        self.n_samples = n_samples
-        self.resolution = resolution
-        self.min_eigenvalue = min_eigenvalue
-        self.measure = measure
-        self.variant = variant
-        self.tolerance = tolerance
-        self.points = points
-        self.n_components = n_components
-        self.damping = damping
-        self.concentration = concentration
-        self.sample_concentration = sample_concentration
-        self.mean_strength = mean_strength
-        self.dof = dof
-        self.scale = scale
-        self.prior_share = prior_share
-        self.diagonal = diagonal
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.neighbor_share = neighbor_share
-        self.n_chains = n_chains
-        self.n_sweeps = n_sweeps
-        self.n_burn = n_burn
-        self.point_estimate = point_estimate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
+    model: ModelName = "auto"
+    size: Size = "ignore"
+    n_samples: ArrayLike | None = None
+    resolution: float = 0.01
+    min_eigenvalue: float = DEFAULT_FLOOR
+    measure: str | Callable[[FloatArray, FloatArray], float] = "bspcm"
+    variant: str | SPCMVariant | None = None
+    tolerance: float = 1.0
+    points: Points | None = None
+    n_components: int | DimensionRule = "damped"
+    damping: float | None = None
+    solver: Solver = "auto"
+    n_landmarks: int = 1000
+    neighbor_share: float = 10.0
 
     def fit(self, X: ArrayLike, y: Any = None, *, positions: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Cluster matrices.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 DRAWS_PER_START = 10
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TwoStageHMM(Saveable, BaseEstimator):
     """Segment series by any model, then group its states into actions: the decoupled variant of `ICSCHMM`.
 
@@ -67,20 +69,11 @@ class TwoStageHMM(Saveable, BaseEstimator):
     (4, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        segmenter: Segmenter | None = None,
-        grouping: GroupingName | icsc.Grouping = "links",
-        n_draws: int = 100,
-        least_stay: int = 1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.segmenter = segmenter
-        self.grouping = grouping
-        self.n_draws = n_draws
-        self.least_stay = least_stay
-        self.random_state = random_state
+    segmenter: Segmenter | None = None
+    grouping: GroupingName | icsc.Grouping = "links"
+    n_draws: int = 100
+    least_stay: int = 1
+    random_state: RandomState = None
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:
         """Segment series, and group the states.
