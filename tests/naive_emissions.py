@@ -31,9 +31,10 @@ def each_block(z, emission):
 
 
 def posterior(z, emission):
-    """Return M_n, K_n, S_n, nu_n of section 9; with independent dimensions only the diagonal of S_n counts.
+    """Return M_n, K_n, S_n, nu_n of docs/model.md, section 3.2.
 
-    With blocks the matrices are those of the blocks put together, and there is a nu_n for each dimension.
+    With independent dimensions only the diagonal of S_n counts. With blocks the matrices are those of the blocks put
+    together, and there is a nu_n for each dimension.
     """
     if emission.blocks is not None:
         each = [posterior(steps, one) for _, steps, one in each_block(z, emission)]

@@ -405,7 +405,10 @@ def flip_shared_features(rng, order, n_others, n_series, mass, active, weights, 
 
 
 def second_choice(model, active, path, a, second):
-    """Probability of each feature of the second series to be chosen after `a` in the first, as section 7 has it."""
+    """Probability of each feature of the second series to be chosen after `a` in the first.
+
+    See docs/model.md, section 3.10.
+    """
     has = active[second]
     log_m = lambda steps: naive_emissions.log_marginal(steps, model.emission)  # noqa: E731
     steps = [model.z[path == k] for k in range(active.shape[1])]
@@ -438,7 +441,10 @@ def _log_paths(z, own, parameters, alpha, kappa):
 
 
 def log_prob_of_split(model, before, after, a, anchors, order, mass, alpha, kappa):
-    """Log probability that a split of `a` leads from one (active, path) to another, by section 7, from scratch."""
+    """Log probability that a split of `a` leads from one (active, path) to another, from scratch.
+
+    See docs/model.md, section 3.10.
+    """
     (active, path), (new_active, new_path) = before, after
     first, second = anchors
     b, total = active.shape[1], 0.0

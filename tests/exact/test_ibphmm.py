@@ -22,7 +22,7 @@ MAX_DISTANCE_LONG = 0.01
 
 # --- the smallest posterior ------------------------------------------------------------------------------------------
 
-# Probabilities to four digits, worked out by other code (section 11.1).
+# Probabilities to four digits, worked out by other code (docs/model.md, section 8.2).
 KNOWN_N_FEATURES = {1: 0.1484, 2: 0.3892, 3: 0.2838, 4: 0.1247, 5: 0.0405, 6: 0.0106, 7: 0.0023}
 KNOWN_PATTERNS = {
     (1, 0, 1): 0.1720,

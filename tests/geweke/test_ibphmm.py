@@ -179,7 +179,10 @@ def test_splits_and_merges_keep_the_prior_at_length(n_series):
 
 
 def known_prior_means():
-    """Means of numbers of features, of owned once, of pairs, of the four parameters and of switches (section 11.2)."""
+    """Means of numbers of features, of owned once, of pairs, of the four parameters and of switches.
+
+    They are those of docs/model.md, section 8.3.
+    """
     return [3.913, 20.32, 1.838, 7.061, 1.838, 0.960, 1.000, 1.498, 2.196]
 
 

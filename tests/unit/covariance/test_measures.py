@@ -26,7 +26,7 @@ DIAGONAL_PAIR = np.diag([1.0, 4.0, 9.0]), np.diag([1.0, 1.0, 4.0])
 TURNED_PAIR = np.array([[2.0, 1.0], [1.0, 2.0]]), np.diag([1.0, 4.0])
 
 
-# ---- the oracles of similarity.md, section 7
+# ---- the values of docs/model.md, section 8.1
 
 
 def test_dissimilarity_of_the_diagonal_pair_is_one_sixth():
@@ -88,7 +88,7 @@ def test_a_tie_is_the_mean_of_both_directions():
     ],
 )
 def test_the_papers_dissimilarity_depends_on_relative_scale(scale, expected, similarity, cv):
-    """The table of section 5.1: only equal shapes are free of scale under the paper's variance."""
+    """Values of docs/model.md, section 8.1: only equal shapes are free of scale under the paper's variance."""
     a, b = DIAGONAL_PAIR
     found = spcm_dissimilarity(a, scale * b)
     assert float(found) == pytest.approx(expected, rel=5e-6)
@@ -175,7 +175,7 @@ def test_standard_measures_agree_with_their_definitions(rng, name, n_dims):
     np.testing.assert_allclose(found, naive.distances(X, Y, name), rtol=1e-9)
 
 
-# ---- properties of the standard measures (section 4)
+# ---- properties of the standard measures (docs/model.md, section 1.6)
 
 
 @pytest.mark.parametrize("name", STANDARD)

@@ -9,7 +9,7 @@ import pytest
 from homothety.covariance import SPCM_VARIANTS, SPCMVariant, resolve_variant, tolerance_factor
 from homothety.errors import InputError
 
-# similarity.md, section 3: upsilon for 2, 3, 4, 6 and 9 dimensions
+# docs/model.md, section 8.1: upsilon for 2, 3, 4, 6 and 9 dimensions
 UPSILON = {1.0: [1.36564, 1.12147, 1.04308, 1.00572, 1.00028], 10.0: [22.5607, 3.14681, 1.5246, 1.05874, 1.00285]}
 
 

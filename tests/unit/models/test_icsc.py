@@ -110,7 +110,7 @@ def test_the_paper_s_coupling_goes_on(segmentation):
         assert state.hyperpriors == expected
 
 
-# --- formula (1) -----------------------------------------------------------------------------------------------------
+# --- coupling (docs/model.md, section 6.8) ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

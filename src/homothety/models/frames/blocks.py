@@ -1,4 +1,4 @@
-"""Channels in blocks that turn together, and how a frame acts on each kind of block (section 1 of the model)."""
+"""Channels in blocks that turn together, and how a frame acts on each kind of block (docs/model.md, section 5.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames in which a recording may be, found from the recording and the states alone (section 3 of the model).
+"""Frames in which a recording may be, found from the recording and the states alone (docs/model.md, section 5.9).
 
 Principal axes of the recording are laid on those of the states, in every way that a rotation allows. Each of these
 frames is then improved in some rounds: smoothing gives probabilities of states, and Newton steps move the frame given

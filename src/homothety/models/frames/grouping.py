@@ -1,4 +1,4 @@
-"""From states to actions: which states of the aligned recordings are one action (section 6 of the model).
+"""From states to actions: which states of the aligned recordings are one action (docs/model.md, section 6).
 
 States stay apart unless there is evidence that they are one. Three kinds of evidence count, in the common frame:
 

@@ -1,4 +1,4 @@
-"""Moves on frames (section 2 of the model), and those of the segmentation on the aligned recordings."""
+"""Moves on frames (docs/model.md, sections 5.4 to 5.8), and those of the segmentation on the aligned recordings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def move_segmentation(move: Callable[..., Any], rng: Generator, model: Model, st
 
 @checked
 def resample_frames(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Redraw places and sizes of every frame, and turn it a little, given the paths (moves 1 to 3)."""
+    """Redraw places and sizes of every frame, and turn it a little, given the paths.
+
+    See docs/model.md, sections 5.4 to 5.6.
+    """
     gaussians = state_gaussians(model, state.segmentation.whiteners)
     frames, n_accepted = redrawn_frames(rng, model, state.frames, state.segmentation.path, gaussians)
     n_tried = frames.n_frames * len(_kernels.STEP_SIZES) if model.blocks.n_angles else 0
@@ -62,7 +65,10 @@ def resample_frames(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
 def redrawn_frames(
     rng: Generator, model: Model, frames: Frames, path: IntArray, gaussians: StateGaussians
 ) -> tuple[Frames, int]:
-    """Return frames after moves 1 to 3 given the path of all recordings, and how many small rotations were accepted."""
+    """Return frames redrawn given the path of all recordings, and how many small rotations were accepted.
+
+    Places, sizes and small rotations: docs/model.md, sections 5.4 to 5.6.
+    """
     sums = recorded_sums(model, path, len(gaussians.means), frames)
     moved = (frames.turns.copy(), frames.log_sizes.copy(), frames.places.copy())
     n_accepted = _kernels.move_frames(rng, *moved, sums, gaussians, model.prior, model.blocks.layout)
@@ -71,9 +77,10 @@ def redrawn_frames(
 
 @checked
 def turn_globally(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Propose a half turn or any rotation of a frame, paths integrated out, and redraw the paths (move 4).
+    """Propose a half turn or any rotation of a frame, paths integrated out, and redraw the paths.
 
-    The half turn is about a principal axis of the recordings as they were recorded: it is its own inverse.
+    See docs/model.md, section 5.7. The half turn is about a principal axis of the recordings as they were recorded: it
+    is its own inverse.
     """
     n_accepted, n_trials = 0, model.n_global if model.blocks.n_angles else 0
     for _ in range(n_trials):
@@ -122,7 +129,10 @@ def middle_and_axes(model: Model, series: IntArray) -> tuple[FloatArray, FloatAr
 
 @checked
 def resample_sharing(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Propose another frame, one that is there or a new one, for a recording, its path integrated out (move 5)."""
+    """Propose another frame, one that is there or a new one, for a recording, its path integrated out.
+
+    See docs/model.md, section 5.8.
+    """
     if model.sharing == "fixed":
         return state, Tried(0, 0)
     n_accepted, moving = 0, np.flatnonzero(model.moves)

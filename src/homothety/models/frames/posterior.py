@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def sample_frames(
     rng: Generator, model: Model, chain: Chain, frame: Frames, n_draws: int, n_burn: int = 20
 ) -> list[Frames]:
-    """Draw the frame of a recording from its posterior given states: the moves on frames (1 to 4) and on paths.
+    """Draw the frame of a recording from its posterior given states, by the moves on one frame and on paths.
+
+    See docs/model.md, sections 5.4 to 5.7.
 
     Parameters
     ----------
@@ -56,7 +58,10 @@ def sample_frames(
 
 
 def turned_globally(rng: Generator, model: Model, chain: Chain, frame: Frames) -> Frames:
-    """Return the frame after the proposal of a half turn or of any rotation, the path summed out (move 4)."""
+    """Return the frame after the proposal of a half turn or of any rotation, the path summed out.
+
+    See docs/model.md, section 5.7.
+    """
     if not model.blocks.n_angles:
         return frame
     proposed = turned(rng, model, frame, 0)

@@ -1,4 +1,6 @@
-"""Where chains start: expectation-maximisation over states and frames, from several references (section 3).
+"""Where chains start: expectation-maximisation over states and frames, from several references.
+
+See docs/model.md, section 5.10.
 
 For some numbers of states, one recording is taken as the reference and a small model fitted to it; every other
 recording is laid on it in the likeliest of its candidate frames; then states and frames are fitted together. Another

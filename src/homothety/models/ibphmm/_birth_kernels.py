@@ -1,4 +1,4 @@
-"""Compiled births and deaths of features of one series alone, paths summed out (section 5)."""
+"""Compiled births and deaths of features of one series alone, paths summed out (docs/model.md, section 3.9)."""
 
 from __future__ import annotations
 

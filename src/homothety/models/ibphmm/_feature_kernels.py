@@ -150,7 +150,9 @@ def flip_shared_features(
     likelihood: FloatArray,
     scratch: Scratch,
 ) -> tuple[int, int]:
-    """Try to switch every feature that another series has, once, in the given order (acceptance ratio (3)).
+    """Try to switch every feature that another series has, once, in the given order.
+
+    The acceptance ratio is that of docs/model.md, section 3.8.
 
     Parameters
     ----------
@@ -395,7 +397,7 @@ def draw_all_weights(
 def log_path_density(
     n: int, counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0
 ) -> float:
-    """Log probability of the path of a series, transition weights integrated out (section 1.1).
+    """Log probability of the path of a series, transition weights integrated out (docs/model.md, section 3.4).
 
     Where the probability of leaving is fixed, transition weights only say where to.
 
@@ -440,7 +442,7 @@ def log_path_densities(
 
 @jit
 def log_feature_density(n_owners: FloatArray, n_series: int, gamma: float, mass: float) -> float:
-    """Log density of which series has which feature, features told apart, formula (2)."""
+    """Log density of which series has which feature, features told apart (docs/model.md, section 3.3)."""
     total, log_rate = 0.0, np.log(gamma * mass) - lgamma(n_series + mass)
     for k in range(n_owners.shape[0]):
         total += log_rate + lgamma(n_owners[k]) + lgamma(n_series - n_owners[k] + mass)

@@ -1,4 +1,6 @@
-"""Compiled proposals of features and paths under plug-in parameters, series after series (section 7).
+"""Compiled proposals of features and paths under plug-in parameters, series after series.
+
+See docs/model.md, section 3.10.
 
 What splits, merges and collapsed births have in common: a series that owns some features draws its path through them,
 or follows a given one, and how likely that was is the result.

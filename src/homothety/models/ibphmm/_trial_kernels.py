@@ -1,4 +1,6 @@
-"""Compiled trials of splits and merges, halves and joins: a proposal, its way back, and if it is accepted (section 7).
+"""Compiled trials of splits and merges, halves and joins: a proposal, its way back, and if it is accepted.
+
+See docs/model.md, sections 3.10 and 3.11.
 
 Parameters and transition weights are integrated out. A proposal goes from the current version of features and paths to
 another one, with a feature more, the last, or a feature less. Its *way* is what is drawn: who owns which half, and

@@ -89,9 +89,9 @@ class Allocation:
         return transition_counts(self.model, self.path, self.n_features)
 
     def log_density(self, at: Concentrations) -> float:
-        """Log density of features, told apart, paths and data: the target of splits and merges (section 7).
+        """Log density of features, told apart, paths and data: the target of splits and merges.
 
-        Minus infinity if a stay is too short for the model.
+        See docs/model.md, section 3.10. Minus infinity if a stay is too short for the model.
         """
         if at not in self._log_densities:
             self._log_densities[at] = self._work_out_log_density(at)

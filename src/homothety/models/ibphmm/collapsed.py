@@ -1,4 +1,6 @@
-"""Births and deaths with parameters integrated out: a feature comes or goes together with the path (section 8).
+"""Births and deaths with parameters integrated out: a feature comes or goes together with the path.
+
+See docs/model.md, section 3.13.
 
 What `unique.py` does with paths summed out, this does with parameters integrated out: the series redraws its path with
 the feature or without it, under plug-in parameters, and the chance to draw the old path back enters the ratio.

@@ -216,7 +216,9 @@ class Model:
 
 
 def log_joint(model: Model, state: ChainState) -> float:
-    """Log density of features up to their order, paths and data; parameters and weights integrated out (section 10).
+    """Log density of features up to their order, paths and data; parameters and weights integrated out.
+
+    See docs/model.md, section 3.5.
 
     Minus infinity if a stay is too short for the model. Raises `SweepError` if a part of the state is out of date.
     """

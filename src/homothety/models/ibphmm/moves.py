@@ -60,7 +60,7 @@ class PathsInfo(NamedTuple):
 
 
 def resample_shared_features(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Switch features that other series have on or off (section 4)."""
+    """Switch features that other series have on or off (docs/model.md, section 3.8)."""
     if len(model.blocks) > 1:
         return resample_shared_by_halves(rng, model, state)
     from homothety.models.ibphmm import _feature_kernels as kernels
@@ -126,7 +126,7 @@ def draw_log_odds(rng: Generator, active: BoolArray, mass: float) -> FloatArray:
 
 
 def resample_unique_features(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, JumpInfo]:
-    """Let every series try to gain or lose a feature of its own (section 5)."""
+    """Let every series try to gain or lose a feature of its own (docs/model.md, section 3.9)."""
     outcomes, newborns = try_jumps(rng, model, state)
     n_born = int((outcomes == state.n_features).sum())
     n_died = int(((outcomes >= 0) & (outcomes < state.n_features)).sum())
@@ -167,7 +167,7 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
 
 
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
-    """Draw the path of every series given its features, weights and parameters (section 3)."""
+    """Draw the path of every series given its features, weights and parameters (docs/model.md, section 3.7)."""
     from homothety.models.ibphmm._feature_kernels import draw_paths
     from homothety.models.ibphmm._series_kernels import build_room
 
@@ -212,7 +212,7 @@ def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) ->
 
 
 def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Redraw alpha and kappa given the paths, transition weights integrated out (section 6)."""
+    """Redraw alpha and kappa given the paths, transition weights integrated out (docs/model.md, section 3.15)."""
     from homothety.models.ibphmm._feature_kernels import walk_concentrations
 
     active, counts = active_of(model, state), transition_counts(model, path_of(model, state), state.n_features)
@@ -245,21 +245,24 @@ def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[C
 
 
 def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
-    """Redraw the transition weights given the paths (section 6)."""
+    """Redraw the transition weights given the paths (docs/model.md, section 3.14)."""
     counts = transition_counts(model, path_of(model, state), state.n_features)
     weights = draw_weights(rng, active_of(model, state), counts, state.alpha, state.kappa, model.leaving_at(state))
     return replace(state, weights=weights), ()
 
 
 def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
-    """Redraw the parameters of every feature given the paths; unused ones come from the prior (section 6)."""
+    """Redraw the parameters of every feature given the paths; unused ones come from the prior.
+
+    See docs/model.md, section 3.14.
+    """
     statistics = path_statistics(model, path_of(model, state), state.n_features)
     whiteners = draw_parameters(rng, model.emission, statistics)
     return replace(state, whiteners=whiteners), ()
 
 
 def resample_buffet(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Redraw gamma, and c unless it is fixed, given who has which feature (section 6)."""
+    """Redraw gamma, and c unless it is fixed, given who has which feature (docs/model.md, section 3.15)."""
     prior, n_owners = model.hyperpriors.gamma, state.active.sum(axis=0)
     rate = prior.rate + expected_new(model.n_series, state.mass)
     gamma = float(rng.gamma(prior.shape + state.n_features, 1 / rate))

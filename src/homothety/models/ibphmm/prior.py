@@ -21,7 +21,7 @@ def expected_new(n_series: int, mass: float) -> float:
 
 
 def log_feature_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: float, mass: float) -> float:
-    """Log density of which series has which feature, features told apart, formula (2).
+    """Log density of which series has which feature, features told apart (docs/model.md, section 3.3).
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def log_feature_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: flo
 
 
 def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0) -> float:
-    """Log probability of the paths of all series, transition weights integrated out (section 1.1).
+    """Log probability of the paths of all series, transition weights integrated out (docs/model.md, section 3.4).
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Splits and merges of features, by their owners (section 7) or by their steps; the trials are compiled.
+"""Splits and merges of features, by their owners or by their steps; the trials are compiled.
+
+See docs/model.md, sections 3.10 and 3.11.
 
 *Splits and merges*: two series, the anchors, are drawn, and a feature of each. If it is the same one, a split is
 proposed: the anchors get a half each, and the other owners choose in turn, each by how well the halves explain its data

@@ -1,4 +1,7 @@
-"""Features of one series alone are born and die: reversible jumps with paths summed out (section 5)."""
+"""Features of one series alone are born and die: reversible jumps with paths summed out.
+
+See docs/model.md, section 3.9.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinkGrouping:
-    """Group states by a few sweeps of the similarity-dependent mixture (Algorithm 2, step 2 of Algorithm 3).
+    """Group states by a few sweeps of the similarity-dependent mixture (Algorithm 2; lines 12 and 13 of Algorithm 3).
 
     Fragile where states are few: two states have the same embedding whatever their similarity.
 

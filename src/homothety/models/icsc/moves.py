@@ -1,4 +1,4 @@
-"""Moves of the coupled chain: those of the segmentation, lifted, and two between them (section 2)."""
+"""Moves of the coupled chain: those of the segmentation, lifted, and two between them (docs/model.md, section 6.8)."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple
 def coupled_hyperpriors(
     n_states: int, n_clusters: int, n_series: int, before: ibphmm.Hyperpriors | None = None
 ) -> ibphmm.Hyperpriors:
-    """Return the hyper-priors that numbers of states, clusters and series imply, formula (1).
+    """Return the hyper-priors that numbers of states, clusters and series imply (docs/model.md, section 6.8).
 
     Examples
     --------
