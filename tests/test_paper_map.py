@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-MAP = (Path(__file__).resolve().parents[1] / "docs" / "paper_map.md").read_text(encoding="utf-8")
+REPOSITORY = Path(__file__).resolve().parents[1]
+MAP = (REPOSITORY / "docs" / "paper_map.md").read_text(encoding="utf-8")
 NAMES = sorted(set(re.findall(r"`(homothety(?:\.\w+)+)`", MAP)))
 N_EQUATIONS = 43
 
@@ -47,6 +48,18 @@ def test_name_imports(name):
 def test_a_wrong_name_is_noticed():
     with pytest.raises(AttributeError):
         resolve("homothety.metrics.no_such_metric")
+
+
+def test_sections_of_the_model_that_are_cited_exist():
+    page = (REPOSITORY / "docs" / "model.md").read_text(encoding="utf-8")
+    headings = set(re.findall(r"^##+ (\d+(?:\.\d+)?)\.? ", page, flags=re.MULTILINE))
+    texts = [
+        path.read_text(encoding="utf-8") for part in ("src", "tests") for path in (REPOSITORY / part).rglob("*.py")
+    ]
+    citations = [found for text in texts for found in re.findall(r"docs/model\.md, sections? ([\d., to and]+)", text)]
+    cited = {number for citation in citations for number in re.findall(r"\d+(?:\.\d+)?", citation)}
+    assert len(cited) > 30
+    assert cited <= headings
 
 
 def test_every_equation_has_a_row():

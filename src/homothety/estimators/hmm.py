@@ -374,7 +374,7 @@ def make_emission(
 
 
 def autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, dof: float, scale: float) -> Emission:
-    """Return autoregressive emissions that expect noise half as large as the moves from step to step."""
+    """Return autoregressive emissions that expect noise of variance `scale` times half that of moves between steps."""
     check_order(prepared, order)
     variances = prepared.steps.var(axis=0)
     weight = dof - prepared.n_dims - 1

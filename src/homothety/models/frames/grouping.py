@@ -3,10 +3,11 @@
 States stay apart unless there is evidence that they are one. Three kinds of evidence count, in the common frame:
 
 - *moved copies*: covariances of all blocks and means of all blocks but points agree, the place is free;
-- *turned on their own*: the axis lengths of all blocks agree, for states that no recording has both of; that every
-  recording has exactly one of them is evidence as well;
+- *turned on their own*: the axis lengths of all blocks agree, for states that no recording has both of;
 - *pieces of one motion*: one state nearly always follows the other, and the motion neither slows down nor turns where
   it does. Hands slow down between two movements, and not within one.
+
+That every recording has exactly one of the states of a group is evidence as well.
 
 Actions vary from one performance to the next, and hundreds of steps would show that any two states differ. So no state
 counts as more than `MOST_STEPS` independent steps, which is as if the covariance of a state varied about that of its
