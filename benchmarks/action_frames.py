@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from benchmarks.action_accuracy import demonstrations, find_actions, measure_rows, parse_options, write_page
-from homothety.reproduce.scores import format_cell
 from homothety.summaries.frames import rotation_angle
-from homothety.words.markdown import markdown_table
+from homothety.words.markdown import format_cell, markdown_table
 
 if TYPE_CHECKING:
     from homothety.datasets import Frames

@@ -26,8 +26,7 @@ from benchmarks.action_accuracy import (
 from benchmarks.action_new_frames import in_new_frame
 from homothety.errors import InputError
 from homothety.metrics import ari, hamming
-from homothety.reproduce.scores import format_cell
-from homothety.words.markdown import markdown_table
+from homothety.words.markdown import format_cell, markdown_table
 
 if TYPE_CHECKING:
     from homothety.datasets import SequenceSet

@@ -25,8 +25,7 @@ from homothety.covariance.spectra import spectra_in_blocks
 from homothety.datasets import make_dti
 from homothety.errors import InputError
 from homothety.metrics import ari
-from homothety.reproduce.scores import format_cell
-from homothety.words.markdown import markdown_table
+from homothety.words.markdown import format_cell, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -99,11 +99,10 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Compare methods; return whether it came to its end."""
     from homothety.cli import comparing
-    from homothety.cli.reproduce import run_tasks
 
     folder = check_folder(args.output or Path(OUTPUT))
     comparison = of_matrices(args, console) if args.matrices else of_series(args, console)
-    outcomes, finished = run_tasks(comparison.tasks(args.seed, args.runs), console)
+    outcomes, finished = comparing.run_tasks(comparison.tasks(args.seed, args.runs), console)
     if not finished:
         console.say("Interrupted: only what was finished until then is here.")
     files = comparing.write(comparison, outcomes, folder, console)

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety._version import __version__
 from homothety.cli.figures import draw_paths
@@ -19,15 +20,14 @@ from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 from homothety.estimators.baselines import CRPMixture, GMMSelection
 from homothety.estimators.embedding import SpectralEmbedding
-from homothety.estimators.methods import METHODS, labels_of
+from homothety.estimators.methods import METHODS, fit_whole, labels_of
 from homothety.estimators.spcm import SPCMMixture
 from homothety.files import write_text, written_aside
 from homothety.metrics import ari, f_measure, gce, hamming, nmi, purity, vi
-from homothety.reproduce.comparison import fit_whole
 from homothety.reproduce.plan import Task
-from homothety.reproduce.scores import format_cell
 from homothety.summaries.partitions import named_after
-from homothety.words.markdown import markdown_table
+from homothety.words.markdown import format_cell, markdown_table
+from homothety.workers import run_in_order
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
     from homothety.datasets import SequenceSet
     from homothety.preprocessing import Preprocessing
-    from homothety.reproduce.plan import Outcomes
+    from homothety.reproduce.plan import Key, Outcomes
 
 Metric = Callable[[Any, Any], float]
 
@@ -159,6 +159,23 @@ class Comparison:
     def summary(self, outcomes: Outcomes) -> dict[str, Any]:
         """Return the runs as what JSON can hold."""
         return {f"true_{self.counted}": count(self.truth), "runs": self.rows(outcomes)}
+
+
+def run_tasks(tasks: list[Task], console: Console) -> tuple[dict[Key, list[Any]], bool]:
+    """Run tasks until the last or an interrupt; return the results by key, and whether the last was reached."""
+    outcomes: dict[Key, list[Any]] = {}
+    results = run_in_order([task.run for task in tasks])
+    try:
+        # Most problems are so small that threads of BLAS and OpenMP would spend their time waiting for each other.
+        with threadpool_limits(1):
+            for task in console.track(tasks):
+                result = next(results)
+                outcomes.setdefault(task.key, []).append(result)
+    except KeyboardInterrupt:
+        if not outcomes:
+            raise KeyboardInterrupt("Interrupted before the first result: there is nothing to report.") from None
+        return outcomes, False
+    return outcomes, True
 
 
 def segmentation_methods(items: SequenceSet, preprocessing: Preprocessing, **settings: Any) -> dict[str, Method]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from homothety.cli.console import Console
-    from homothety.reproduce.plan import Effort, Key, Plan, Report, Task
+    from homothety.reproduce.plan import Effort, Plan, Report
 
 MODULES = {
     "2": "homothety.reproduce.table2",
@@ -83,6 +83,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Compute and write one reproduction; return whether it came to its end."""
+    from homothety.cli.comparing import run_tasks
     from homothety.reproduce.sets import choose_sets
 
     folder = data_folder(args.data)
@@ -120,27 +121,6 @@ def chosen_effort(args: argparse.Namespace, module: Any) -> Effort:
     usual: Effort = module.QUICK if args.quick else module.FULL
     asked = {name: getattr(args, name) for name in ("runs", "sweeps", "grid") if getattr(args, name) is not None}
     return replace(usual, seed=args.seed, **asked)
-
-
-def run_tasks(tasks: list[Task], console: Console) -> tuple[dict[Key, list[Any]], bool]:
-    """Run tasks until the last or an interrupt; return the results by key, and whether the last was reached."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    from homothety.workers import run_in_order
-
-    outcomes: dict[Key, list[Any]] = {}
-    results = run_in_order([task.run for task in tasks])
-    try:
-        # Most problems are so small that threads of BLAS and OpenMP would spend their time waiting for each other.
-        with threadpool_limits(1):
-            for task in console.track(tasks):
-                result = next(results)
-                outcomes.setdefault(task.key, []).append(result)
-    except KeyboardInterrupt:
-        if not outcomes:
-            raise KeyboardInterrupt("Interrupted before the first result: there is nothing to report.") from None
-        return outcomes, False
-    return outcomes, True
 
 
 def write_report(plan: Plan, report: Report, notes: list[str], folder: Path, console: Console) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from homothety.errors import ShortChainWarning
 from homothety.estimators.action_hmm import ActionHMM
 from homothety.estimators.actions import ICSCHMM
 from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
@@ -83,6 +85,16 @@ METHODS = {
     "actions": Method("ActionHMM", ActionHMM()),
     "one-state": Method("one state", OneState()),
 }
+
+
+def fit_whole(model: Any, *args: Any, **options: Any) -> Any:
+    """Fit a sampler, and raise if it was interrupted: half a chain is no run of a table."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShortChainWarning)
+        model.fit(*args, **options)
+    if getattr(model, "interrupted_", False):
+        raise KeyboardInterrupt
+    return model
 
 
 def labels_of(fitted: Any) -> list[IntArray]:

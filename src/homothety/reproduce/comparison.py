@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from homothety._version import __version__
-from homothety.errors import ShortChainWarning
 from homothety.reproduce.paper import METRICS, cell_value, is_impossible
 from homothety.reproduce.plan import AnySet, Effort, Outcomes, Task
-from homothety.reproduce.scores import score, spread
+from homothety.reproduce.scores import score
 from homothety.reproduce.sets import RESTRICTED_NOTE, LabelledSet
+from homothety.words.markdown import spread
 
 if TYPE_CHECKING:
     from homothety.arrays import IntArray
@@ -92,16 +91,6 @@ def score_run(
 def score_labels(paper_set: LabelledSet, labels: IntArray) -> Scores:
     """Return the scores of the cluster of every item."""
     return score(paper_set.labels, labels)
-
-
-def fit_whole(model: Any, *args: Any, **options: Any) -> Any:
-    """Fit a sampler, and raise if it was interrupted: half a chain is no run of a table."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ShortChainWarning)
-        model.fit(*args, **options)
-    if getattr(model, "interrupted_", False):
-        raise KeyboardInterrupt
-    return model
 
 
 def printed_cell(cells: Cells, paper_set: LabelledSet, method: str, metric: str) -> str:

@@ -25,9 +25,10 @@ from homothety.reproduce.chains import (
 )
 from homothety.reproduce.plan import Effort, Outcomes, Plan, Report
 from homothety.reproduce.published import published_embedding, published_settings
-from homothety.reproduce.scores import format_cell, format_seconds
+from homothety.reproduce.scores import format_seconds
 from homothety.reproduce.sets import PaperSet, load_sets
 from homothety.sampling import run_chain
+from homothety.words.markdown import format_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

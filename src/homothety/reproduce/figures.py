@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from homothety.reproduce.comparison import Method, printed_mean
-from homothety.reproduce.scores import spread
 from homothety.viz import cluster_colors
+from homothety.words.markdown import spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

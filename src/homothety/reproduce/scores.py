@@ -1,4 +1,4 @@
-"""Scores of clusterings against known classes, and how means over runs are written."""
+"""Scores of clusterings against known classes, and how means over runs are written in tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.metrics import f_measure, gce, hamming, nmi, purity, vi
+from homothety.words.markdown import format_cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,28 +49,6 @@ def score_segmentation(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
         "GCE": gce(truth, labels),
         "VI": vi(truth, labels),
     }
-
-
-def spread(values: Sequence[float]) -> float:
-    """Return the standard deviation of the runs as the paper takes it, by one less than their number."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-
-
-def format_cell(values: Sequence[float], *, decimals: int = 3) -> str:
-    """Return "mean (standard deviation)" of some runs, without the bracket if all agree; a dash for no runs.
-
-    Examples
-    --------
-    >>> format_cell([0.5, 0.6]), format_cell([1.0, 1.0]), format_cell([3.0, 3.0], decimals=0), format_cell([])
-    ('0.550 (0.071)', '1.000', '3', '-')
-    """
-    if len(values) == 0:
-        return "-"
-    mean, deviation = float(np.mean(values)), spread(values)
-    # Whole numbers stop being whole when they are averaged.
-    decimals = max(decimals, 1) if deviation else decimals
-    # A standard deviation that would be written as zero is left out, as in the paper.
-    return f"{mean:.{decimals}f}" + f" ({deviation:.{decimals}f})" * (deviation >= 0.5 * 10**-decimals)
 
 
 def format_metric(runs: Sequence[Mapping[str, float]], metric: str, *, decimals: int = 3) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from homothety.estimators.methods import METHODS
+from homothety.estimators.methods import METHODS, fit_whole
 from homothety.metrics import f_measure, hamming
 from homothety.reproduce import paper
 from homothety.reproduce.chains import (
@@ -19,10 +19,10 @@ from homothety.reproduce.chains import (
     seconds_by_name,
     sweeps_to_settle,
 )
-from homothety.reproduce.comparison import fit_whole
 from homothety.reproduce.plan import Effort, Outcomes, Plan, Report
-from homothety.reproduce.scores import format_cell, format_seconds
+from homothety.reproduce.scores import format_seconds
 from homothety.reproduce.sequence_sets import SeriesSet, load_sequence_sets
+from homothety.words.markdown import format_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

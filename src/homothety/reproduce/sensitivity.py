@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety._version import __version__
+from homothety.estimators.methods import fit_whole
 from homothety.estimators.spcm import SPCMMixture
 from homothety.metrics import f_measure
-from homothety.reproduce.comparison import fit_whole
 from homothety.reproduce.plan import Effort, Outcomes, Plan, Report, Task, tried
 from homothety.reproduce.scores import format_number
 from homothety.reproduce.sets import PaperSet, load_sets

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from homothety.estimators.baselines import CRPMixture, GMMSelection
+from homothety.estimators.methods import fit_whole
 from homothety.estimators.similarity import SimilarityMixture
 from homothety.estimators.spcm import SPCMMixture
 from homothety.reproduce import paper
@@ -14,7 +15,6 @@ from homothety.reproduce.comparison import (
     comparison_notes,
     comparison_results,
     comparison_tasks,
-    fit_whole,
     printed_cell,
     provenance,
     score_labels,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.estimators import methods as registry
+from homothety.estimators.methods import fit_whole
 from homothety.reproduce import paper
 from homothety.reproduce.comparison import (
     Method,
     comparison_notes,
     comparison_results,
     comparison_tasks,
-    fit_whole,
     printed_cell,
     provenance,
 )

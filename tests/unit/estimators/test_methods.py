@@ -7,7 +7,7 @@ import pytest
 
 from homothety import ICSCHMM, TwoStageHMM
 from homothety.datasets import make_toy_2d
-from homothety.estimators.methods import METHODS, OneState, labels_of
+from homothety.estimators.methods import METHODS, OneState, fit_whole, labels_of
 from homothety.metrics import nmi
 from homothety.preprocessing import Preprocessing
 
@@ -55,3 +55,14 @@ def test_one_state_calls_every_step_of_all_series_the_same():
     assert nmi(toy.actions, labels) == 0
     joined = OneState().fit(np.concatenate(toy.sequences), lengths=[len(one) for one in toy.sequences])
     assert [len(path) for path in joined.paths_] == [len(path) for path in labels]
+
+
+def test_half_a_chain_is_no_run():
+    class Stopped:
+        interrupted_ = True
+
+        def fit(self, points):
+            return self
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_whole(Stopped(), np.zeros((2, 2)))

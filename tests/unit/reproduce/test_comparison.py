@@ -12,7 +12,6 @@ from homothety.reproduce.comparison import (
     comparison_notes,
     comparison_results,
     comparison_tasks,
-    fit_whole,
     printed_cell,
     printed_mean,
     score_labels,
@@ -79,14 +78,3 @@ def test_results_leave_out_what_was_not_run(small_set):
 
 def test_sets_without_outcome_are_left_out(small_set):
     assert tried([small_set, replace(small_set, key="task")], {("task", "one"): []})[0].key == "task"
-
-
-def test_half_a_chain_is_no_run():
-    class Stopped:
-        interrupted_ = True
-
-        def fit(self, points):
-            return self
-
-    with pytest.raises(KeyboardInterrupt):
-        fit_whole(Stopped(), np.zeros((2, 2)))

@@ -14,7 +14,7 @@ import pytest
 from joblib import Parallel, delayed, parallel_config
 
 from homothety import SPCMMixture, workers
-from homothety.cli import main, reproduce
+from homothety.cli import comparing, main, reproduce
 from homothety.datasets import make_toy_3d
 from homothety.errors import ClusterError, InputError
 from homothety.reproduce.plan import Task
@@ -167,7 +167,7 @@ def test_interrupt_here_ends_chains_there(on_cluster, tmp_path):
 def test_command_hands_its_tasks_to_the_cluster(client, monkeypatch):
     def run(args, console):
         tasks = [Task("a task", (number % 2,), partial(slowest_first, number)) for number in range(6)]
-        outcomes.update(reproduce.run_tasks(tasks, console)[0])
+        outcomes.update(comparing.run_tasks(tasks, console)[0])
         return True
 
     def slowest_first(number):
