@@ -6,7 +6,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-browser browser bench bench-large accuracy lint types format docs clean
+.PHONY: help demo test test-slow test-browser browser bench bench-large accuracy paper lint types format docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -58,6 +58,9 @@ accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; w
 	$(BIN)/python -m benchmarks.action_frames
 	$(BIN)/python -m benchmarks.calibration
 	$(BIN)/python -m benchmarks.chain_agreement
+
+paper: $(VENV)/.installed-dev  ## the paper's tables and figures, many hours; writes docs/reproduction.md
+	$(BIN)/python -m paper
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 	$(BIN)/ruff check .

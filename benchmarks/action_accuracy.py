@@ -17,8 +17,8 @@ from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d
 from homothety.errors import InputError
 from homothety.metrics import f_measure, hamming
-from homothety.reproduce.sequence_sets import load_sequence_set
 from homothety.words.markdown import format_cell, markdown_table
+from paper.sequence_sets import load_sequence_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable

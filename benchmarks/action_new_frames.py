@@ -16,8 +16,8 @@ from benchmarks.segmentation_accuracy import data_folder
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations
 from homothety.errors import InputError
-from homothety.reproduce.sequence_sets import load_sequence_set
 from homothety.words.markdown import format_cell, markdown_table
+from paper.sequence_sets import load_sequence_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable

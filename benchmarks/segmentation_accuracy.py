@@ -19,8 +19,8 @@ import numpy as np
 from homothety import IBPHMM, metrics
 from homothety.datasets import make_toy_2d
 from homothety.errors import InputError
-from homothety.reproduce.sequence_sets import load_sequence_set
 from homothety.sampling.diagnostics import judge
+from paper.sequence_sets import load_sequence_set
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TOYS = ("toy-2d", "toy-2d-published")

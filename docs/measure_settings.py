@@ -1,7 +1,7 @@
 """Measure what settings do, and write the tables of the documentation.
 
-They stand between ``<!-- measured: name -->`` and ``<!-- end -->`` in docs/*.md. Run: python docs/measure_settings.py
-for all of them, which takes some minutes, or name some: python docs/measure_settings.py strides recordings.
+They stand between ``<!-- measured: name -->`` and ``<!-- end -->`` in docs/*.md. Run: python -m docs.measure_settings
+for all of them, which takes some minutes, or name some: python -m docs.measure_settings strides recordings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from homothety.datasets import MatrixSet, make_wishart_families
 from homothety.decorrelation import decorrelating_stride, directed_steps
 from homothety.metrics import hamming, nmi
 from homothety.preprocessing import Preprocessing
-from homothety.reproduce.sequence_sets import load_sequence_set
+from paper.sequence_sets import load_sequence_set
 
 DOCS = Path(__file__).parent
 N_SETS = 10

@@ -8,6 +8,7 @@ import runpy
 import shlex
 import warnings
 from contextlib import contextmanager, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 
@@ -102,6 +103,9 @@ def test_commands_are_understood(page):
     for program, *arguments in commands_of(text_of(page)):
         if program == "homothety":
             parser.parse_args(arguments)
+        elif program == "python":
+            module = {"paper": "paper.__main__"}.get(arguments[1], arguments[1])
+            import_module(module).build_parser().parse_args(arguments[2:])
         elif program == "make":
             assert f"\n{arguments[0]}:" in text_of(REPOSITORY / "Makefile"), arguments
         else:

@@ -11,7 +11,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 MAP = (REPOSITORY / "docs" / "paper_map.md").read_text(encoding="utf-8")
-NAMES = sorted(set(re.findall(r"`(homothety(?:\.\w+)+)`", MAP)))
+NAMES = sorted(set(re.findall(r"`((?:homothety|paper)(?:\.\w+)+)`", MAP)))
 N_EQUATIONS = 43
 
 

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, NoReturn
 
 from homothety._version import __version__
-from homothety.cli import cluster, compare, completion, demo, import_authors, report, reproduce, resume, segment
+from homothety.cli import cluster, compare, completion, demo, report, resume, segment
 from homothety.cli.console import Console
 from homothety.cli.options import on_cluster
 from homothety.cli.wording import in_options
@@ -32,7 +32,6 @@ examples:
   homothety resume homothety-output    go on with a run that was interrupted or killed
   homothety report homothety-output    draw the page about a finished run again
   homothety compare demos.npz          several methods side by side, against known labels
-  homothety reproduce 3 --data data    the paper's Table 3 beside the paper's numbers
 
 'homothety COMMAND --help' explains each command.
 """
@@ -54,7 +53,7 @@ def build_parser() -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"homothety {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, cluster, segment, resume, report, compare, reproduce, import_authors, completion):
+    for command in (demo, cluster, segment, resume, report, compare, completion):
         command.add_parser(commands)
     return parser
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -24,7 +24,6 @@ from homothety.estimators.methods import METHODS, fit_whole, labels_of
 from homothety.estimators.spcm import SPCMMixture
 from homothety.files import write_text, written_aside
 from homothety.metrics import ari, f_measure, gce, hamming, nmi, purity, vi
-from homothety.reproduce.plan import Task
 from homothety.summaries.partitions import named_after
 from homothety.words.markdown import format_cell, markdown_table
 from homothety.workers import run_in_order
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
     from homothety.datasets import SequenceSet
     from homothety.preprocessing import Preprocessing
-    from homothety.reproduce.plan import Key, Outcomes
 
 Metric = Callable[[Any, Any], float]
 
@@ -71,6 +69,18 @@ class Run(NamedTuple):
     seed: int | None
     labels: Any
     scores: dict[str, float]
+
+
+# Finished runs by the key of their method.
+Outcomes: TypeAlias = Mapping[str, list[Run]]
+
+
+class Task(NamedTuple):
+    """One run to be made: what progress messages call it, the key its result goes under, and what makes it."""
+
+    name: str
+    key: str
+    run: Callable[[], Run]
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ class Comparison:
     def tasks(self, seed: int, n_runs: int) -> list[Task]:
         """Return every run of every method; runs have seeds that follow each other."""
         return [
-            Task(method.title, (method.key,), partial(self.run, method, seed + run))
+            Task(method.title, method.key, partial(self.run, method, seed + run))
             for method in self.methods
             for run in range(n_runs)
         ]
@@ -131,7 +141,7 @@ class Comparison:
 
     def finished(self, outcomes: Outcomes) -> list[tuple[Method, list[Run]]]:
         """Return the methods that have come to an end at least once, with their runs."""
-        return [(method, outcomes[(method.key,)]) for method in self.methods if (method.key,) in outcomes]
+        return [(method, outcomes[method.key]) for method in self.methods if method.key in outcomes]
 
     def listed(self, outcomes: Outcomes) -> list[tuple[Method, list[Run]]]:
         """Return the methods that have come to an end at least once, and the baseline, with their runs."""
@@ -161,9 +171,9 @@ class Comparison:
         return {f"true_{self.counted}": count(self.truth), "runs": self.rows(outcomes)}
 
 
-def run_tasks(tasks: list[Task], console: Console) -> tuple[dict[Key, list[Any]], bool]:
+def run_tasks(tasks: list[Task], console: Console) -> tuple[dict[str, list[Run]], bool]:
     """Run tasks until the last or an interrupt; return the results by key, and whether the last was reached."""
-    outcomes: dict[Key, list[Any]] = {}
+    outcomes: dict[str, list[Run]] = {}
     results = run_in_order([task.run for task in tasks])
     try:
         # Most problems are so small that threads of BLAS and OpenMP would spend their time waiting for each other.

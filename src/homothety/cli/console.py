@@ -12,7 +12,7 @@ from homothety.files import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from homothety.reproduce.plan import Task
+    from homothety.cli.comparing import Task
 
 BAR_FORMAT = "{percentage:3.0f}% |{bar}| {elapsed} gone, {remaining} left  {desc}"
 
@@ -68,21 +68,20 @@ class Console:
     def _track_live(self, tasks: Sequence[Task]) -> Iterator[Task]:
         from tqdm import tqdm
 
-        with tqdm(total=sum(task.cost for task in tasks), bar_format=BAR_FORMAT, leave=False) as bar:
+        with tqdm(total=len(tasks), bar_format=BAR_FORMAT, leave=False) as bar:
             for task in tasks:
                 bar.set_description_str(task.name)
                 yield task
-                bar.update(task.cost)
+                bar.update()
 
     def _track_in_lines(self, tasks: Sequence[Task]) -> Iterator[Task]:
-        started, total, done, name = perf_counter(), sum(task.cost for task in tasks), 0.0, ""
+        started, name = perf_counter(), ""
         for number, task in enumerate(tasks):
             if task.name != name:
                 name = task.name
-                left = (perf_counter() - started) * (total - done) / done if done else None
+                left = (perf_counter() - started) * (len(tasks) - number) / number if number else None
                 self.say(f"[{number}/{len(tasks)}] {name}" + ("" if left is None else f", {in_words(left)} left"))
             yield task
-            done += task.cost
 
 
 def in_words(seconds: float) -> str:

@@ -11,7 +11,6 @@ import pytest
 
 from homothety.cli import main
 from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d, make_toy_6d
-from homothety.models.ddcrp import moves as ddcrp_moves
 from homothety.models.ordered import moves as ordered_moves
 from homothety.models.shapes import moves as shapes_moves
 from homothety.sampling.diagnostics import require_arviz
@@ -87,12 +86,6 @@ def interrupting(monkeypatch, module, name):
 def interrupt_after(monkeypatch):
     """Return a function that interrupts a clustering after so many sweeps of all chains."""
     return interrupting(monkeypatch, shapes_moves, "resample_labels")
-
-
-@pytest.fixture
-def interrupt_links_after(monkeypatch):
-    """Return a function that interrupts a clustering by links after so many sweeps of all chains."""
-    return interrupting(monkeypatch, ddcrp_moves, "resample_links")
 
 
 @pytest.fixture

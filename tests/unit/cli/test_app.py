@@ -33,7 +33,6 @@ def test_help_of_every_command_has_examples_and_the_shared_options(command, caps
     unshared = {
         "completion": {"--seed", "--quiet", "--json", "--output"},
         "resume": {"--seed", "--output"},
-        "import-authors": {"--seed"},
         "report": {"--seed"},
     }
     for option in {"--seed", "--quiet", "--json", "--output"} - unshared.get(command, set()):
@@ -64,7 +63,6 @@ def test_general_help_lists_the_commands(capsys):
         (["cluster"], "required: FILE"),
         (["cluster", "x.npy", "--seed", "-1"], "'-1' is not a whole number of at least 0"),
         (["cluster", "x.npy", "--chains", "many"], "'many' is not a whole number of at least 1"),
-        (["reproduce", "5"], "invalid choice: '5'"),
         (["frobnicate"], "invalid choice: 'frobnicate'"),
     ],
 )

@@ -114,8 +114,6 @@ CASES = {
     "labels of other steps": ("compare good.csv --truth few.txt", "few.txt has 2 labels for"),
     "no labels": ("compare good.csv", "good.csv has no label for every step"),
     "unknown method": ("compare labelled.npz --methods ibp,lda", "--methods has 'lda', needed some of hmm, hdp"),
-    "unknown table": ("reproduce 9", "invalid choice: '9'"),
-    "data that are not there": ("reproduce 2 --data nowhere", "nowhere is not a folder"),
     "resume of a folder that is not there": ("resume nowhere", "nowhere is not there"),
     "resume of a folder that is no run": ("resume pictures", "pictures holds no run that could be resumed"),
 }

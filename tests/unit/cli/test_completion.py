@@ -3,11 +3,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from argparse import ArgumentParser
 
 import pytest
 
 from homothety.cli.app import build_parser
-from homothety.cli.completion import SCRIPTS, commands_of
+from homothety.cli.completion import SCRIPTS, Command, commands_of
 
 COMMANDS = commands_of(build_parser())
 
@@ -26,14 +27,13 @@ def offered_by_bash(words, tmp_path):
     ("words", "offered"),
     [
         (("",), [command.name for command in COMMANDS]),
-        (("re",), ["resume", "report", "reproduce"]),
+        (("re",), ["resume", "report"]),
         (("segment", "--quat"), ["--quaternions"]),
         (("segment", "demo.csv", "--mo"), ["--model"]),
         (("segment", "demo.csv", "--model", ""), ["actions", "icsc", "ibp", "hdp", "hmm"]),
         (("segment", "--model", "h"), ["hdp", "hmm"]),
         (("compare", "--model", ""), []),
         (("cluster", "--only"), ["--only-spd"]),
-        (("reproduce", "seg"), ["segmentation-convergence"]),
         (("completion", ""), ["bash", "zsh", "fish"]),
         (("segment", ""), []),  # names of files, by the shell itself
         (("segment", "-o", ""), []),
@@ -57,6 +57,6 @@ def test_every_option_of_every_command_is_in_every_script(shell, run):
 
 
 def test_fish_quotes_what_it_has_to():
-    script = SCRIPTS["fish"](COMMANDS)
-    assert r"'the paper\'s tables and figures beside the paper\'s numbers'" in script
+    script = SCRIPTS["fish"]([*COMMANDS, Command("best", "the paper's best", ArgumentParser())])
+    assert r"-a best -d 'the paper\'s best'" in script
     assert "-l model -x -a 'actions icsc ibp hdp hmm' -d" in script

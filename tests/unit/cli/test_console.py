@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
+from homothety.cli.comparing import Task
 from homothety.cli.console import Console
-from homothety.reproduce.plan import Task
 
-TASKS = [Task(name, (name,), lambda: None) for name in ("first", "first", "second")]
+TASKS = [Task(name, name, lambda: None) for name in ("first", "first", "second")]
 
 
 def test_lines_name_each_group_of_tasks_once(capsys):

@@ -8,7 +8,7 @@ from homothety.errors import InputError, NotSPDError
 
 
 def parser_of(command):
-    words = [command, "2"] if command == "reproduce" else [command] if command == "demo" else [command, "file"]
+    words = [command] if command == "demo" else [command, "file"]
     return build_parser().parse_args(words).parser
 
 

@@ -14,10 +14,10 @@ import pytest
 from joblib import Parallel, delayed, parallel_config
 
 from homothety import SPCMMixture, workers
-from homothety.cli import comparing, main, reproduce
+from homothety.cli import compare, comparing, main
+from homothety.cli.comparing import Task
 from homothety.datasets import make_toy_3d
 from homothety.errors import ClusterError, InputError
-from homothety.reproduce.plan import Task
 from homothety.sampling import Checkpoints, ProgressLines, Rounds
 from homothety.workers import run_all, use_cluster
 from walks import Deadly, Diary, Forgetful, Interrupting, Watched, contents, run_walks
@@ -166,7 +166,8 @@ def test_interrupt_here_ends_chains_there(on_cluster, tmp_path):
 
 def test_command_hands_its_tasks_to_the_cluster(client, monkeypatch):
     def run(args, console):
-        tasks = [Task("a task", (number % 2,), partial(slowest_first, number)) for number in range(6)]
+        keys = ["even", "odd"] * 3
+        tasks = [Task("a task", key, partial(slowest_first, number)) for number, key in enumerate(keys)]
         outcomes.update(comparing.run_tasks(tasks, console)[0])
         return True
 
@@ -175,11 +176,11 @@ def test_command_hands_its_tasks_to_the_cluster(client, monkeypatch):
         return number, os.getpid()
 
     outcomes = {}
-    monkeypatch.setattr(reproduce, "run", run)
-    assert main(["reproduce", "3", "--quiet", "--cluster", client.scheduler.address]) == 0
+    monkeypatch.setattr(compare, "run", run)
+    assert main(["compare", "demos.npz", "--quiet", "--cluster", client.scheduler.address]) == 0
     assert {key: [number for number, _ in found] for key, found in outcomes.items()} == {
-        (0,): [0, 2, 4],
-        (1,): [1, 3, 5],
+        "even": [0, 2, 4],
+        "odd": [1, 3, 5],
     }
     assert os.getpid() not in {pid for found in outcomes.values() for _, pid in found}
 
