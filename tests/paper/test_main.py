@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+import homothety
 from paper import __main__ as command
 from paper.__main__ import PAGE, main
 from paper.page import INTRODUCTION, MOST_PIXELS, ON_SEGMENTATION, TABLES, parts_of
@@ -181,3 +183,9 @@ def test_modules_are_alike():
         assert table.FULL.runs >= table.QUICK.runs
         assert set(table.SETS)
         assert all(map(callable, (table.LOAD, table.tasks, table.report)))
+
+
+def test_the_library_does_without_it():
+    sources = Path(homothety.__file__).parent.rglob("*.py")
+    importing = re.compile(r"^\s*(?:from|import) paper\b", flags=re.MULTILINE)
+    assert [path.name for path in sources if importing.search(path.read_text(encoding="utf-8"))] == []
