@@ -39,16 +39,18 @@ browser:
 	  { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1 \
 	  || echo "No browser could be installed."; fi
 
-bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes docs/benchmarks*.md and cost.md
+bench: $(VENV)/.installed-bench  ## measure speed as ratios in one run; writes benchmarks/results and docs/cost.md
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.segmentation
 	$(BIN)/python -m benchmarks.cost
 	$(BIN)/python -m benchmarks.action_speed
+	$(BIN)/python -m benchmarks.body_worn
+	$(BIN)/python -m benchmarks.pages
 
-bench-large: $(VENV)/.installed-bench  ## a million matrices, five million steps; writes docs/large.md
+bench-large: $(VENV)/.installed-bench  ## a million matrices, five million steps; writes results/large.md
 	$(BIN)/python -m benchmarks.large
 
-accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; writes docs/*accuracy.md and others
+accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; writes benchmarks/results
 	$(BIN)/python -m benchmarks.accuracy
 	$(BIN)/python -m benchmarks.ablation
 	$(BIN)/python -m benchmarks.segmentation_accuracy
@@ -57,7 +59,9 @@ accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; w
 	$(BIN)/python -m benchmarks.action_new_frames
 	$(BIN)/python -m benchmarks.action_frames
 	$(BIN)/python -m benchmarks.calibration
+	$(BIN)/python -m benchmarks.clusters
 	$(BIN)/python -m benchmarks.chain_agreement
+	$(BIN)/python -m benchmarks.pages
 
 paper: $(VENV)/.installed-dev  ## the paper's tables and figures, many hours; writes docs/reproduction.md
 	$(BIN)/python -m paper

@@ -1,6 +1,6 @@
 """What each choice behind the defaults is worth, one changed at a time: ``python -m benchmarks.ablation``.
 
-Reads the paper's data sets (HOMOTHETY_DATA) and writes docs/ablation.md; the rat hippocampus set is printed only, since
+Reads the paper's data sets (HOMOTHETY_DATA) and writes results/ablation.md. The rat hippocampus set is printed only:
 its terms ask for permission before anything is published. Chains are shorter than the default, three seeds each.
 """
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.accuracy import DOCS, UNPUBLISHED, Case, cases, data_folder
+from benchmarks.accuracy import UNPUBLISHED, Case, cases
+from benchmarks.pages import data_folder, write_result
 from homothety import SPCMMixture, metrics
 from homothety.covariance import SPCMVariant
 from homothety.estimators._matrices import similarity_within
@@ -104,7 +105,7 @@ def main() -> int:
         measured[case.name] = dict(rows(case))
         print(table({case.name: measured[case.name]}), flush=True)
     del measured[UNPUBLISHED]
-    (DOCS / "ablation.md").write_text(f"{HEADING}\n\n{table(measured)}\n", encoding="utf-8")
+    write_result("ablation.md", f"{HEADING}\n\n{table(measured)}\n")
     return 0
 
 

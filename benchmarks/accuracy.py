@@ -1,27 +1,26 @@
 """How well the default settings recover known groups, with 10 seeds each: ``python -m benchmarks.accuracy``.
 
-Reads the paper's data sets (HOMOTHETY_DATA) and writes docs/accuracy.md. What is measured on the rat hippocampus set is
-printed only: its terms ask for permission before anything is published.
+Reads the paper's data sets (HOMOTHETY_DATA) and writes results/accuracy.md. What is measured on the rat hippocampus set
+is printed only: its terms ask for permission before anything is published.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.pages import data_folder, filled, template, write_result
 from homothety import SPCMMixture, metrics
 from homothety.covariance import sample_covariances
 from homothety.datasets import make_toy_3d, make_toy_6d
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 N_SEEDS = 10
 N_DRAWS = 20
 UNPUBLISHED = "rat hippocampus"
@@ -50,11 +49,6 @@ class Score:
     def reached(self) -> bool:
         """Whether both aims are reached, rounded as they are given."""
         return bool(round(self.mean[0], 2) >= self.case.aim[0] and round(self.mean[1], 2) >= self.case.aim[1])
-
-
-def data_folder() -> Path:
-    """Folder of the paper's data sets."""
-    return Path(os.environ.get("HOMOTHETY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
 
 def cases(folder: Path) -> Iterator[Case]:
@@ -133,8 +127,7 @@ def main() -> int:
         print(line(measured), flush=True)
         if measured.case.name != UNPUBLISHED:
             lines.append(line(measured))
-    page = (Path(__file__).parent / "accuracy_page.md").read_text(encoding="utf-8")
-    (DOCS / "accuracy.md").write_text(page.replace("{table}", "\n".join(lines)), encoding="utf-8")
+    write_result("accuracy.md", filled(template("accuracy_page.md"), table="\n".join(lines)))
     return 0
 
 

@@ -2,7 +2,7 @@
 
 `ActionHMM` with one default for all sets, not told how many actions there are. Blocks are named for each set: they say
 what the channels are. Toy series, demonstrations and joined recordings of a watch are made here; the other recordings
-are the paper's (HOMOTHETY_DATA). A full run writes docs/action_accuracy.md; a shorter one only prints.
+are the paper's (HOMOTHETY_DATA). A full run writes results/action_accuracy.md; a shorter one only prints.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from benchmarks.segmentation_accuracy import DOCS, data_folder
+from benchmarks.pages import data_folder, write_result
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d
 from homothety.errors import InputError
@@ -154,19 +154,11 @@ def measure_rows(options: Options, row: Callable[[str, int], list[str] | None]) 
     return rows
 
 
-def write_page(name: str, text: str, *, complete: bool) -> None:
-    """Write a page of the documentation, unless something is missing from it."""
-    if complete:
-        (DOCS / name).write_text(text, encoding="utf-8")
-    else:
-        print(f"docs/{name} is not written: that takes all sets, with the usual runs.")
-
-
 def main() -> None:
     """Run everything; write the page if nothing was left out."""
     options = parse_options(__doc__, list(TASKS), N_RUNS)
     rows = measure_rows(options, row)
-    write_page("action_accuracy.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(TASKS))
+    write_result("action_accuracy.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(TASKS))
 
 
 def page(rows: list[list[str]], n_runs: int) -> str:

@@ -1,6 +1,6 @@
 """Whether the frames of recordings are found, and their intervals right: ``python -m benchmarks.action_frames``.
 
-Demonstrations are made anew for every run, with known frames. A full run writes docs/action_frames.md; a shorter one
+Demonstrations are made anew for every run, with known frames. A full run writes results/action_frames.md; a shorter one
 only prints, unless told to write.
 """
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from benchmarks.action_accuracy import demonstrations, find_actions, measure_rows, parse_options, write_page
+from benchmarks.action_accuracy import demonstrations, find_actions, measure_rows, parse_options
+from benchmarks.pages import write_result
 from homothety.summaries.frames import rotation_angle
 from homothety.words.markdown import format_cell, markdown_table
 
@@ -83,7 +84,7 @@ def main() -> None:
     """Run everything; write the page if nothing was left out."""
     options = parse_options(__doc__, list(SETS), N_RUNS)
     rows = measure_rows(options, row)
-    write_page("action_frames.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(SETS))
+    write_result("action_frames.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(SETS))
 
 
 def page(rows: list[list[str]], n_runs: int) -> str:

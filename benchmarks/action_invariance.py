@@ -2,7 +2,7 @@
 
 Every recording is turned, resized and moved on its own; noise of a tenth of the spread is added; every second and every
 fifth step is used. Answers are compared with those before. Reads the paper's recordings (HOMOTHETY_DATA). A full run
-writes docs/action_invariance.md; a shorter one only prints.
+writes results/action_invariance.md; a shorter one only prints.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from benchmarks.action_accuracy import (
     measure_rows,
     parse_options,
     recorded,
-    write_page,
 )
 from benchmarks.action_new_frames import in_new_frame
+from benchmarks.pages import write_result
 from homothety.errors import InputError
 from homothety.metrics import ari, hamming
 from homothety.words.markdown import format_cell, markdown_table
@@ -99,7 +99,9 @@ def main() -> None:
     options = parse_options(__doc__, list(TASKS), N_RUNS)
     rows = measure_rows(options, row)
     lines = [line[at : at + len(HEADER)] for line in rows for at in range(0, len(line), len(HEADER))]
-    write_page("action_invariance.md", page(lines, options.runs), complete=options.is_full and len(rows) == len(TASKS))
+    write_result(
+        "action_invariance.md", page(lines, options.runs), complete=options.is_full and len(rows) == len(TASKS)
+    )
 
 
 def page(rows: list[list[str]], n_runs: int) -> str:

@@ -1,7 +1,7 @@
 """Whether actions are found in frames that were not in the fit: ``python -m benchmarks.action_new_frames``.
 
 Recordings are left out of the fit, and turned, resized and moved at random. Demonstrations are made here; grating is
-of the paper's recordings (HOMOTHETY_DATA). A full run writes docs/action_new_frames.md; a shorter one only prints.
+of the paper's recordings (HOMOTHETY_DATA). A full run writes results/action_new_frames.md; a shorter one only prints.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from benchmarks.action_accuracy import measure_rows, parse_options, write_page
-from benchmarks.segmentation_accuracy import data_folder
+from benchmarks.action_accuracy import measure_rows, parse_options
+from benchmarks.pages import data_folder, write_result
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations
 from homothety.errors import InputError
@@ -90,7 +90,7 @@ def main() -> None:
     """Run everything; write the page if nothing was left out."""
     options = parse_options(__doc__, list(SETS), N_RUNS)
     rows = measure_rows(options, row)
-    write_page("action_new_frames.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(SETS))
+    write_result("action_new_frames.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(SETS))
 
 
 def page(rows: list[list[str]], n_runs: int) -> str:

@@ -1,7 +1,7 @@
 """Whether reported probabilities and intervals are right as often as they say: ``python -m benchmarks.calibration``.
 
 `ActionHMM` and `SPCMMixture` with their default settings, on data whose truth is known. A full run writes
-docs/calibration.md; a shorter one only prints, unless told to write.
+results/calibration.md; a shorter one only prints, unless told to write.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from benchmarks.action_accuracy import TASKS, find_actions, write_page
+from benchmarks.action_accuracy import TASKS, find_actions
+from benchmarks.pages import write_result
 from homothety import SPCMMixture
 from homothety.datasets import make_wishart_families
 from homothety.errors import ConvergenceWarning, InputError
@@ -167,7 +168,7 @@ def main() -> None:
     found = {key: runs for key, n_runs in counts.items() if (runs := measure(key, n_runs))}
     text = page(found, measure_families(options.runs), options.runs)
     print(text)
-    write_page("calibration.md", text, complete=is_full and len(found) == len(counts))
+    write_result("calibration.md", text, complete=is_full and len(found) == len(counts))
 
 
 def page(found: dict[str, list[Run]], families: dict[str, Claims], n_runs: int) -> str:

@@ -2,7 +2,7 @@
 
 Every segmenter with its default settings, several seeds, and how long it takes until chains agree, compared with
 Gaussian hidden Markov models of hmmlearn with 2 to 12 states, three restarts each, on the same looks. A full run writes
-docs/chain_agreement.md; a shorter one only prints, unless told to write.
+results/chain_agreement.md; a shorter one only prints, unless told to write.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from unittest import mock
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.action_accuracy import TASKS, write_page
+from benchmarks.action_accuracy import TASKS
 from benchmarks.action_speed import fit_hmmlearn
-from benchmarks.segmentation_accuracy import DOCS
+from benchmarks.pages import filled, template, write_result
 from benchmarks.timing import seconds
 from homothety import IBPHMM, ICSCHMM, ActionHMM
 from homothety.errors import InputError
@@ -34,7 +34,6 @@ from homothety.words.markdown import markdown_table
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
 
-TEMPLATE = "chain_agreement_page.md"
 N_RUNS = 5
 N_COMPARED = 40  # draws of a chain that its own answer is made of
 SETS = (
@@ -211,17 +210,13 @@ def main() -> None:
             for left_out in WITHOUT:
                 without.append(row_without(key, left_out))
                 print(" | ".join(without[-1]), flush=True)
-    write_page("chain_agreement.md", page(rows, options.runs, without), complete=is_full)
+    write_result("chain_agreement.md", page(rows, options.runs, without), complete=is_full)
 
 
 def page(rows: list[list[str]], n_runs: int, without: list[list[str]]) -> str:
     """Return the page as Markdown."""
-    text = (DOCS.parent / "benchmarks" / TEMPLATE).read_text(encoding="utf-8")
-    parts = {"runs": n_runs, "sweeps": N_SWEEPS_WITHOUT}
-    parts |= {"agreement": markdown_table(HEADER, rows), "without": markdown_table(WITHOUT_HEADER, without)}
-    for name, part in parts.items():
-        text = text.replace(f"{{{name}}}", str(part))
-    return text
+    found = {"agreement": markdown_table(HEADER, rows), "without": markdown_table(WITHOUT_HEADER, without)}
+    return filled(template("chain_agreement_page.md"), runs=n_runs, sweeps=N_SWEEPS_WITHOUT, **found)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Whether clusters are found where there are some, and none where there are none: ``python -m benchmarks.clusters``.
 
 `SPCMMixture` with its default settings. Prints tables of one shape, of families to count, of the paper's sets
-(HOMOTHETY_DATA) and of calibration, and writes them into docs/clusters.md if all of them ran in full. Figures of the
+(HOMOTHETY_DATA) and of calibration, and writes them into results/clusters.md if all of them ran in full. Figures of the
 rat hippocampus set are printed only: its terms ask for permission before anything is published.
 """
 
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.cluster import KMeans
 
-from benchmarks.accuracy import DOCS, UNPUBLISHED, data_folder, load
+from benchmarks.accuracy import UNPUBLISHED, load
 from benchmarks.calibration import HEADER, N_DEGREES, Claims, joined, reliability_rows
+from benchmarks.pages import data_folder, filled, template, write_result
 from homothety import SPCMMixture, metrics
 from homothety.covariance import sample_covariances
 from homothety.covariance.shape import shape_coordinates
@@ -26,7 +27,6 @@ from homothety.words.markdown import markdown_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TEMPLATE = "clusters_page.md"
 ONE_SHAPE = [(3, 20), (3, 100), (3, 1000), (6, 20), (6, 100), (6, 1000)]  # dimensions, degrees of freedom
 N_MATRICES = (60, 500, 2000)
 # Sizes of families, dimensions, degrees of freedom, least separation of two families.
@@ -153,12 +153,8 @@ def main() -> None:
             f"{title}:\n\n{markdown_table(HEADER, printed(iter(rows)))}" for title, rows in calibration(options.draws)
         ),
     }
-    text = (DOCS.parent / "benchmarks" / TEMPLATE).read_text(encoding="utf-8")
-    for name, table in tables.items():
-        text = text.replace(f"{{{name}}}", table)
-    text = text.replace("{draws}", str(options.draws)).replace("{seeds}", str(options.seeds))
-    if is_full or options.write:
-        (DOCS / "clusters.md").write_text(text, encoding="utf-8")
+    text = filled(template("clusters_page.md"), draws=options.draws, seeds=options.seeds, **tables)
+    write_result("clusters.md", text, complete=is_full or options.write)
 
 
 if __name__ == "__main__":

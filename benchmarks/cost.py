@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import nnls
 
 from benchmarks.large import apart
+from benchmarks.pages import REPOSITORY, filled, template
 from benchmarks.segmentation import clustered, made, median_sweep
 from benchmarks.timing import best_of
 from homothety.covariance.spectra import spectra_in_blocks
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 EXACT, ORDERED, MANY_ORDERED = 2_000, 50_000, 400_000  # matrices that are measured on
 N_SERIES, N_STEPS = 8, 4_000
 STATES, DIMENSIONS = (4, 8, 16), (3, 6, 12, 24)
@@ -24,8 +23,7 @@ def main() -> None:
     constants = clustering_constants() | eigenvalue_constants() | segmentation_constants()
     for name, value in constants.items():
         print(f"{name}: {value}")
-    text = (Path(__file__).parent / "cost_page.md").read_text(encoding="utf-8").format(**constants)
-    (DOCS / "cost.md").write_text(text, encoding="utf-8")
+    (REPOSITORY / "docs" / "cost.md").write_text(filled(template("cost_page.md"), **constants), encoding="utf-8")
 
 
 def clustering_constants() -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Effective samples of the log joint per second, here and in an earlier state of the code, measured in turns.
 
 ``git worktree add ../earlier COMMIT``, then ``python -m benchmarks.effective ../earlier``: prints the table and writes
-docs/effective.md. It needs the paper's recordings and tensors (HOMOTHETY_DATA).
+results/effective.md. It needs the paper's recordings and tensors (HOMOTHETY_DATA).
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.pages import write_result
 
 ROOT = Path(__file__).resolve().parents[1]
 N_SEEDS, N_CHAINS, N_SWEEPS = 5, 2, 600
@@ -104,7 +106,7 @@ def main() -> None:
     ).stdout.strip()
     text = page([row(name, earlier) for name in SETS], commit)
     print(text)
-    (ROOT / "docs" / "effective.md").write_text(text, encoding="utf-8")
+    write_result("effective.md", text)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Very many matrices and very long recordings: ``python -m benchmarks.large``, or ``make bench-large``.
 
-Every size runs in a process of its own, so that its peak memory is known. Prints results, and writes docs/large.md with
-its plot. With ``--keep FILE`` results are kept there, and those that are there are not measured again. The agreement of
-both solvers is measured on the paper's diffusion sets where they are at hand (HOMOTHETY_DATA).
+Every size runs in a process of its own, so that its peak memory is known. Prints results, and writes results/large.md
+with its plot. With ``--keep FILE`` results are kept there, and those that are there are not measured again. The
+agreement of both solvers is measured on the paper's diffusion sets where they are at hand (HOMOTHETY_DATA).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.pages import RESULTS, data_folder, write_result
 from benchmarks.segmentation import clustered, grating, made, median_sweep
-from benchmarks.segmentation_accuracy import data_folder
 from benchmarks.timing import best_of, seconds
 from homothety import SPCMMixture
 from homothety.covariance.spectra import spectra_in_blocks
@@ -30,7 +30,6 @@ from homothety.words.markdown import format_cell, markdown_table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 N_SWEEPS, N_EXACT, N_SEEDS = 100, 4_000, 5
 REGIONS = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 4.0], [1.0, 4.0, 4.0], [1.0, 2.5, 9.0], [1.0, 7.0, 16.0]])
@@ -195,8 +194,8 @@ def main() -> None:
         speed_up=measure("dask")["ratio"],
     )
     measure("agreement", "dti_rat_hippocampus")  # its figures are printed, and stay out of the page
-    draw(fields, DOCS / "figures" / "large.png")
-    (DOCS / "large.md").write_text(text, encoding="utf-8")
+    draw(fields, RESULTS / "figures" / "large.png")
+    write_result("large.md", text)
 
 
 def measured(kept: Path | None, task: str, *arguments: Any) -> dict[str, Any]:

@@ -1,19 +1,21 @@
-"""Measure everything and write docs/benchmarks.md and docs/figures/sweep_scaling.png: ``python -m benchmarks.run``."""
+"""Measure everything and write results/speed.md and results/figures/sweep_scaling.png: ``python -m benchmarks.run``."""
 
 from __future__ import annotations
 
 import os
 import platform
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
 
 import homothety
 from benchmarks import sampler, similarity, startup
+from benchmarks.pages import RESULTS, write_result
 from benchmarks.timing import Row, print_rows
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def main() -> None:
@@ -21,10 +23,10 @@ def main() -> None:
     started = startup.run()
     rows = similarity.run() + sampler.run()
     times = sampler.scaling()
-    plot_scaling(times, DOCS / "figures" / "sweep_scaling.png")
-    (DOCS / "benchmarks.md").write_text(page(rows, started, times), encoding="utf-8")
+    plot_scaling(times, RESULTS / "figures" / "sweep_scaling.png")
+    write_result("speed.md", page(rows, started, times))
     print_rows(rows)
-    print(f"Sweep time grows as M^{sampler.exponent(times):.2f}. Wrote docs/benchmarks.md.")
+    print(f"Sweep time grows as M^{sampler.exponent(times):.2f}. Wrote results/speed.md.")
 
 
 def page(rows: list[Row], started: dict[str, float], times: dict[int, float]) -> str:

@@ -1,6 +1,6 @@
 """How fast series are segmented: messages against other libraries, sweeps against evaluating the data, and scaling.
 
-``python -m benchmarks.segmentation`` prints the tables and writes docs/benchmarks_segmentation.md with its plot. The
+``python -m benchmarks.segmentation`` prints the tables and writes results/segmentation_speed.md with its plot. The
 sweep is measured on the paper's grating recordings where they are at hand (HOMOTHETY_DATA), else on series of the same
 size made here.
 """
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import multivariate_normal
 
+from benchmarks.pages import RESULTS, write_result
 from benchmarks.timing import Row, best_of, print_rows, row, seconds
 from homothety.estimators.hmm import make_emission
 from homothety.models import ibphmm, icsc
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from homothety.models.ibphmm import ChainState, Model
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 N_STATES = 8
 SIZES = {
     "steps per series": [500, 1000, 2000, 4000, 8000],
@@ -228,8 +228,8 @@ def memory_ratio() -> float:
 def main() -> None:
     """Measure everything, print it and write the page."""
     rows, times, memory = run(), scaling(), memory_ratio()
-    plot(times, DOCS / "figures" / "segmentation_scaling.png")
-    (DOCS / "benchmarks_segmentation.md").write_text(page(rows, times, memory), encoding="utf-8")
+    plot(times, RESULTS / "figures" / "segmentation_scaling.png")
+    write_result("segmentation_speed.md", page(rows, times, memory))
     print_rows(rows)
     for name, series in times.items():
         print(f"Time grows with {name} as n^{exponent(series):.2f}.")

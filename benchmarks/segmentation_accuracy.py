@@ -2,27 +2,25 @@
 
 Toy series are made here; recordings are the paper's (HOMOTHETY_DATA), as its table used them and in full. Beside them
 stands a Gaussian hidden Markov model of hmmlearn with the number of states that was found here, the likeliest of ten
-starts, on every step of the recordings. Writes docs/segmentation_accuracy.md.
+starts, on every step of the recordings. Writes results/segmentation_accuracy.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
-import os
 import warnings
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.pages import data_folder, write_result
 from homothety import IBPHMM, metrics
 from homothety.datasets import make_toy_2d
 from homothety.errors import InputError
 from homothety.sampling.diagnostics import judge
 from paper.sequence_sets import load_sequence_set
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 TOYS = ("toy-2d", "toy-2d-published")
 RECORDINGS = ("grating", "grating-full", "rolling", "rolling-full", "peeling", "peeling-full")
 N_DRAWS = 20
@@ -34,11 +32,6 @@ class Score(NamedTuple):
     n_states: int
     purity: float
     oracle: float
-
-
-def data_folder() -> Path:
-    """Folder of the paper's data sets."""
-    return Path(os.environ.get("HOMOTHETY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
 
 def oracle_merge(actions: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -151,7 +144,7 @@ def main() -> None:
     agreement = "" if options.no_toys else agreement_of_starts()
     rows = [line for key in options.sets if (line := recording_row(key, options.runs))]
     if not options.no_toys:
-        (DOCS / "segmentation_accuracy.md").write_text(page(toys, agreement, rows, options.runs), encoding="utf-8")
+        write_result("segmentation_accuracy.md", page(toys, agreement, rows, options.runs))
 
 
 def page(toys: list[str], agreement: str, rows: list[str], n_runs: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import homothety
@@ -16,10 +15,6 @@ version = release = homothety.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
-# Pages that a command writes are linked to before they have been written for the first time.
-written_by_commands = ("ablation.md", "accuracy.md", "benchmarks.md")
-if not all((Path(__file__).parent / page).exists() for page in written_by_commands):
-    suppress_warnings = ["myst.xref_missing", "ref.doc", "toc.not_readable"]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3

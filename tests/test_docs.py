@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import homothety
+from benchmarks import pages
 from homothety.cli import main
 from homothety.datasets import make_dti
 from homothety.datasets.readers.components import check_order, entries_of
@@ -171,3 +172,9 @@ def test_images_are_small():
 
 def test_citation_names_this_version():
     assert f"\nversion: {homothety.__version__}\n" in text_of(REPOSITORY / "CITATION.cff")
+
+
+def test_tables_of_the_page_on_accuracy_are_those_of_the_results():
+    page = text_of(pages.PAGE)
+    assert len(pages.COPY.findall(page)) >= 13
+    assert pages.refreshed(page) == page  # if not: python -m benchmarks.pages

@@ -1,8 +1,8 @@
 """The SPCM-CRP mixture and the default recover the groups of the paper's data sets.
 
 The floors are what the project aims at. For two sets, where no single setting reaches the aim, they are what the
-SPCM-CRP mixture holds: docs/accuracy.md tells what was tried. Floors of the default are its own: it finds less on the
-task ellipsoids, whose classes differ in size too, and on ETH-80. docs/clusters.md tells why.
+SPCM-CRP mixture holds: benchmarks/results/accuracy.md has what was tried. Floors of the default are its own: it finds
+less on the task ellipsoids, whose classes differ in size too, and on ETH-80, see benchmarks/results/clusters.md.
 """
 
 from __future__ import annotations
