@@ -11,9 +11,10 @@ from homothety.estimators.action_hmm import digest_of
 from homothety.models.frames.blocks import Blocks
 from homothety.models.hmm.states import StateModel
 from homothety.preprocessing import Preprocessing
+from homothety.sampling.paths import RunPath
 from homothety.sequences import check_sequences
 from homothety.summaries.frames import FrameTable
-from homothety.summaries.runs import PathDraws, RunPath
+from homothety.summaries.runs import PathDraws
 from homothety.summaries.transforms import TransformTable
 
 ACTION_OF_STATE = np.array([0, 0, 1, 2])

@@ -29,6 +29,7 @@ from homothety.models.hmm.states import StateModel
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.persistence import Saveable
 from homothety.preprocessing import Preprocessing
+from homothety.sampling.paths import RunPath
 from homothety.sampling.stacking import draws_by_weight, leave_one_out, stacking_weights, thinned
 from homothety.sequences import check_sequences
 from homothety.summaries.partitions import relabel_by_size
@@ -44,7 +45,7 @@ from homothety.summaries.paths import (
     state_probability,
     table_of_boundaries,
 )
-from homothety.summaries.runs import PathDraws, RunPath
+from homothety.summaries.runs import PathDraws
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -37,12 +37,13 @@ from homothety.models.hmm.left_out import log_left_out
 from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.orientations import middle_orientation, orientations, rotation_vectors
+from homothety.sampling.paths import RunPath, count_segments, occupancy_entropy
 from homothety.sampling.trace import Trace
 from homothety.sequences import Sequences, check_sequences
 from homothety.summaries.frames import frame_table
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import minimise_expected_vi_paths
-from homothety.summaries.runs import PathDraws, RunPath, count_segments, occupancy_entropy
+from homothety.summaries.runs import PathDraws
 from homothety.times import is_duration, steps_of
 
 if TYPE_CHECKING:

@@ -17,11 +17,12 @@ from homothety.estimators.hmm import IBPHMM
 from homothety.models import icsc
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.models.icsc.state import Coupling, Covariances
+from homothety.sampling.paths import RunPath
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import (
     minimise_expected_vi_paths,
 )
-from homothety.summaries.runs import PathDraws, RunPath
+from homothety.summaries.runs import PathDraws
 from homothety.summaries.transforms import transform_table
 
 if TYPE_CHECKING:

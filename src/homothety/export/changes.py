@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.errors import InputError
-from homothety.summaries.runs import RunPath
+from homothety.sampling.paths import RunPath
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

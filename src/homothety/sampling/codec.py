@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TEXT = "value.json"
 PLAIN_KINDS = "biufcU"  # of arrays: numbers, truth values and texts
+MOVED = {"homothety.summaries.runs.RunPath": "homothety.sampling.paths.RunPath"}  # former names, in earlier files
 
 Class = TypeVar("Class", bound=type)
 
@@ -140,11 +141,12 @@ class _Decoder:
         return {self.decode(key): self.decode(value) for key, value in code["items"]}
 
     def _object(self, code: dict[str, Any]) -> Any:
-        if code["class"] not in _storable:
+        known_as = MOVED.get(code["class"], code["class"])
+        if known_as not in _storable:
             known = ", ".join(sorted(_storable)) or "none"
             raise CheckpointError(f"The file holds a {code['class']!r}, which is not known here; known are {known}.")
         values = {name: self.decode(value) for name, value in code["fields"].items()}
-        return _storable[code["class"]](**values)
+        return _storable[known_as](**values)
 
 
 KINDS = {

@@ -19,7 +19,7 @@ from homothety.estimators import _sampled
 from homothety.estimators._sampled import LEAST_KEPT, WARNED_R_HAT, weights_in_words
 from homothety.sampling import Trace
 from homothety.sampling.diagnostics import r_hat
-from homothety.summaries.runs import RunPath
+from homothety.sampling.paths import RunPath
 
 SHORT = {"n_chains": 2, "n_sweeps": 30, "random_state": 0}
 MATRICES = make_wishart_families(random_state=0).matrices[::8]

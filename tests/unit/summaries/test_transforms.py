@@ -14,8 +14,9 @@ from homothety.errors import InputError
 from homothety.models.emissions import Emission
 from homothety.models.emissions.statistics import statistics_of
 from homothety.preprocessing import Preprocessing
+from homothety.sampling.paths import RunPath
 from homothety.sequences import check_sequences
-from homothety.summaries.runs import PathDraws, RunPath
+from homothety.summaries.runs import PathDraws
 from homothety.summaries.transforms import (
     Placement,
     draw_placements,

@@ -8,7 +8,7 @@ from homothety.models import ibphmm
 from homothety.models.frames.model import log_frames
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Recording
-from homothety.summaries.runs import RunPath
+from homothety.sampling.paths import RunPath
 
 if TYPE_CHECKING:
     from homothety.models.frames.frames import Frames

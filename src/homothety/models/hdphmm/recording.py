@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from homothety.models.hdphmm.model import log_likelihood, log_path_prior
 from homothety.models.hdphmm.state import check_whole
 from homothety.sampling.driver import Recording
-from homothety.summaries.runs import RunPath, count_segments, occupancy_entropy
+from homothety.sampling.paths import RunPath, count_segments, occupancy_entropy
 
 if TYPE_CHECKING:
     from homothety.models.hdphmm.model import Model

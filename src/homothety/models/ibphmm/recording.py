@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from homothety.models.ibphmm.model import log_joint
 from homothety.models.ibphmm.state import check_whole
 from homothety.sampling.driver import Recording
-from homothety.summaries.runs import RunPath, count_segments, occupancy_entropy
+from homothety.sampling.paths import RunPath, count_segments, occupancy_entropy
 
 if TYPE_CHECKING:
     from homothety.models.ibphmm.model import Model

@@ -10,7 +10,7 @@ from homothety.models.icsc.clusters import positions_of
 from homothety.models.icsc.state import clusters_of
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Recording
-from homothety.summaries.runs import RunPath
+from homothety.sampling.paths import RunPath
 
 if TYPE_CHECKING:
     from homothety.arrays import IntArray
