@@ -182,6 +182,22 @@ def check_sequences(
     return Sequences(steps, starts, checked_names, checked_channels, rate)
 
 
+def stretches(recordings: Sequences, n_stretches: int, length: int) -> Sequences:
+    """Return stretches of recordings, evenly spread over all their steps; those that end with a recording are shorter.
+
+    Examples
+    --------
+    >>> recordings = check_sequences([np.arange(100.0)[:, None], np.arange(50.0)[:, None]])
+    >>> [(int(one[0, 0]), int(one[-1, 0])) for one in stretches(recordings, 3, 20)]
+    [(0, 19), (50, 69), (0, 19)]
+    """
+    parts = []
+    for first in np.linspace(0, recordings.n_steps, n_stretches, endpoint=False).astype(int).tolist():
+        end = int(recordings.starts[np.searchsorted(recordings.starts, first, side="right")])
+        parts.append(recordings.steps[first : min(first + length, end)])
+    return check_sequences(parts, allow_constant=True, min_steps=1)
+
+
 def _numeric_series(
     X: Any, lengths: ArrayLike | None
 ) -> tuple[list[FloatArray], tuple[str, ...] | None, list[FloatArray | None] | None]:

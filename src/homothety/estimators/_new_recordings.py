@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from homothety.block_preparation import check_lengths, filled, line_axes, resting_recordings
+from homothety.block_preparation import check_lengths, filled
 from homothety.channels import check_quaternions
 from homothety.errors import InputError
 from homothety.models import frames
 from homothety.models.frames.candidates import Chain, likely_frames
 from homothety.models.frames.defaults import default_model
 from homothety.models.frames.frames import aligned_steps, composed, log_determinants, stacked, states_in_frame
+from homothety.models.frames.measurements import line_axes, resting_recordings
 from homothety.models.frames.posterior import sample_frames
 from homothety.sequences import check_sequences
 from homothety.summaries.frames import frame_table

@@ -14,14 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.arrays import check_count
-from homothety.block_preparation import (
-    filled,
-    line_axes,
-    motion_stride,
-    prepare_blocks,
-    resting_recordings,
-    spans_of,
-)
+from homothety.block_preparation import filled, motion_stride, prepare_blocks
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
 from homothety.errors import FewerActionsWarning, InputError, RestingRecordingWarning, StraightRecordingsWarning
 from homothety.estimators._actions import ReportsActions
@@ -33,6 +26,7 @@ from homothety.models.frames.defaults import Task, default_model, model_and_star
 from homothety.models.frames.frames import Frames, aligned_steps, log_determinants
 from homothety.models.frames.grouping import Evidence, MergeTree, draw_groups, merge_tree, summarise_states
 from homothety.models.frames.intervals import interval_factors
+from homothety.models.frames.measurements import line_axes, resting_recordings, spans_of
 from homothety.models.hmm.left_out import log_left_out
 from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.stays import mend_short_stays

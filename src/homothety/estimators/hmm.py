@@ -10,7 +10,6 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from homothety.arrays import check_count, check_positive
-from homothety.block_preparation import stretches
 from homothety.distributions import NIW
 from homothety.errors import InputError
 from homothety.estimators._sampled import seed_sequence
@@ -19,6 +18,7 @@ from homothety.models import hdphmm, ibphmm
 from homothety.models.emissions import Emission
 from homothety.models.hmm.em import select_hmm
 from homothety.models.hmm.states import StateModel
+from homothety.sequences import stretches
 from homothety.summaries.partitions import relabel_by_size
 
 if TYPE_CHECKING:

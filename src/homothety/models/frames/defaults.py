@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety.block_preparation import block_weights, place_prior, resting_recordings, stretches
 from homothety.models import ibphmm
 from homothety.models.emissions import Emission
 from homothety.models.frames._kernels import Prior
 from homothety.models.frames.frames import aligned_steps
+from homothety.models.frames.measurements import block_weights, place_prior, resting_recordings
 from homothety.models.frames.model import Model
 from homothety.models.frames.search import Start, extended_starts, refit_starts, search_starts
 from homothety.models.frames.state import ChainState, init_state
+from homothety.sequences import stretches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
