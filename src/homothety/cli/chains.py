@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.errors import ConvergenceWarning, NearlySingularWarning
-from homothety.estimators._sampled import SampledChains, weights_in_words
+from homothety.estimators.sampled import SampledChains, weights_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

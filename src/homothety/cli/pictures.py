@@ -9,8 +9,8 @@ import numpy as np
 
 from homothety.cli.figures import MAX_SERIES, draw_paths, figure_of
 from homothety.datasets.readers.columns import is_missing
-from homothety.estimators._actions import ReportsActions
-from homothety.estimators._segmentation import SampledSegmenter
+from homothety.estimators.action_reports import ReportsActions
+from homothety.estimators.segmentation import SampledSegmenter
 from homothety.palette import aspect_of
 from homothety.words import actions, blocks, enumerated, transforms
 

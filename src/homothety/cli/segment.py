@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from homothety.cli.console import Console
     from homothety.datasets import SequenceSet
-    from homothety.estimators._segmentation import Segmenter
+    from homothety.estimators.segmentation import Segmenter
     from homothety.sampling.fingerprint import Fingerprint
 
 DESCRIPTION = """\

@@ -13,8 +13,8 @@ from homothety.cli.chains import chains_agree, planned, verdict
 from homothety.cli.figures import PAGE_FIGURES
 from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.cli.pictures import pictures
-from homothety.estimators._actions import ReportsActions
-from homothety.estimators._segmentation import SampledSegmenter
+from homothety.estimators.action_reports import ReportsActions
+from homothety.estimators.segmentation import SampledSegmenter
 from homothety.export.tables import KINDS, action_segments_table, in_seconds, rounded, segments_table, write_rows
 from homothety.files import write_text, written_aside
 from homothety.report import write_report
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
     from homothety.cli.pictures import Picture
     from homothety.datasets import SequenceSet
-    from homothety.estimators._segmentation import Segmenter
+    from homothety.estimators.segmentation import Segmenter
     from homothety.summaries.paths import BoundaryInterval
 
 MAX_LISTED = 20  # series in the table on the terminal

@@ -17,10 +17,10 @@ from homothety.arrays import check_count
 from homothety.block_preparation import filled, motion_stride, prepare_blocks
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
 from homothety.errors import FewerActionsWarning, InputError, RestingRecordingWarning, StraightRecordingsWarning
-from homothety.estimators._actions import ReportsActions
 from homothety.estimators._new_recordings import LaysNewRecordings
-from homothety.estimators._sampled import AutoSweeps, forget_fit, most_probable, seed_sequence
-from homothety.estimators._segmentation import SampledSegmenter
+from homothety.estimators.action_reports import ReportsActions
+from homothety.estimators.sampled import AutoSweeps, forget_fit, most_probable, seed_sequence
+from homothety.estimators.segmentation import SampledSegmenter
 from homothety.models import frames
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
 from homothety.models.frames.frames import Frames, aligned_steps, log_determinants

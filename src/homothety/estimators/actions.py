@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.errors import InputError
-from homothety.estimators._actions import ReportsActions
-from homothety.estimators._sampled import seed_sequence
+from homothety.estimators.action_reports import ReportsActions
 from homothety.estimators.hmm import IBPHMM
+from homothety.estimators.sampled import seed_sequence
 from homothety.models import icsc
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.models.icsc.state import Coupling, Covariances

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from homothety.errors import InputError
-from homothety.estimators._sampled import SampledPartition, forget_fit, seed_sequence
+from homothety.estimators.sampled import SampledPartition, forget_fit, seed_sequence
 from homothety.models import crp
 from homothety.models.base_measure import base_measure
 from homothety.models.crp.recording import RECORDING
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.distributions import NIW, NormalGamma
-    from homothety.estimators._sampled import RandomState
+    from homothety.estimators.sampled import RandomState
     from homothety.models.gmm import Criterion
 
 

@@ -12,8 +12,8 @@ from joblib import Parallel, delayed
 from homothety.arrays import check_count, check_positive
 from homothety.distributions import NIW
 from homothety.errors import InputError
-from homothety.estimators._sampled import seed_sequence
-from homothety.estimators._segmentation import SampledSegmenter, Segmenter
+from homothety.estimators.sampled import seed_sequence
+from homothety.estimators.segmentation import SampledSegmenter, Segmenter
 from homothety.models import hdphmm, ibphmm
 from homothety.models.emissions import Emission
 from homothety.models.hmm.em import select_hmm
@@ -23,7 +23,7 @@ from homothety.summaries.partitions import relabel_by_size
 
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
-    from homothety.estimators._sampled import RandomState
+    from homothety.estimators.sampled import RandomState
     from homothety.preprocessing import Preprocessing
     from homothety.sequences import Sequences
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from homothety.arrays import check_similarity, check_similarity_to
 from homothety.covariance.similarity import gaussian_similarity
 from homothety.errors import InputError
-from homothety.estimators._sampled import SampledPartition, forget_fit
+from homothety.estimators.sampled import SampledPartition, forget_fit
 from homothety.models import ddcrp
 from homothety.models.base_measure import base_measure
 from homothety.models.ddcrp.recording import RECORDING

@@ -22,7 +22,7 @@ from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues, spectra_in_
 from homothety.covariance.variants import resolve_variant
 from homothety.errors import InputError, NearlySingularWarning
 from homothety.estimators._matrices import is_spcm, matrix_tags, similarity_between, similarity_within
-from homothety.estimators._sampled import forget_fit, seed_sequence
+from homothety.estimators.sampled import forget_fit, seed_sequence
 from homothety.estimators.similarity import LinkMixture
 from homothety.models import ordered, shapes
 from homothety.summaries.partitions import agreed_partition

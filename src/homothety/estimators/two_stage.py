@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_count
 from homothety.errors import InputError
-from homothety.estimators._sampled import forget_fit, seed_sequence
 from homothety.estimators.actions import make_grouping
 from homothety.estimators.hmm import IBPHMM
+from homothety.estimators.sampled import forget_fit, seed_sequence
 from homothety.models import icsc
 from homothety.persistence import Saveable
 from homothety.summaries.partitions import relabel_by_size
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import IntArray
-    from homothety.estimators._sampled import RandomState
-    from homothety.estimators._segmentation import Segmenter
     from homothety.estimators.actions import GroupingName
+    from homothety.estimators.sampled import RandomState
+    from homothety.estimators.segmentation import Segmenter
 
 DRAWS_PER_START = 10
 

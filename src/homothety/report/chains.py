@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.estimators._sampled import (
+from homothety.estimators.sampled import (
     LABEL_FREE,
     MAX_R_HAT,
     MAX_R_HAT_OF_DENSITY,

@@ -13,7 +13,7 @@ from homothety.words.markdown import markdown_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from homothety.estimators._actions import ReportsActions
+    from homothety.estimators.action_reports import ReportsActions
 
 EXPLANATION = "An action groups states that differ only in position, orientation and size."
 IN_FRAMES = (

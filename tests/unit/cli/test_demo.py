@@ -6,7 +6,7 @@ import pytest
 
 import homothety
 from homothety.cli import demo
-from homothety.estimators._sampled import AutoSweeps
+from homothety.estimators.sampled import AutoSweeps
 
 
 @pytest.fixture(autouse=True)

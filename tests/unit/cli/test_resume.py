@@ -11,7 +11,7 @@ import pytest
 
 import homothety
 from homothety.datasets import make_dti
-from homothety.estimators._sampled import AutoSweeps, SampledChains
+from homothety.estimators.sampled import AutoSweeps, SampledChains
 from homothety.models.shapes import moves
 
 QUICK = ("--chains", "2", "--sweeps", "8")

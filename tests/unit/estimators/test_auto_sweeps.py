@@ -11,8 +11,8 @@ from sklearn.base import clone
 from homothety import IBPHMM, ActionHMM, CRPMixture, SimilarityMixture, SPCMMixture, StickyHDPHMM, load
 from homothety.datasets import make_demonstrations, make_toy_2d
 from homothety.errors import ConvergenceWarning, InputError, ShortChainWarning
-from homothety.estimators._sampled import AutoSweeps, SampledChains
 from homothety.estimators.actions import ICSCHMM
+from homothety.estimators.sampled import AutoSweeps, SampledChains
 from homothety.sampling import Checkpoints
 from homothety.sampling.diagnostics import r_hat
 from homothety.sampling.trace import Trace
@@ -95,7 +95,7 @@ def stuck(trace):
 
 def test_chains_that_never_agree_stop_at_the_limit_and_the_warning_says_so(monkeypatch):
     monkeypatch.setattr(CRPMixture, "auto_sweeps", AutoSweeps(100, 200, 10))
-    monkeypatch.setattr("homothety.estimators._sampled.with_entropy", stuck)
+    monkeypatch.setattr("homothety.estimators.sampled.with_entropy", stuck)
     message = (
         "200 sweeps are the limit of n_sweeps='auto'. Several answers are probable; to make sure, set n_sweeps=400."
     )

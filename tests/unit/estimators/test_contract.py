@@ -12,7 +12,7 @@ import homothety
 from homothety import CRPMixture, GMMSelection, SimilarityMixture, SPCMMixture, SpectralEmbedding
 from homothety.datasets import make_toy_6d
 from homothety.errors import CheckpointError, InputError
-from homothety.estimators._sampled import was_interrupted
+from homothety.estimators.sampled import was_interrupted
 from homothety.sampling.trace import Trace
 
 SHORT = {"n_sweeps": 20, "n_chains": 2, "random_state": 0}

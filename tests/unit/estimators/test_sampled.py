@@ -15,8 +15,8 @@ from fabricated import make_framed_segmentation, make_recordings
 from homothety import IBPHMM, ActionHMM, CRPMixture, SimilarityMixture, SPCMMixture
 from homothety.datasets import make_demonstrations, make_toy_2d, make_wishart_families
 from homothety.errors import ConvergenceWarning, HomothetyWarning
-from homothety.estimators import _sampled
-from homothety.estimators._sampled import LEAST_KEPT, WARNED_R_HAT, weights_in_words
+from homothety.estimators import sampled
+from homothety.estimators.sampled import LEAST_KEPT, WARNED_R_HAT, weights_in_words
 from homothety.sampling import Trace
 from homothety.sampling.diagnostics import r_hat
 from homothety.sampling.paths import RunPath
@@ -77,7 +77,7 @@ def test_a_sampled_concentration_is_diagnosed(estimator):
 
 def replaced_traces(monkeypatch, change):
     """Let chains run, and change their traced numbers afterwards: (n_chains, n_sweeps) of each, by name."""
-    run_chains = _sampled.run_chains
+    run_chains = sampled.run_chains
 
     def run(*args, **options):
         traces = run_chains(*args, **options)
@@ -87,7 +87,7 @@ def replaced_traces(monkeypatch, change):
             for chain, trace in enumerate(traces)
         ]
 
-    monkeypatch.setattr(_sampled, "run_chains", run)
+    monkeypatch.setattr(sampled, "run_chains", run)
 
 
 def agreeing(scalars):
@@ -186,7 +186,7 @@ def test_where_actions_are_reported_chains_may_differ_in_states():
 
 def with_worse_chain(monkeypatch, worse):
     """Let one chain stay in an answer that predicts badly: all looks of one state."""
-    run_chains = _sampled.run_chains
+    run_chains = sampled.run_chains
 
     def run(*args, **options):
         traces = run_chains(*args, **options)
@@ -195,7 +195,7 @@ def with_worse_chain(monkeypatch, worse):
         trace.scalars["n_states"] = [1.0] * trace.n_sweeps
         return traces
 
-    monkeypatch.setattr(_sampled, "run_chains", run)
+    monkeypatch.setattr(sampled, "run_chains", run)
 
 
 LONG = {"n_chains": 3, "n_sweeps": 2 * LEAST_KEPT, "random_state": 0}

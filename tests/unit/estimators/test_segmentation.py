@@ -223,15 +223,15 @@ class InterruptAt(Recorder):
 @pytest.fixture
 def interrupted_at(monkeypatch):
     """Return a function that makes all runs of chains be interrupted at a sweep of a chain."""
-    from homothety.estimators import _sampled
+    from homothety.estimators import sampled
 
-    run_chains = _sampled.run_chains
+    run_chains = sampled.run_chains
 
     def arm(chain, n_sweeps):
         def interrupted(*args, **options):
             return run_chains(*args, **options, recorders=[InterruptAt(chain, n_sweeps)])
 
-        monkeypatch.setattr(_sampled, "run_chains", interrupted)
+        monkeypatch.setattr(sampled, "run_chains", interrupted)
 
     return arm
 

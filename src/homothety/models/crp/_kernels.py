@@ -1,9 +1,9 @@
 """Compiled loops of the Chinese restaurant process mixture: its tables and one Gibbs sweep.
 
 Tables are numbered 0, 1, ... without gaps, as the labels say. A table is one row, without the packed scale, and one
-factor: see `distributions/_kernels.py`. All rows past the last table hold the prior, so the first of them is the table
-an item opens. An item that joins or leaves is a rank-one change of the factor; neither that nor the predictive density
-at a candidate costs more than the square of the number of dimensions.
+factor: see `distributions/niw_kernels.py`. All rows past the last table hold the prior, so the first of them is the
+table an item opens. An item that joins or leaves is a rank-one change of the factor; neither that nor the predictive
+density at a candidate costs more than the square of the number of dimensions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety._jit import jit
-from homothety.distributions._kernels import (
+from homothety.distributions.niw_kernels import (
     HALF_DOF,
     LOG_CONSTANT,
     LOG_DET,

@@ -1,7 +1,7 @@
 """Compiled loops of the similarity-dependent CRP mixture: the link graph, its tables, and one Gibbs sweep.
 
 Layout. The links are one row per item, ``(target, first child, next sibling, previous sibling)``: a link and the list
-of those who link to me, in one cache line. A table is one row of statistics too: see `distributions/_kernels.py`.
+of those who link to me, in one cache line. A table is one row of statistics too: see `distributions/niw_kernels.py`.
 
 Functions that run for every pair of an item and a table take plain arrays: handing over a named tuple would cost more
 than the arithmetic.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety._jit import inlined, jit
-from homothety.distributions._kernels import (
+from homothety.distributions.niw_kernels import (
     HALF_DOF,
     LEAST_LEFT,
     LOG_CONSTANT,

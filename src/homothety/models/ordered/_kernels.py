@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety._jit import inlined, jit
-from homothety.distributions._kernels import SUMS, add_point, refresh
+from homothety.distributions.niw_kernels import SUMS, add_point, refresh
 from homothety.models.ddcrp._kernels import (
     NOBODY,
     TARGET,

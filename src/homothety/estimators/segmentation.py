@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_count
 from homothety.errors import InputError, ShortChainWarning
-from homothety.estimators._sampled import (
+from homothety.estimators.sampled import (
     APART_R_HAT,
     AutoSweeps,
     SampledChains,
