@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from homothety.models.emissions.statistics import Statistics, log_marginals, statistics_of
-from homothety.models.ibphmm.moves import Tried
+from homothety.models.ibphmm.infos import Tried
 from homothety.models.ibphmm.prior import log_feature_prior
 
 

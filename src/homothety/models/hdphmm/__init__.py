@@ -15,7 +15,8 @@ from homothety.models.hdphmm.moves import (
     resample_weights,
 )
 from homothety.models.hdphmm.recording import RECORDING
-from homothety.models.hdphmm.state import ChainState, Tables, check_state, init_state
+from homothety.models.hdphmm.start import init_state
+from homothety.models.hdphmm.state import ChainState, Tables, check_state
 
 __all__ = [
     "RECORDING",

@@ -21,6 +21,7 @@ from scipy.special import gammaln
 from homothety.arrays import check_count
 from homothety.distributions.dirichlet import LEAST_PARAMETER
 from homothety.errors import InputError
+from homothety.models.hdphmm.state import check_state, check_whole, part_of, path_of
 from homothety.models.hmm.stays import has_short_stay, transition_steps
 
 if TYPE_CHECKING:
@@ -77,8 +78,6 @@ class Model:
 
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit this model."""
-        from homothety.models.hdphmm.state import check_state
-
         check_state(self, state)
 
     def count_transitions(self, path: IntArray) -> IntArray:
@@ -106,8 +105,6 @@ def log_path_prior(model: Model, state: ChainState) -> float:
 
     Minus infinity if a stay is too short for the model.
     """
-    from homothety.models.hdphmm.state import part_of, path_of
-
     path, weights = path_of(model, state), part_of(model, state, "weights")
     if has_short_stay(path, model.sequences.starts, model.least_stay):
         return -np.inf
@@ -134,7 +131,5 @@ def log_joint(model: Model, state: ChainState) -> float:
 
     Raises `SweepError` if a part of the state is out of date.
     """
-    from homothety.models.hdphmm.state import check_whole
-
     check_whole(state, "The log joint")
     return log_path_prior(model, state) + log_likelihood(model, state)

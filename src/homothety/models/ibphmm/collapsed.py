@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, put_last, redrawn, renewed
-from homothety.models.ibphmm.moves import JumpInfo
+from homothety.models.ibphmm.infos import JumpInfo
 from homothety.models.ibphmm.state import active_of, path_of
 from homothety.models.ibphmm.statistics import Statistics, mean_parameters
 from homothety.models.ibphmm.unique import draw_window

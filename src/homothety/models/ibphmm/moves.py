@@ -16,6 +16,7 @@ import numpy as np
 from homothety.arrays import read_only
 from homothety.models.hmm.messages import check_possible
 from homothety.models.ibphmm.blocks import over_blocks
+from homothety.models.ibphmm.infos import JumpInfo, Tried
 from homothety.models.ibphmm.prior import expected_new, log_feature_prior
 from homothety.models.ibphmm.state import active_of, draw_weights, path_of, weights_of
 from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
@@ -35,22 +36,6 @@ if TYPE_CHECKING:
 
 LOG_STEP = 0.5  # of random walks on the logarithm of a parameter
 LEAVING_GRID = 200  # points at which the probability of leaving is looked at
-
-
-class Tried(NamedTuple):
-    """How many proposals a move made, and how many were accepted."""
-
-    n_tried: int
-    n_accepted: int
-
-
-class JumpInfo(NamedTuple):
-    """How many births and deaths were accepted, of one attempt per series."""
-
-    n_tried: int
-    n_accepted: int
-    n_born: int
-    n_died: int
 
 
 class PathsInfo(NamedTuple):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.models.ibphmm.moves import Tried
+from homothety.models.ibphmm.infos import Tried
 from homothety.models.ibphmm.state import active_of, path_of
 
 if TYPE_CHECKING:
