@@ -52,6 +52,7 @@ def build_parser() -> ArgumentParser:
         prog="homothety", description=DESCRIPTION, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"homothety {__version__}")
+    parser.set_defaults(program=parser)  # for commands that need the parser of all: this module imports them
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (demo, cluster, segment, resume, report, compare, completion):
         command.add_parser(commands)

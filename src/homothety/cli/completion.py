@@ -59,9 +59,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Print the script of a shell."""
-    from homothety.cli.app import build_parser
-
-    script = SCRIPTS[args.shell](commands_of(build_parser()))
+    script = SCRIPTS[args.shell](commands_of(args.program))
     console.show(script.rstrip("\n"), script)
     return True
 

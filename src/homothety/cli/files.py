@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from homothety.errors import InputError
-from homothety.files import write_text, written_aside
+from homothety.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
 
 REPORT = "report.html"  # in the folder of a run
-RESOLUTION = 150  # dots per inch
 
 
 def check_folder(folder: Path) -> Path:
@@ -70,6 +69,8 @@ def write_figures(
     if not has_matplotlib():
         console.say("Figures are left out: matplotlib is not installed. pip install 'homothety[plot]' brings it.")
         return []
+    from homothety.viz.writing import write_figure
+
     for name, draw in figures.items():
         write_figure(folder / f"{name}.png", draw())
     return [f"{name}.png" for name in figures]
@@ -77,20 +78,4 @@ def write_figures(
 
 def has_matplotlib() -> bool:
     """Say whether figures can be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-def write_figure(path: Path, figure: Figure) -> None:
-    """Write a figure and let go of it."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    figure.set_dpi(RESOLUTION)
-    canvas: Any = FigureCanvasAgg(figure)
-    with written_aside(path) as aside:
-        canvas.print_png(aside)  # savefig would draw twice to lay out once
-    if "matplotlib.pyplot" in sys.modules:  # only then does anything else hold on to it
-        sys.modules["matplotlib.pyplot"].close(figure)
+    return find_spec("matplotlib") is not None

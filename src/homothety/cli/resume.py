@@ -60,7 +60,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
         text = f"{args.folder} is finished: all {n_made} sweeps of each chain. For more, add --sweeps."
         console.show(text, {"output": str(folder), "finished": True, "sweeps": n_made})
         return True
-    asked = parse(record)
+    asked = parse(args.program, record)
     asked.output, asked.quiet, asked.json, asked.resumed = folder, args.quiet, args.json, record
     args.parser = asked.parser  # errors speak of its options
     console.say(f"Going on with: homothety {shlex.join(record.command)}")
@@ -86,10 +86,8 @@ def sweeps_of(record: Record) -> int:
     return record.n_made if record.n_sweeps == "auto" else record.n_sweeps
 
 
-def parse(record: Record) -> argparse.Namespace:
+def parse(program: argparse.ArgumentParser, record: Record) -> argparse.Namespace:
     """Return the arguments of the command that began a run."""
-    from homothety.cli.app import build_parser
-
-    asked = build_parser().parse_args(record.command)
+    asked = program.parse_args(record.command)
     asked.words = record.command
     return asked
