@@ -1,22 +1,31 @@
 # Every target needs only Python 3.11+ and make: it builds .venv and installs what it uses.
+# On Windows make runs in Git Bash, which has the programs that recipes call.
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+SCRIPTS := Scripts
+else
 PYTHON ?= python3
+SCRIPTS := bin
+endif
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(SCRIPTS)
+WHEEL := $(VENV)-wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-browser browser bench bench-large accuracy paper lint types format docs clean
+.PHONY: help demo test test-unit test-slow test-browser browser coverage bench bench-large accuracy paper lint types \
+  format hooks docs build clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(VENV)/bin/python:
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(PIP_FLAGS) --upgrade pip
 
 # One stamp per set of extras: it is renewed when pyproject.toml changes, so nothing is installed twice.
-$(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install $(PIP_FLAGS) --editable ".[$*]"
 	@touch $@
 
@@ -25,6 +34,12 @@ demo: $(VENV)/.installed-all  ## find actions and cluster tensors, on data it ma
 
 test: lint types $(VENV)/.installed-dev  ## lint, types and the tests CI runs
 	$(PYTEST) -m "not slow"
+
+test-unit: $(VENV)/.installed-dev  ## tests of single modules and of properties: what CI runs on macOS and Windows
+	$(PYTEST) -m "not slow" tests/unit tests/property tests/test_imports.py
+
+coverage: $(VENV)/.installed-dev  ## which lines the tests run: a table, and pages in htmlcov
+	$(PYTEST) -m "not slow" --cov --cov-report=term --cov-report=html
 
 test-slow: $(VENV)/.installed-dev  ## the long statistical tests and the accuracy table
 	$(PYTEST) -m slow
@@ -77,8 +92,20 @@ format: $(VENV)/.installed-dev  ## let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+hooks: $(VENV)/.installed-dev  ## let git run make lint before every commit
+	$(BIN)/pre-commit install
+
 docs: $(VENV)/.installed-docs  ## build the documentation, warnings as errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
+# The wheel is built from the sdist, so that both are complete, and imported where nothing of the repository is.
+build: $(VENV)/.installed-dev  ## build wheel and sdist into dist, and try the wheel in an environment of its own
+	rm -rf dist $(WHEEL)
+	$(BIN)/python -m build
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/$(SCRIPTS)/python -m pip install $(PIP_FLAGS) dist/*.whl
+	$(WHEEL)/$(SCRIPTS)/python -I -c "import homothety; print(homothety.SPCMMixture())"
+	$(WHEEL)/$(SCRIPTS)/homothety --version
+
 clean:  ## remove everything make has built
-	rm -rf $(VENV) demo-output docs/_build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(WHEEL) dist demo-output docs/_build htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache
