@@ -149,11 +149,11 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         return {"object": type(value).__name__, "fields": parts}
     if isinstance(value, list | tuple):
         return {"list": [_encode(item, arrays) for item in value], "tuple": isinstance(value, tuple)}
+    if isinstance(value, Saveable):
+        return {"model": _encode_model(value, arrays)}
     if is_dataclass(value) and type(value).__name__ in SAVEABLE:
         parts = {part.name: _encode(getattr(value, part.name), arrays) for part in fields(value)}
         return {"object": type(value).__name__, "fields": parts}
-    if isinstance(value, Saveable):
-        return {"model": _encode_model(value, arrays)}
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise InputError(
