@@ -16,7 +16,7 @@ from naive import all_partitions
 
 
 def log_marginal(points, precisions, prior):
-    """Log density of weighted points of one cluster, from predictive densities of one point after the other."""
+    """Log density of points as one cluster, from predictive densities of one point after the other."""
     total = 0.0
     for point, precision in zip(points, precisions, strict=True):
         n_dims, dof = prior.n_dims, prior.dof - prior.n_dims + 1
@@ -64,7 +64,7 @@ def exact_posterior(model):
     for labels in all_partitions(model.n_items):
         terms = []
         for spreads in itertools.product(range(len(model.precisions)), repeat=model.n_items):
-            precisions = model.weights * np.array(model.precisions)[list(spreads)]
+            precisions = np.array(model.precisions)[list(spreads)]
             log_spreads = np.log(np.array(model.precision_shares)[list(spreads)]).sum()
             members = [np.flatnonzero(np.array(labels) == k) for k in range(max(labels) + 1)]
             table = [[log_marginal(model.points[m], precisions[m], prior) for prior in priors] for m in members]

@@ -27,8 +27,6 @@ def make_model(name):
         settings |= {"precisions": (1.0,), "precision_shares": (1.0,)}
     if name == "close":
         points[2:] = points[:2] + 0.05
-    if name == "weights":
-        settings["weights"] = np.array([1.0, 3.0, 0.5, 1.0])
     return shapes.Model(points, KINDS, **settings)
 
 
@@ -43,7 +41,7 @@ def without(*names):
     return {name: move for name, move in shapes.default_sweep().items() if name not in names}
 
 
-@pytest.mark.parametrize("name", ["plain", "close", "weights"])
+@pytest.mark.parametrize("name", ["plain", "close"])
 def test_whole_sweep_has_the_posterior(name):
     assert distance(make_model(name), shapes.default_sweep()) < MAX_DISTANCE
 

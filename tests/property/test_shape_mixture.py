@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from homothety import SPCMMixture
+from homothety.covariance.shape import helmert_basis
 from homothety.datasets import make_wishart_families
 from homothety.errors import InputError
 
@@ -41,10 +42,29 @@ def test_size_counts_if_asked_for():
     assert SPCMMixture(size="use", **SHORT).fit(matrices).labels_.tolist() == [0] * 8 + [1] * 8
 
 
-def test_known_noise_is_accepted_for_all_or_for_each():
+def test_families_closer_than_the_sampling_noise_are_one_cluster():
+    numbers = {n: SPCMMixture(n_samples=n, **SHORT).fit(FAMILIES.matrices).n_clusters_ for n in (2, 500)}
+    assert numbers == {2: 1, 500: 3}
+
+
+def test_one_wide_family_from_uneven_numbers_of_samples_is_one_cluster():
+    # Axis lengths of the family differ by far more than the sampling noise.
+    rng = np.random.default_rng(0)
+    n_samples = rng.choice([50, 5000], 60)
+    shapes = np.array([-1.0, -1.5]) + 0.3 * rng.standard_normal((60, 2))
+    steps = [rng.standard_normal((n, 3)) * np.exp(helmert_basis(3) @ s) for n, s in zip(n_samples, shapes, strict=True)]
+    matrices = np.stack([one.T @ one / len(one) for one in steps])
+    assert SPCMMixture(n_samples=n_samples, **SHORT).fit(matrices).n_clusters_ == 1
+
+
+def test_the_median_of_known_noises_counts():
     n_samples = np.full(len(FAMILIES.labels), 60)
-    one, each = (SPCMMixture(n_samples=n, **SHORT).fit(FAMILIES.matrices) for n in (60, n_samples))
-    assert np.array_equal(one.labels_, each.labels_)
+    n_samples[:5], n_samples[5:8] = 3, 1000
+    all_alike, uneven = (SPCMMixture(n_samples=n, **SHORT).fit(FAMILIES.matrices) for n in (60, n_samples))
+    assert np.array_equal(all_alike.draws_, uneven.draws_)
+
+
+def test_numbers_of_samples_below_one_are_refused():
     with pytest.raises(InputError, match="n_samples must be at least 1"):
         SPCMMixture(n_samples=0, **SHORT).fit(FAMILIES.matrices)
 

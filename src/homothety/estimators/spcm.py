@@ -82,8 +82,8 @@ class SPCMMixture(LinkMixture):
     size : {"ignore", "use"}, default="ignore"
         Whether the size of a matrix (geometric mean of its axis lengths) is one more coordinate. Mixture of shapes.
     n_samples : int or array-like of shape (n_matrices,), optional
-        Number of independent samples each matrix was estimated from. No cluster is then narrower than the sampling
-        noise, and matrices from more samples count more. Mixture of shapes.
+        Number of independent samples each matrix was estimated from. Clusters are then not expected to be narrower
+        than the sampling noise; if numbers differ, than the median of it. All matrices count alike. Mixture of shapes.
     resolution : float, default=0.01
         Standard deviation of the Gaussian noise added to log axis lengths: differences far below 1 % are ignored, and
         copies of a matrix are no clusters of their own. Mixture of shapes.
@@ -278,8 +278,7 @@ class SPCMMixture(LinkMixture):
             self.sample_ = np.sort(rng.permutation(n_matrices)[:MAX_EXACT])
         sampled = self.embedding_[self.sample_]
         sampled = sampled + noise * rng.standard_normal(sampled.shape)
-        weights, narrowest = self._noise_of(n_matrices)
-        model = shapes.Model(sampled, shapes.ClusterKinds.of_points(sampled, narrowest), weights[self.sample_])
+        model = shapes.Model(sampled, shapes.ClusterKinds.of_points(sampled, self._narrowest(n_matrices)))
         self._sample(model, shapes.grow_state, shapes.default_sweep(), shapes.RECORDING)
         self._describe_clusters(model)
         if self.solver_ == "exact":
@@ -304,16 +303,17 @@ class SPCMMixture(LinkMixture):
                 stacklevel=3,
             )
 
-    def _noise_of(self, n_matrices: int) -> tuple[FloatArray, float]:
-        """Return the relative precision of every matrix and the width of the narrowest cluster."""
+    def _narrowest(self, n_matrices: int) -> float:
+        """Return the width of the narrowest kind of cluster."""
         if self.n_samples is None:
-            return np.ones(n_matrices), self.resolution
+            return self.resolution
         n_samples = np.broadcast_to(np.asarray(self.n_samples, dtype=np.float64), (n_matrices,))
         if not (np.isfinite(n_samples).all() and (n_samples >= 1).all()):
             raise InputError("n_samples must be at least 1, one number or one for each matrix.")
         # The log length of an axis, estimated from n samples, has a variance of about 1 / 2n.
         variance = 1 / (2 * n_samples) + self.resolution**2
-        return np.median(variance) / variance, float(np.sqrt(np.median(variance)))
+        # Not the variance of each matrix: clusters have a width of their own, which does not shrink with more samples.
+        return float(np.sqrt(np.median(variance)))
 
     def _describe_clusters(self, model: shapes.Model) -> None:
         """Keep what is known of each reported cluster: its size and its most probable posterior."""

@@ -29,8 +29,8 @@ class Compiled(NamedTuple):
     """Points and priors."""
 
     points: FloatArray  # (n_items, n_dims) about the prior mean
-    precisions: FloatArray  # (n_items, n_spreads)
-    log_precisions: FloatArray  # (n_items, n_spreads) log probability of a spread, and what it adds to log densities
+    precisions: FloatArray  # (n_spreads,)
+    log_precisions: FloatArray  # (n_spreads,) log probability of a spread, and what it adds to log densities
     alone: FloatArray  # (n_items, n_spreads, n_kinds) log density of an item alone in a cluster, spread included
     log_constant: FloatArray  # (n_kinds, n_items + 1) by size
     half_dof: FloatArray  # (n_kinds, n_items + 1) by size
@@ -92,7 +92,7 @@ def shift(i: int, k: int, sign: float, tables: Tables, model: Compiled) -> float
     Method C1 of Gill, Golub, Murray and Saunders (1974).
     """
     points, rows, factors, vector = model.points, tables.rows, tables.factors, tables.vector
-    n_dims, added = points.shape[1], sign * model.precisions[i, tables.spreads[i]]
+    n_dims, added = points.shape[1], sign * model.precisions[tables.spreads[i]]
     strength = model.strength[tables.kinds[k]] + rows[k, WEIGHT]
     weight, growth, log_growth = added * strength / (strength + added), 1.0, 0.0
     for p in range(n_dims):
@@ -181,7 +181,7 @@ def log_joining(distance: float, k: int, precision: float, tables: Tables, model
 @inlined
 def log_odds_of_second(i: int, first: int, tables: Tables, model: Compiled) -> float:
     """Return the log odds that item `i` joins the table after `first`, not `first`; what `log_joining` has of both."""
-    precision, odds, ratio = model.precisions[i, tables.spreads[i]], 0.0, 1.0
+    precision, odds, ratio = model.precisions[tables.spreads[i]], 0.0, 1.0
     for side in range(2):
         k = first + side
         kind, size, sign = tables.kinds[k], int(tables.rows[k, SIZE]), 2.0 * side - 1.0
@@ -270,7 +270,7 @@ def sweep_labels(
         Working space.
     """
     labels, spreads, rows = tables.labels, tables.spreads, tables.rows
-    n_spreads = model.precisions.shape[1]
+    n_spreads = model.precisions.shape[0]
     for i in order:
         k = labels[i]
         if rows[k, SIZE] == 1.0:
@@ -282,8 +282,8 @@ def sweep_labels(
         for k in range(n_clusters):
             attracted, distance = model.attraction * np.log(rows[k, SIZE]), distance_to(i, k, tables, model)
             for u in range(n_spreads):
-                joining = log_joining(distance, k, model.precisions[i, u], tables, model)
-                weights[k * n_spreads + u] = attracted + joining + model.log_precisions[i, u]
+                joining = log_joining(distance, k, model.precisions[u], tables, model)
+                weights[k * n_spreads + u] = attracted + joining + model.log_precisions[u]
         for u in range(n_spreads):
             weights[n_clusters * n_spreads + u] = np.log(concentration) + by_itself[i, u]
         chosen = draw_from_logs(rng, weights, (n_clusters + 1) * n_spreads)
@@ -306,7 +306,7 @@ def log_marginals(members: IntArray, n_members: int, spreads: IntArray, model: C
     mean, scatter, factor = np.zeros(n_dims), np.zeros((n_dims, n_dims)), np.empty((n_dims, n_dims))
     for place in range(n_members):
         i = members[place]
-        precision = model.precisions[i, spreads[i]]
+        precision = model.precisions[spreads[i]]
         weight += precision
         for p in range(n_dims):
             mean[p] += precision * model.points[i, p]
@@ -314,7 +314,7 @@ def log_marginals(members: IntArray, n_members: int, spreads: IntArray, model: C
         mean[p] /= weight
     for place in range(n_members):
         i = members[place]
-        precision = model.precisions[i, spreads[i]]
+        precision = model.precisions[spreads[i]]
         for p in range(n_dims):
             value = precision * (model.points[i, p] - mean[p])
             for q in range(p + 1):
@@ -368,7 +368,7 @@ def sweep_kinds(
         total += log_sum(logs)
         kinds[k] = draw_from_logs(rng, logs, logs.shape[0])
     for i in range(labels.shape[0]):
-        total += model.log_precisions[i, spreads[i]]
+        total += model.log_precisions[spreads[i]]
     return total
 
 

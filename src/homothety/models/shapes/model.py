@@ -35,8 +35,6 @@ class Model:
     ----------
     points : ndarray of shape (n_items, n_dims)
     kinds : ClusterKinds
-    weights : ndarray of shape (n_items,), optional
-        Precision of each point relative to the others; one if not given.
     attraction : float
         Power of the size by which a cluster attracts items.
     precisions, precision_shares : tuple of float
@@ -45,17 +43,12 @@ class Model:
 
     points: FloatArray
     kinds: ClusterKinds
-    weights: FloatArray | None = None
     attraction: float = ATTRACTION
     precisions: tuple[float, ...] = PRECISIONS
     precision_shares: tuple[float, ...] = PRECISION_SHARES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", frozen(np.array(check_points(self.points))))
-        weights = np.ones(self.n_items) if self.weights is None else np.array(self.weights, dtype=np.float64)
-        object.__setattr__(self, "weights", frozen(weights))
-        if weights.shape != (self.n_items,) or not (np.isfinite(weights).all() and (weights > 0).all()):
-            raise InputError(f"weights must be {self.n_items} positive numbers, one for each point.")
         if self.kinds.n_dims != self.points.shape[1]:
             raise InputError(f"The prior has {self.kinds.n_dims} dimensions, the points have {self.points.shape[1]}.")
 
@@ -91,21 +84,19 @@ class Model:
 
         kinds, points = self.kinds, np.ascontiguousarray(self.points - self.kinds.mean)
         log_constant, half_dof = kinds.size_tables(self.n_items)
-        steps, log_steps = np.array(self.precisions), np.log(self.precision_shares)
-        assert self.weights is not None
-        precisions = self.weights[:, None] * steps
-        log_precisions = kinds.n_dims / 2 * np.log(precisions) + log_steps
+        precisions = np.array(self.precisions, dtype=np.float64)
+        log_precisions = kinds.n_dims / 2 * np.log(precisions) + np.log(self.precision_shares)
         # Log density of a point alone in a cluster, for every precision and kind.
-        strength = kinds.strength * precisions[:, :, None] / (kinds.strength + precisions[:, :, None])
+        strength = kinds.strength * precisions[:, None] / (kinds.strength + precisions[:, None])
         spread = np.square(points).sum(axis=1)[:, None, None] * strength / kinds.scale
         log_det = kinds.n_dims * np.log(kinds.scale) + np.log1p(spread)
-        log_strength = kinds.n_dims / 2 * np.log(strength / precisions[:, :, None])
+        log_strength = kinds.n_dims / 2 * np.log(strength / precisions[:, None])
         alone = log_constant[:, 1] - half_dof[:, 1] * log_det + log_strength
         return Compiled(
             points,
             frozen(precisions),
             frozen(log_precisions),
-            frozen(alone + log_precisions[:, :, None]),
+            frozen(alone + log_precisions[:, None]),
             frozen(log_constant),
             frozen(half_dof),
             kinds.strength,
@@ -119,7 +110,7 @@ def log_likelihood(model: Model, state: ChainState) -> float:
     from homothety.models.shapes._kernels import log_marginals
 
     compiled, logs = model.compiled, np.empty(model.kinds.n_kinds)
-    total = float(compiled.log_precisions[np.arange(model.n_items), state.spreads].sum())
+    total = float(compiled.log_precisions[state.spreads].sum())
     for k, kind in enumerate(state.kinds):
         members = np.flatnonzero(state.labels == k)
         log_marginals(members, len(members), np.array(state.spreads), compiled, logs)

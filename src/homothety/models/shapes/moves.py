@@ -59,7 +59,7 @@ def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
     compiled = model.compiled
     tables = _kernels.build_tables(state.labels, state.kinds, state.spreads, compiled)
     n_spreads, n_kinds = compiled.alone.shape[1:]
-    by_itself, weights = np.empty(compiled.precisions.shape), np.empty((model.n_items + 1) * n_spreads + n_kinds)
+    by_itself, weights = np.empty((model.n_items, n_spreads)), np.empty((model.n_items + 1) * n_spreads + n_kinds)
     _kernels.log_alone(state.log_shares, compiled.alone, by_itself)
     order = rng.permutation(model.n_items)
     args = state.n_clusters, state.concentration, state.log_shares, by_itself, tables, compiled, weights
