@@ -85,6 +85,18 @@ def test_normaliser_of_the_chinese_restaurant_process():
     assert shapes.log_normaliser(300, 0.7, 1.0) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("width", [0.01, 3.0])
+def test_posterior_of_a_cluster_is_that_of_its_most_likely_kind(width):
+    points = width * np.random.default_rng(3).normal(size=(9, 2))
+    model = shapes.Model(np.concatenate([points, points + 5.0]), KINDS)
+    logs = [naive.log_marginal(points, np.ones(9), KINDS.prior(kind)) for kind in range(2)]
+    assert np.argmax(logs) == (width < 1.0)
+    new = np.array([0.02, 0.03])
+    joined = naive.log_marginal(np.vstack([points, new]), np.ones(10), KINDS.prior(int(np.argmax(logs))))
+    posterior = shapes.cluster_posterior(model, np.arange(18) < 9)
+    assert posterior.log_predictive(new[None])[0] == pytest.approx(joined - max(logs))
+
+
 def test_joint_density_has_the_right_differences():
     model = make_model("plain")
     one = naive.sample_state(np.random.default_rng(1), 4, KINDS, model.attraction, model.precision_shares)

@@ -131,7 +131,11 @@ def log_joint(model: Model, state: ChainState) -> float:
 
 
 def cluster_posterior(model: Model, members: BoolArray) -> NIW:
-    """Return what is known of the mean and covariance of a cluster, under its most probable kind."""
+    """Return what is known of the mean and covariance of a cluster, under its most likely kind.
+
+    The kind is that of the largest marginal likelihood: all kinds count alike, because draws do not keep how probable
+    each kind was. All members count as of the usual spread.
+    """
     from homothety.models.shapes._kernels import log_marginals
 
     items, logs = np.flatnonzero(members), np.empty(model.kinds.n_kinds)
