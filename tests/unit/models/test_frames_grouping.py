@@ -185,6 +185,13 @@ def test_one_state_is_one_action(rng):
     assert n_gained(merge_tree(grouping.Evidence(states))) == 0
 
 
+def test_thirty_states_are_grouped(rng):
+    # Of so many states there are more partitions than 64 bits can count.
+    motions = [(k * FORTH, -FORTH if k % 2 else FORTH, STRAIGHT) for k in range(30)]
+    states = make_states(rng, motions, [range(30)])
+    assert draw_groups(rng, states).tolist() == [0, 1] * 15
+
+
 # --- what merges -----------------------------------------------------------------------------------------------------
 
 

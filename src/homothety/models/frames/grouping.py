@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations, pairwise
-from math import comb, factorial
+from math import comb, factorial, log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -363,7 +363,7 @@ def draw_groups(rng: Generator, states: StateSummary) -> IntArray:
         tree = merge_tree(evidence)
         partitions = [groups_of(tree.labels(n_states, n)) for n in range(1, n_states + 1)]
     scores = np.array([evidence.of_partition(groups) for groups in partitions])
-    scores -= np.log([n_partitions(n_states, len(groups)) for groups in partitions])
+    scores -= [log(n_partitions(n_states, len(groups))) for groups in partitions]  # beyond 64 bits from 27 states on
     probs = np.exp(scores - scores.max())
     drawn = partitions[int(rng.choice(len(partitions), p=probs / probs.sum()))]
     labels = np.empty(n_states, dtype=np.int64)
