@@ -64,9 +64,24 @@ def test_the_median_of_known_noises_counts():
     assert np.array_equal(all_alike.draws_, uneven.draws_)
 
 
-def test_numbers_of_samples_below_one_are_refused():
-    with pytest.raises(InputError, match="n_samples must be at least 1"):
-        SPCMMixture(n_samples=0, **SHORT).fit(FAMILIES.matrices)
+@pytest.mark.parametrize(
+    ("n_samples", "found"),
+    [
+        (0, "has values from 0.0 to 0.0"),
+        ([60] * 23 + [np.nan], "has values from nan to nan"),
+        ([60] * 23 + [np.inf], "has values from 60.0 to inf"),
+        ([60] * 23, r"has shape \(23,\)"),
+        ([[60]] * 24, r"has shape \(24, 1\)"),
+        ([60] * 23 + [[60, 60]], "has rows of different lengths"),
+        ([60] * 23 + [None], "has dtype object"),
+        ("60", "has dtype <U2"),
+        (True, "has dtype bool"),
+    ],
+    ids=str,
+)
+def test_numbers_of_samples_that_make_no_sense_are_refused(n_samples, found):
+    with pytest.raises(InputError, match=f"n_samples {found}, needed one number of at least 1, or 24 such"):
+        SPCMMixture(n_samples=n_samples, **SHORT).fit(FAMILIES.matrices)
 
 
 def test_one_shape_is_one_cluster_and_says_so():

@@ -265,6 +265,7 @@ class SPCMMixture(LinkMixture):
         spectra = spectra_in_blocks(X, floor=self.min_eigenvalue)
         self._find_nearly_singular(spectra)
         n_matrices = len(spectra)
+        narrowest = self._narrowest(n_matrices)
         is_large = self.solver == "sample" or (self.solver == "auto" and n_matrices > MAX_EXACT)
         self.solver_ = "sample" if is_large and n_matrices > MAX_EXACT else "exact"
         points = shape_points(spectra, use_size=self.size == "use")
@@ -278,7 +279,7 @@ class SPCMMixture(LinkMixture):
             self.sample_ = np.sort(rng.permutation(n_matrices)[:MAX_EXACT])
         sampled = self.embedding_[self.sample_]
         sampled = sampled + noise * rng.standard_normal(sampled.shape)
-        model = shapes.Model(sampled, shapes.ClusterKinds.of_points(sampled, self._narrowest(n_matrices)))
+        model = shapes.Model(sampled, shapes.ClusterKinds.of_points(sampled, narrowest))
         self._sample(model, shapes.grow_state, shapes.default_sweep(), shapes.RECORDING)
         self._describe_clusters(model)
         if self.solver_ == "exact":
@@ -307,9 +308,7 @@ class SPCMMixture(LinkMixture):
         """Return the width of the narrowest kind of cluster."""
         if self.n_samples is None:
             return self.resolution
-        n_samples = np.broadcast_to(np.asarray(self.n_samples, dtype=np.float64), (n_matrices,))
-        if not (np.isfinite(n_samples).all() and (n_samples >= 1).all()):
-            raise InputError("n_samples must be at least 1, one number or one for each matrix.")
+        n_samples = np.broadcast_to(check_n_samples(self.n_samples, n_matrices), n_matrices)
         # The log length of an axis, estimated from n samples, has a variance of about 1 / 2n.
         variance = 1 / (2 * n_samples) + self.resolution**2
         # Not the variance of each matrix: clusters have a width of their own, which does not shrink with more samples.
@@ -501,3 +500,20 @@ class SPCMMixture(LinkMixture):
 
     def __sklearn_tags__(self) -> Any:
         return matrix_tags(super().__sklearn_tags__(), self.measure)
+
+
+def check_n_samples(n_samples: ArrayLike, n_matrices: int) -> FloatArray:
+    """Return numbers of samples as an array of shape () or (n_matrices,), or raise saying what is wrong with them."""
+    needed = f"needed one number of at least 1, or {n_matrices} such numbers, one for each matrix"
+    try:
+        given = np.asarray(n_samples)
+    except ValueError as error:
+        raise InputError(f"n_samples has rows of different lengths, {needed}.") from error
+    if given.dtype.kind not in "iuf":
+        raise InputError(f"n_samples has dtype {given.dtype}, {needed}.")
+    if given.shape not in ((), (n_matrices,)):
+        raise InputError(f"n_samples has shape {given.shape}, {needed}.")
+    numbers = given.astype(np.float64)
+    if not (np.isfinite(numbers) & (numbers >= 1)).all():
+        raise InputError(f"n_samples has values from {numbers.min()} to {numbers.max()}, {needed}.")
+    return numbers
