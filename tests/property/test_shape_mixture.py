@@ -94,3 +94,33 @@ def test_settings_of_the_other_model_are_refused():
     with pytest.raises(InputError, match="model='shapes' has no variant"):
         SPCMMixture(model="shapes", variant="log", **SHORT).fit(FAMILIES.matrices)
     assert SPCMMixture(variant="log", **SHORT).fit(FAMILIES.matrices).model_ == "links"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"variant": "log", "size": "use"}, "chosen by variant=, has no size=: these"),
+        ({"variant": "log", "tolerance": 2, "n_samples": [60] * 24}, "by variant=, tolerance=, has no n_samples="),
+        ({"model": "links", "resolution": -1, "min_eigenvalue": 7}, "by model='links', has no resolution=, min_eig"),
+        ({"solver": "ordered", "size": "use"}, "chosen by solver='ordered', has no size="),
+        ({"variant": "log", "size": "nonsense"}, "size is 'nonsense', needed 'ignore' or 'use'"),
+    ],
+    ids=str,
+)
+def test_settings_that_links_would_ignore_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        SPCMMixture(**SHORT, **settings).fit(FAMILIES.matrices)
+
+
+@pytest.mark.parametrize(
+    ("settings", "model"),
+    [
+        ({"mean_strength": np.int64(1), "tolerance": np.float32(1)}, "shapes"),
+        ({"tolerance": np.array(1.0), "sample_concentration": np.bool_(False)}, "shapes"),
+        ({"sample_concentration": np.bool_(True)}, "links"),
+        ({"variant": "log", "size": np.str_("ignore"), "resolution": np.float64(0.01)}, "links"),
+    ],
+    ids=str,
+)
+def test_numbers_of_any_type_count_as_the_default_they_equal(settings, model):
+    assert SPCMMixture(**SHORT, **settings).fit(FAMILIES.matrices).model_ == model

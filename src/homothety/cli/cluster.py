@@ -117,6 +117,8 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     items, index = read(args, console)
     positions = check_image(items, args.file, console) if args.spatial else None
     parameters = {parameter: getattr(args, parameter) for _, parameter, *_ in MODEL_OPTIONS}
+    if args.only_spd:
+        del parameters["min_eigenvalue"]  # said which matrices to leave out; no eigenvalue is left to be raised
     model = SPCMMixture(random_state=args.seed, **parameters)
     data = {"matrices": items.matrices} | ({"positions": positions} if args.spatial else {})
     this, source = runs.of(args, folder, fingerprint(**data), console), printable(str(args.file))

@@ -266,7 +266,7 @@ class SampledPartition(ClusterSettings, SampledChains, ClusterMixin, Saveable, B
         self.n_clusters_ = int(self.labels_.max()) + 1
 
     def _compared_of(self, traced: Collection[str]) -> list[str]:
-        return [*super()._compared_of(traced), *["concentration"] * self.sample_concentration]
+        return [*super()._compared_of(traced), *["concentration"] * bool(self.sample_concentration)]
 
     def _of_items(self, draws: IntArray) -> IntArray:
         """Return draws (n_draws, n_items) with the items in the order they were given in."""

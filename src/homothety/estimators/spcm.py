@@ -28,7 +28,7 @@ from homothety.models import ordered, shapes
 from homothety.summaries.partitions import agreed_partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from numpy.typing import ArrayLike
 
@@ -58,6 +58,8 @@ LINK_SETTINGS = (
     "prior_share",
     "diagonal",
 )
+# Settings of the mixture of shapes, which the SPCM-CRP mixture does not use.
+SHAPE_SETTINGS = ("size", "n_samples", "resolution", "min_eigenvalue")
 MAX_FULL_DIMS = 100  # every seat changed costs the cube of it
 NEARLY_SINGULAR = 1e-5  # of eigenvalues: the shortest axis is less than a 300th of the longest
 ROUNDING = 1e-9  # of eigenvalues raised to the least one
@@ -240,28 +242,31 @@ class SPCMMixture(LinkMixture):
         """Return "shapes" or "links"."""
         check_option(self.model, "model", get_args(ModelName))
         check_option(self.solver, "solver", get_args(Solver))
-        if self.model == "links":
-            return "links"
-        signature = inspect.signature(SPCMMixture)
-        given = [
-            name
-            for name in LINK_SETTINGS
-            if (value := getattr(self, name)) is not (default := signature.parameters[name].default)
-            and (not isinstance(value, str | int | float) or value != default)
-        ]
-        given += ["positions"] * has_positions + ["solver='ordered'"] * (self.solver == "ordered")
-        if self.model == "auto":
-            return "links" if given else "shapes"
-        if given:
+        check_option(self.size, "size", get_args(Size))
+        given = self._changed(LINK_SETTINGS)
+        given += ["positions="] * has_positions + ["solver='ordered'"] * (self.solver == "ordered")
+        if self.model == "shapes" and given:
             raise InputError(
                 f"model='shapes' has no {', '.join(given)}: these are settings of the SPCM-CRP mixture. Leave them "
                 "out, or use model='links'."
             )
-        return "shapes"
+        if self.model == "shapes" or (self.model == "auto" and not given):
+            return "shapes"
+        if unused := self._changed(SHAPE_SETTINGS):
+            reason = "model='links'" if self.model == "links" else ", ".join(given)
+            raise InputError(
+                f"The SPCM-CRP mixture, chosen by {reason}, has no {', '.join(unused)}: these are settings of the "
+                "mixture of shapes. Leave out the ones or the others."
+            )
+        return "links"
+
+    def _changed(self, names: Collection[str]) -> list[str]:
+        """Return those of some settings that have another value than their default, each with an equals sign."""
+        defaults = inspect.signature(SPCMMixture).parameters
+        return [f"{name}=" for name in names if is_other(getattr(self, name), defaults[name].default)]
 
     def _fit_shapes(self, X: ArrayLike) -> Self:
         """Cluster matrices by the mixture of shapes."""
-        check_option(self.size, "size", get_args(Size))
         spectra = spectra_in_blocks(X, floor=self.min_eigenvalue)
         self._find_nearly_singular(spectra)
         n_matrices = len(spectra)
@@ -500,6 +505,11 @@ class SPCMMixture(LinkMixture):
 
     def __sklearn_tags__(self) -> Any:
         return matrix_tags(super().__sklearn_tags__(), self.measure)
+
+
+def is_other(value: Any, default: Any) -> bool:
+    """Say whether a setting has another value than its default, whatever the type of the number."""
+    return value is not None if default is None else not np.array_equal(value, default)
 
 
 def check_n_samples(n_samples: ArrayLike, n_matrices: int) -> FloatArray:

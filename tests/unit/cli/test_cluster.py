@@ -115,12 +115,14 @@ def test_defaults_are_those_of_the_estimator():
 
 
 def test_options_reach_the_model(run, no_figures, toy_file, tmp_path):
-    options = {
-        "--model": ("model", "links"),
+    shapes = {
         "--size": ("size", "use"),
         "--n-samples": ("n_samples", 50),
         "--resolution": ("resolution", 0.02),
         "--min-eigenvalue": ("min_eigenvalue", 1e-6),
+    }
+    links = {
+        "--model": ("model", "links"),
         "--measure": ("measure", "bspcm"),
         "--variant": ("variant", "log"),
         "--tolerance": ("tolerance", 2.5),
@@ -133,10 +135,17 @@ def test_options_reach_the_model(run, no_figures, toy_file, tmp_path):
         "--sweeps": ("n_sweeps", 6),
         "--jobs": ("n_jobs", 1),
     }
-    assert set(options) == {flag for flag, *_ in MODEL_OPTIONS}
-    run("cluster", toy_file, "-o", tmp_path, *(word for flag, (_, value) in options.items() for word in (flag, value)))
-    parameters = homothety.load(tmp_path / "model.homothety").get_params()
-    assert {name: parameters[name] for name, _ in options.values()} == dict(options.values())
+    assert {*shapes, *links} == {flag for flag, *_ in MODEL_OPTIONS}
+    for options, quick in ((shapes, QUICK), (links, ())):
+        words = (word for flag, (_, value) in options.items() for word in (flag, value))
+        run("cluster", toy_file, "-o", tmp_path, *words, *quick)
+        parameters = homothety.load(tmp_path / "model.homothety").get_params()
+        assert {name: parameters[name] for name, _ in options.values()} == dict(options.values())
+
+
+def test_options_of_the_other_model_are_refused_by_their_names(run, no_figures, toy_file):
+    error = run("cluster", toy_file, "--variant", "log", "--size", "use", "--n-samples", 50).error
+    assert "The SPCM-CRP mixture, chosen by --variant, has no --size, --n-samples: these are settings of" in error
 
 
 def test_rules_for_the_number_of_columns_are_names(run, no_figures, toy_file, tmp_path):
@@ -410,3 +419,4 @@ def test_matrices_that_look_clipped_are_left_out_or_raised_if_wanted(run, no_fig
     left_out = run(*wanted, "--only-spd")
     assert "Left out 2 of 12 matrices" in left_out.err
     assert "10 matrices" in left_out.out
+    assert "10 matrices" in run(*wanted, "--only-spd", "--variant", "log").out
