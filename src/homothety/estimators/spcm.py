@@ -87,8 +87,9 @@ class SPCMMixture(LinkMixture):
         Number of independent samples each matrix was estimated from. Clusters are then not expected to be narrower
         than the sampling noise; if numbers differ, than the median of it. All matrices count alike. Mixture of shapes.
     resolution : float, default=0.01
-        Standard deviation of the Gaussian noise added to log axis lengths: differences far below 1 % are ignored, and
-        copies of a matrix are no clusters of their own. Mixture of shapes.
+        Standard deviation of the Gaussian noise added to log axis lengths, at least 0.000001: differences far below
+        1 % are ignored. Copies of one matrix can still be a cluster of their own, from five to ten on. Mixture of
+        shapes.
     min_eigenvalue : float, default=1e-12
         Eigenvalues below this share of the largest one of their matrix are raised to it, with a warning. Mixture of
         shapes. By default `fit` only warns of matrices that are nearly singular, see `nearly_singular_`.
