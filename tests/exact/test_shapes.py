@@ -69,6 +69,14 @@ def test_split_without_the_probability_of_its_proposal_is_caught(monkeypatch):
     assert distance(make_model("one spread"), without("labels"), N_SWEEPS // 4) > 2 * MAX_DISTANCE
 
 
+def test_a_ratio_that_is_no_number_is_refused(monkeypatch):
+    side = _kernels.marginal_of_side
+    monkeypatch.setattr(_kernels, "marginal_of_side", lambda *args: (np.nan, *side(*args)[1:]))
+    model, rng = make_model("plain"), np.random.default_rng(1)
+    for labels in (np.zeros(4, dtype=int), np.arange(4)):
+        assert shapes.split_or_merge(rng, model, shapes.init_state(model, labels))[1].n_accepted == 0
+
+
 def test_kinds_that_never_change_are_caught():
     assert distance(make_model("plain"), without("kinds", "split_merge"), N_SWEEPS // 4) > 2 * MAX_DISTANCE
 

@@ -99,6 +99,28 @@ def test_settings_of_the_other_model_are_refused():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"resolution": 1e-7}, "resolution is 1e-07, needed at least 1e-06"),
+        ({"resolution": "fine"}, "resolution is 'fine', needed a finite number above 0"),
+        ({"min_eigenvalue": 0}, "min_eigenvalue is 0, needed a finite number above 0"),
+        ({"min_eigenvalue": 1}, "min_eigenvalue is 1, needed a share of the largest eigenvalue"),
+        ({"min_eigenvalue": "a"}, "min_eigenvalue is 'a', needed a finite number above 0"),
+        ({"min_eigenvalue": None}, "min_eigenvalue is None, needed a finite number above 0"),
+    ],
+    ids=str,
+)
+def test_numbers_out_of_range_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        SPCMMixture(**SHORT, **settings).fit(FAMILIES.matrices)
+
+
+def test_the_finest_resolution_has_finite_densities():
+    model = SPCMMixture(resolution=1e-6, **SHORT).fit(np.concatenate([FAMILIES.matrices, FAMILIES.matrices[:8]]))
+    assert np.isfinite(model.trace_["log_joint"]).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
         ({"variant": "log", "size": "use"}, "chosen by variant=, has no size=: these"),
         ({"variant": "log", "tolerance": 2, "n_samples": [60] * 24}, "by variant=, tolerance=, has no n_samples="),
         ({"model": "links", "resolution": -1, "min_eigenvalue": 7}, "by model='links', has no resolution=, min_eig"),

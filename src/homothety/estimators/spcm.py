@@ -60,6 +60,7 @@ LINK_SETTINGS = (
 )
 # Settings of the mixture of shapes, which the SPCM-CRP mixture does not use.
 SHAPE_SETTINGS = ("size", "n_samples", "resolution", "min_eigenvalue")
+LEAST_RESOLUTION = 1e-6  # narrower clusters would lie below the rounding of their statistics
 MAX_FULL_DIMS = 100  # every seat changed costs the cube of it
 NEARLY_SINGULAR = 1e-5  # of eigenvalues: the shortest axis is less than a 300th of the longest
 ROUNDING = 1e-9  # of eigenvalues raised to the least one
@@ -268,6 +269,13 @@ class SPCMMixture(LinkMixture):
 
     def _fit_shapes(self, X: ArrayLike) -> Self:
         """Cluster matrices by the mixture of shapes."""
+        noise = check_positive(self.resolution, "resolution")
+        if noise < LEAST_RESOLUTION:
+            raise InputError(f"resolution is {noise:g}, needed at least {LEAST_RESOLUTION:g}.")
+        if not check_positive(self.min_eigenvalue, "min_eigenvalue") < 1:
+            raise InputError(
+                f"min_eigenvalue is {self.min_eigenvalue!r}, needed a share of the largest eigenvalue, below 1."
+            )
         spectra = spectra_in_blocks(X, floor=self.min_eigenvalue)
         self._find_nearly_singular(spectra)
         n_matrices = len(spectra)
@@ -275,7 +283,6 @@ class SPCMMixture(LinkMixture):
         is_large = self.solver == "sample" or (self.solver == "auto" and n_matrices > MAX_EXACT)
         self.solver_ = "sample" if is_large and n_matrices > MAX_EXACT else "exact"
         points = shape_points(spectra, use_size=self.size == "use")
-        noise = check_positive(self.resolution, "resolution")
         self.basis_, self.origin_ = span_of(points, noise)
         self.embedding_ = (points - self.origin_) @ self.basis_
         # A run without a seed that is resumed from its checkpoint has to find the same noise again.

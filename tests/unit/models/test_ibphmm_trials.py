@@ -86,6 +86,12 @@ def test_trials_in_blocks_equal_their_twin(name, monkeypatch):
         assert_same_trials(name, model, state, seed)
 
 
+def test_swaps_whose_ratio_is_no_number_are_refused():
+    model, state = make_long()
+    model = replace(model, proposals=replace(model.proposals, n_swaps=50))
+    assert assert_same_trials("swaps", model, replace(state, mass=np.nan), 1) == 0
+
+
 def test_a_single_series_is_halved_but_not_split():
     rng = np.random.default_rng(3)
     model, state = naive.draw_world(rng, replace(naive.GAUSSIAN, n_series=1, n_steps=8))

@@ -129,7 +129,7 @@ def try_swaps(
         if n_moved == 0 or owners[0] == 0.0 or owners[1] == 0.0:
             continue
         log_ratio += log_feature_density(owners, n_series, gamma, mass)
-        if np.log(rng.random()) >= log_ratio:
+        if not np.log(rng.random()) < log_ratio:  # a ratio that is NaN is refused
             continue
         n_accepted += 1
         for i in order:

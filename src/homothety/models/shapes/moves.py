@@ -112,7 +112,7 @@ def propose(rng: Generator, i: int, j: int, n_clusters: int, model: Model, state
     )
     log_sizes = lgamma(one[1]) + lgamma(two[1]) - lgamma(n_members)
     log_ratio = log(state.concentration) + model.attraction * log_sizes + one[0] + two[0] - whole[0] - log_way
-    if log(1.0 - rng.random()) >= (log_ratio if own == other else -log_ratio):
+    if not log(1.0 - rng.random()) < (log_ratio if own == other else -log_ratio):  # a ratio that is NaN is refused
         return n_clusters
     if own == other:
         labels[members[sides[:n_members] == 1]] = n_clusters
