@@ -12,6 +12,7 @@ import naive_shapes as naive
 from homothety.models import shapes
 from homothety.models.shapes import _kernels
 from homothety.models.shapes.prior import CONCENTRATIONS
+from homothety.models.shapes.start import log_marginals_of_kinds
 from homothety.sampling import iterate
 from naive import total_variation
 
@@ -103,6 +104,18 @@ def test_posterior_of_a_cluster_is_that_of_its_most_likely_kind(width):
     joined = naive.log_marginal(np.vstack([points, new]), np.ones(10), KINDS.prior(int(np.argmax(logs))))
     posterior = shapes.cluster_posterior(model, np.arange(18) < 9)
     assert posterior.log_predictive(new[None])[0] == pytest.approx(joined - max(logs))
+
+
+@pytest.mark.parametrize("n_dims", [1, 3, 40])
+@pytest.mark.parametrize("n_members", [1, 2, 30, 60])
+@pytest.mark.parametrize("spread", [1e-3, 1.0, 30.0])
+def test_marginals_of_the_start_are_those_of_the_sweep(n_dims, n_members, spread):
+    points = spread * np.random.default_rng(n_dims).normal(size=(80, n_dims)) + 2.0
+    kinds = shapes.ClusterKinds.of_points(points, 0.01)
+    model = shapes.Model(points, kinds, precisions=(0.7, 0.2), precision_shares=(0.6, 0.4))
+    members, expected = np.arange(5, 5 + n_members), np.empty(kinds.n_kinds)
+    _kernels.log_marginals(members, n_members, np.zeros(80, dtype=np.int64), model.compiled, expected)
+    np.testing.assert_allclose(log_marginals_of_kinds(model, members), expected, rtol=1e-9)
 
 
 def test_joint_density_has_the_right_differences():

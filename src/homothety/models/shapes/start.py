@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from homothety.models.shapes.state import ChainState, init_state
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import IntArray
+    from homothety.arrays import FloatArray, IntArray
     from homothety.models.shapes.model import Model
 
 # Cells to begin with, one number drawn for each chain: starts differ, and two of three are finer than most answers.
@@ -66,7 +66,6 @@ class _Parts:
         self.log_values: list[float] = []
         self.alive: list[int] = []
         self.gains: dict[tuple[int, int], float] = {}
-        self.spreads = np.zeros(model.n_items, dtype=np.int64)
         for cell in range(int(cells.max()) + 1):
             self._add(np.flatnonzero(cells == cell))
 
@@ -78,11 +77,8 @@ class _Parts:
 
     def _log_value(self, members: IntArray) -> float:
         """Log marginal of a cluster of any kind, times its share of the prior of the partition."""
-        from homothety.models.shapes._kernels import log_marginals
-
-        logs = np.empty(self.model.kinds.n_kinds)
-        log_marginals(members, len(members), self.spreads, self.model.compiled, logs)
-        return float(logsumexp(logs) - np.log(len(logs)) + self.model.attraction * gammaln(len(members)))
+        logs = log_marginals_of_kinds(self.model, members)
+        return float(np.logaddexp.reduce(logs) - np.log(len(logs)) + self.model.attraction * gammaln(len(members)))
 
     def neighbors(self, part: int) -> list[int]:
         """Return the parts whose means are nearest."""
@@ -102,3 +98,25 @@ class _Parts:
         """Replace two parts by their union."""
         self.alive = [part for part in self.alive if part not in (one, other)]
         self._add(np.concatenate([self.members[one], self.members[other]]))
+
+
+def log_marginals_of_kinds(model: Model, members: IntArray) -> FloatArray:
+    """Return the log marginal likelihood of items of the usual spread as one cluster, for every kind, (n_kinds,).
+
+    Notes
+    -----
+    What the compiled `log_marginals` does, with one decomposition for all kinds instead of one for each: prior scales
+    are multiples of the identity, and the mean adds a matrix of rank one to the scatter.
+    """
+    compiled, n_items = model.compiled, len(members)
+    points, precision = compiled.points[members], compiled.precisions[0]
+    n_dims, weight, mean = points.shape[1], n_items * precision, points.mean(axis=0)
+    centred = np.sqrt(precision) * (points - mean)
+    _, lengths, axes = np.linalg.svd(centred, full_matrices=False)
+    squares, raised = (lengths * (axes @ mean)) ** 2, lengths**2 + compiled.scale[:, None]
+    distance = (mean @ mean - (squares / raised).sum(axis=1)) / compiled.scale
+    share = compiled.strength / (compiled.strength + weight)
+    log_det = np.log(raised).sum(axis=1) + (n_dims - len(lengths)) * np.log(compiled.scale)
+    log_det += np.log1p(share * weight * distance)
+    log_constant, half_dof = compiled.log_constant[:, n_items], compiled.half_dof[:, n_items]
+    return np.asarray(log_constant - half_dof * log_det + n_dims / 2 * np.log(share))
