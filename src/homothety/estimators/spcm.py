@@ -25,7 +25,7 @@ from homothety.estimators._matrices import is_spcm, matrix_tags, similarity_betw
 from homothety.estimators.sampled import forget_fit, seed_sequence
 from homothety.estimators.similarity import LinkMixture
 from homothety.models import ordered, shapes
-from homothety.summaries.partitions import agreed_partition
+from homothety.summaries.partitions import agreed_partition, relabel_by_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -162,10 +162,10 @@ class SPCMMixture(LinkMixture):
         Number of sweeps that each chain made.
     chain_weights_ : ndarray of shape (n_chains,)
         How much each chain counts: always equal in mixtures, whether chains agree or not.
-    draws_ : ndarray of shape (n_kept, n_matrices)
-        Kept partitions of all chains.
-    map_labels_ : ndarray of shape (n_matrices,)
-        Most probable visited partition.
+    draws_ : ndarray of shape (n_kept, n_sampled)
+        Kept partitions of all chains: of all matrices, or of those in `sample_` with ``solver="sample"``.
+    map_labels_ : ndarray of shape (n_sampled,)
+        Most probable visited partition, of the same matrices; clusters are numbered by decreasing size in it.
 
     Notes
     -----
@@ -333,11 +333,15 @@ class SPCMMixture(LinkMixture):
         self.cluster_sizes_ = np.bincount(self.labels_)
 
     def _place_all(self) -> None:
-        """Give all matrices a cluster; only some were sampled."""
+        """Give all matrices a cluster, only some were sampled; clusters get new numbers, by their sizes among all."""
         probability = self._membership_in_shapes(self.embedding_)
         labels = probability.argmax(axis=1)
         labels[self.sample_] = self.labels_
-        self.labels_, self.probability_ = labels, probability[np.arange(len(labels)), labels]
+        self.labels_, self.probability_ = relabel_by_size(labels), probability[np.arange(len(labels)), labels]
+        before = np.empty(self.n_clusters_, dtype=np.int64)
+        before[self.labels_] = labels
+        self.clusters_ = [self.clusters_[k] for k in before]
+        self.cluster_sizes_ = self.cluster_sizes_[before]
 
     def _membership_in_shapes(self, points: FloatArray) -> FloatArray:
         """Return the probability of each cluster for points of the mixture of shapes."""
