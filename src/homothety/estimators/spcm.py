@@ -72,8 +72,8 @@ class SPCMMixture(LinkMixture):
     """Cluster covariance matrices by shape, whatever their rotation and size, number of clusters inferred.
 
     By default a mixture of shapes: logarithms of axis lengths, without rotation and size, in clusters of any width. It
-    is exactly invariant, and it says so if there is only one cluster. The SPCM-CRP mixture of the paper (Algorithm 2)
-    is used if one of its settings is given, for example ``variant="published"``.
+    is invariant up to rounding, and it says so if there is only one cluster. The SPCM-CRP mixture of the paper
+    (Algorithm 2) is used if one of its settings is given, for example ``variant="published"``.
 
     Parameters
     ----------
@@ -171,6 +171,9 @@ class SPCMMixture(LinkMixture):
     -----
     The published reading of SPCM compares eigenvalues and is invariant to rotation; for matrices of *different* shape
     its value still depends on their relative size. ``variant="log"`` is exactly free of size, as is the default.
+
+    Sets with fewer matrices than axes are clustered in the principal directions of their shapes. If several directions
+    have the same variance, rounding decides between them: a turned copy of the set can then have other draws.
 
     Examples
     --------
