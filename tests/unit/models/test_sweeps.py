@@ -16,7 +16,7 @@ import naive_frames
 from homothety.covariance.variants import SPCM_VARIANTS
 from homothety.distributions import NIW
 from homothety.errors import InputError, SweepError
-from homothety.models import crp, ddcrp, frames, hdphmm, ibphmm, icsc, ordered
+from homothety.models import crp, ddcrp, frames, hdphmm, ibphmm, icsc, ordered, shapes
 from homothety.models.crp import recording as crp_recording
 from homothety.models.ddcrp import recording as ddcrp_recording
 from homothety.models.emissions import Emission
@@ -79,6 +79,12 @@ def make_ordered():
     return model, ordered.init_state(model)
 
 
+def make_shapes():
+    points = make_points()
+    model = shapes.Model(points, shapes.ClusterKinds.of_points(points, 0.1))
+    return model, shapes.init_state(model, np.arange(N_ITEMS) % 3)
+
+
 MAKERS = {
     "ibphmm": make_ibphmm,
     "icsc": make_icsc,
@@ -87,6 +93,7 @@ MAKERS = {
     "crp": make_crp,
     "ddcrp": make_ddcrp,
     "ordered": make_ordered,
+    "shapes": make_shapes,
 }
 SWEEPS = {
     "ibphmm": ibphmm.default_sweep(collapsed_births=True),
@@ -96,6 +103,7 @@ SWEEPS = {
     "crp": crp.default_sweep(sample_concentration=True),
     "ddcrp": ddcrp.default_sweep(sample_concentration=True),
     "ordered": ordered.default_sweep(),
+    "shapes": shapes.default_sweep(),
 }
 RECORDINGS = {
     "ibphmm": ibphmm.RECORDING,
@@ -105,6 +113,7 @@ RECORDINGS = {
     "crp": crp_recording.RECORDING,
     "ddcrp": ddcrp_recording.RECORDING,
     "ordered": ordered.RECORDING,
+    "shapes": shapes.RECORDING,
 }
 
 
@@ -233,6 +242,7 @@ ARRAYS = {
     "crp": ["labels"],
     "ddcrp": ["links"],
     "ordered": ["links"],
+    "shapes": ["labels", "kinds", "spreads", "log_shares"],
 }
 PARTS = [(kind, name) for kind, names in ARRAYS.items() for name in names]
 

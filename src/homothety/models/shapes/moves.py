@@ -167,7 +167,11 @@ def resample_concentration(rng: Generator, model: Model, state: ChainState) -> t
 
 
 def default_sweep() -> dict[str, Move]:
-    """Return the moves of one sweep, in order, by name. Any order of them works."""
+    """Return the moves of one sweep, in order, by name.
+
+    Any order of them has the same posterior. The traced likelihood is that of the partition whose kinds were drawn: put
+    "kinds" after the moves that change labels, or the trace has the partition before them.
+    """
     return {
         "labels": resample_labels,
         "split_merge": split_or_merge,

@@ -9,7 +9,7 @@ import numpy as np
 
 from homothety.arrays import check_positive
 from homothety.errors import InputError
-from homothety.models.parts import check_array, check_labels
+from homothety.models.parts import check_array, check_finite, check_labels
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -78,5 +78,5 @@ def check_state(model: Model, state: ChainState) -> None:
         raise InputError(f"No item has label {int(sizes.argmin())}, needed 0 to {len(sizes) - 1} without gaps.")
     check_labels(state.kinds, "kinds", len(sizes), model.kinds.n_kinds)
     check_labels(state.spreads, "spreads", model.n_items, len(model.precisions))
-    check_array(state.log_shares, "log_shares", (model.kinds.n_kinds,), np.float64)
+    check_finite(check_array(state.log_shares, "log_shares", (model.kinds.n_kinds,), np.float64), "log_shares")
     check_positive(state.concentration, "concentration")
