@@ -27,7 +27,7 @@ LEAST_SHARE = 1e-300
 
 
 class LabelsInfo(NamedTuple):
-    """What one sweep over the labels did."""
+    """What one sweep over the labels did: labels that changed, also of items whose cluster only got another number."""
 
     n_changed: int
 
