@@ -30,13 +30,13 @@ def stacking_weights(log_densities: FloatArray) -> FloatArray:
     Returns
     -------
     weights : ndarray of shape (n_chains,)
-        They sum to one. Chains that predict equally well have equal weights.
+        They sum to one. Chains that give every observation the same density have equal weights.
 
     Notes
     -----
     Maximises the sum over observations of the log of the weighted mean density, plus the log density of a Dirichlet
     prior with parameters ``1 + 1 / n_chains``, by expectation-maximisation from equal weights. The function is concave,
-    so that there is one maximum.
+    so that there is one maximum. Observations that are impossible under every chain (minus infinity) do not count.
 
     Examples
     --------
@@ -45,6 +45,7 @@ def stacking_weights(log_densities: FloatArray) -> FloatArray:
     >>> stacking_weights(np.array([[0.0, -3.0], [0.0, -1.0], [0.0, -2.0]])).round(2).tolist()
     [0.85, 0.15]
     """
+    log_densities = log_densities[(log_densities > -np.inf).any(axis=1)]
     n_chains = log_densities.shape[1]
     weights = np.full(n_chains, 1 / n_chains)
     for _ in range(MAX_ROUNDS):
@@ -69,6 +70,7 @@ def leave_one_out(log_densities: FloatArray) -> FloatArray:
     Returns
     -------
     log_density : ndarray of shape (n_looks,)
+        Minus infinity for an observation that is impossible under one of the draws.
 
     Notes
     -----
@@ -76,10 +78,13 @@ def leave_one_out(log_densities: FloatArray) -> FloatArray:
     more, the result is the harmonic mean of the densities. Such weights can be very uneven, so that none counts more
     than their mean times the square root of the number of draws (Ionides 2008, Truncated importance sampling).
     """
-    n_draws = len(log_densities)
+    n_draws, n_looks = log_densities.shape
+    found, is_possible = np.full(n_looks, -np.inf), (log_densities > -np.inf).all(axis=0)
+    log_densities = log_densities[:, is_possible]
     mean = logsumexp(-log_densities, axis=0) - np.log(n_draws)
     log_weights = np.minimum(-log_densities, mean + 0.5 * np.log(n_draws))
-    return np.asarray(logsumexp(log_weights + log_densities, axis=0) - logsumexp(log_weights, axis=0))
+    found[is_possible] = logsumexp(log_weights + log_densities, axis=0) - logsumexp(log_weights, axis=0)
+    return found
 
 
 def draws_by_weight(weights: FloatArray, n_kept: Sequence[int]) -> list[IntArray]:

@@ -43,6 +43,30 @@ def test_chains_that_predict_different_parts_both_have_weight():
     np.testing.assert_allclose(weights, [0.7, 0.3], atol=0.01)
 
 
+def test_chains_of_equal_sums_but_other_patterns_need_not_have_equal_weights():
+    weights = stacking_weights(np.array([[0.0, -1.5], [0.0, -1.5], [0.0, -1.5], [-6.0, -1.5]]))
+    assert weights.sum() == pytest.approx(1.0)
+    assert abs(weights[0] - weights[1]) > 0.05
+
+
+def test_impossible_observations_count_where_a_chain_can_explain_them():
+    log_densities = np.random.default_rng(2).normal(size=(40, 3))
+    expected = stacking_weights(log_densities)
+    nowhere = np.vstack([log_densities, np.full((5, 3), -np.inf)])
+    np.testing.assert_array_equal(stacking_weights(nowhere), expected)
+    np.testing.assert_allclose(stacking_weights(nowhere[40:]), 1 / 3)
+    in_one = np.vstack([log_densities, np.tile([-np.inf, 0.0, -np.inf], (40, 1))])
+    assert stacking_weights(in_one)[1] > expected[1] + 0.1
+
+
+def test_observations_impossible_under_a_draw_have_no_density():
+    log_densities = np.random.default_rng(2).normal(size=(30, 4))
+    expected = leave_one_out(log_densities)
+    log_densities[3, 1] = log_densities[:, 2] = -np.inf
+    np.testing.assert_array_equal(leave_one_out(log_densities)[[0, 3]], expected[[0, 3]])
+    assert (leave_one_out(log_densities)[[1, 2]] == -np.inf).all()
+
+
 def test_the_order_of_chains_does_not_matter():
     log_densities = np.random.default_rng(1).normal(size=(80, 5))
     order = np.array([3, 0, 4, 1, 2])
