@@ -25,10 +25,24 @@ def log_marginal(points, precisions, prior):
         distance = difference @ np.linalg.solve(spread, difference)
         total += gammaln((dof + n_dims) / 2) - gammaln(dof / 2) - n_dims / 2 * math.log(dof * math.pi)
         total -= np.linalg.slogdet(spread)[1] / 2 + (dof + n_dims) / 2 * math.log1p(distance / dof)
-        strength = prior.mean_strength + precision
-        scale = prior.scale + precision * prior.mean_strength / strength * np.outer(difference, difference)
-        prior = NIW(prior.mean + precision / strength * difference, strength, scale, prior.dof + 1)
+        prior = with_point(prior, point, precision)
     return total
+
+
+def with_point(prior, point, precision):
+    """Posterior given one point of some precision."""
+    strength, difference = prior.mean_strength + precision, point - prior.mean
+    scale = prior.scale + precision * prior.mean_strength / strength * np.outer(difference, difference)
+    return NIW(prior.mean + precision / strength * difference, strength, scale, prior.dof + 1)
+
+
+def table_row(points, precisions, prior):
+    """Size, weight, log determinant of the posterior scale and weighted sums about the prior mean of a cluster."""
+    posterior = prior
+    for point, precision in zip(points, precisions, strict=True):
+        posterior = with_point(posterior, point, precision)
+    sums = precisions @ (points - prior.mean)
+    return np.array([len(points), precisions.sum(), np.linalg.slogdet(posterior.scale)[1], *sums])
 
 
 def log_kinds_prior(kinds, n_kinds):
@@ -46,6 +60,17 @@ def log_weight(labels, concentration, attraction):
 def log_normaliser(n_items, concentration, attraction):
     """Log of the sum of the weights of all partitions, one by one."""
     return logsumexp([log_weight(labels, concentration, attraction) for labels in all_partitions(n_items)])
+
+
+def log_normaliser_by_recursion(n_items, concentration, attraction):
+    """The same for many items: over all sizes of the cluster of the first item, every term summed."""
+    logs = [0.0]
+    for n in range(1, n_items + 1):
+        sizes = np.arange(1, n + 1)
+        choices = gammaln(n) - gammaln(sizes) - gammaln(n - sizes + 1)
+        rest = np.array(logs)[n - sizes]
+        logs.append(math.log(concentration) + logsumexp(choices + attraction * gammaln(sizes) + rest))
+    return logs[n_items]
 
 
 def log_prior_of_partition(labels, attraction):

@@ -89,6 +89,13 @@ def test_normaliser_is_the_sum_over_all_partitions(n_items, attraction):
     assert shapes.log_normaliser(n_items, 0.7, attraction) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("concentration", [0.02, 0.7, 100.0])
+@pytest.mark.parametrize("attraction", [1.1, 1.5])
+def test_normaliser_of_many_items_leaves_nothing_out_that_counts(attraction, concentration):
+    expected = naive.log_normaliser_by_recursion(300, concentration, attraction)
+    assert shapes.log_normaliser(300, concentration, attraction) == pytest.approx(expected, abs=1e-9)
+
+
 def test_normaliser_of_the_chinese_restaurant_process():
     expected = np.log(0.7 + np.arange(300)).sum()
     assert shapes.log_normaliser(300, 0.7, 1.0) == pytest.approx(expected)
