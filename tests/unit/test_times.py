@@ -9,7 +9,7 @@ import pytest
 
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations, read_sequences, sequences_from_frame
-from homothety.datasets.sequence_set import join_sets
+from homothety.datasets.sets import join_sets
 from homothety.errors import InputError, UnevenTimesWarning
 from homothety.export import segments_table
 from homothety.sequences import check_sequences

@@ -5,8 +5,6 @@ Everything here comes as a :class:`MatrixSet` or a :class:`SequenceSet`. Whateve
 """
 
 from homothety.datasets.demonstrations import make_demonstrations
-from homothety.datasets.dti import make_dti
-from homothety.datasets.matrix_set import MatrixSet
 from homothety.datasets.readers import (
     epochs_covariances,
     read_matrices,
@@ -14,10 +12,9 @@ from homothety.datasets.readers import (
     sequences_from_frame,
     write_label_image,
 )
-from homothety.datasets.sequence_set import Frames, SequenceSet
-from homothety.datasets.toy import make_toy_3d, make_toy_6d
-from homothety.datasets.toy_sequences import make_toy_2d
-from homothety.datasets.wishart import make_wishart_families
+from homothety.datasets.sets import Frames, MatrixSet, SequenceSet
+from homothety.datasets.synthetic import make_dti, make_wishart_families
+from homothety.datasets.toy import make_toy_2d, make_toy_3d, make_toy_6d
 
 __all__ = [
     "Frames",

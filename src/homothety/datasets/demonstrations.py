@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from homothety.arrays import check_count
 from homothety.datasets._draws import check_spread, haar_orthogonal
-from homothety.datasets.sequence_set import Frames, SequenceSet
+from homothety.datasets.sets import Frames, SequenceSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,18 +31,6 @@ STROKE_STEPS = (36, 48)  # there and back
 SIZES = (0.6, 1.6)
 DISTANCE = 0.8  # metres between frames, about
 ACTIONS = tuple(STEPS_OF)
-
-
-class Frame(NamedTuple):
-    """Where a task is performed: turned, resized and moved from where it was thought up."""
-
-    rotation: FloatArray
-    size: float
-    origin: FloatArray
-
-    def place(self, points: FloatArray) -> FloatArray:
-        """Return points of the task where they are in this frame."""
-        return np.asarray(self.origin + self.size * points @ self.rotation.T)
 
 
 def make_demonstrations(
@@ -84,34 +72,28 @@ def make_demonstrations(
     n_frames = check_count(n_frames, "n_frames")
     n_per_frame = check_count(n_per_frame, "n_per_frame")
     check_spread(noise, "noise")
-    frames = _draw_frames(rng, n_frames)
-    order = [(i, n) for i in range(n_frames) for n in range(n_per_frame)]
-    drawn = [_perform(rng) for _ in order]
+    frames = _draw_frames(rng, n_frames, n_per_frame)
+    paths, actions = zip(*(_perform(rng) for _ in frames.label), strict=True)
     return SequenceSet(
-        [_recorded(rng, frames[i].place(points), noise) for (i, _), (points, _) in zip(order, drawn, strict=True)],
-        [len(ACTIONS) * i + actions for (i, _), (_, actions) in zip(order, drawn, strict=True)],
-        [actions for _, actions in drawn],
-        tuple(f"frame {i + 1}, demonstration {n + 1}" for i, n in order),
+        [_recorded(rng, path, frames, i, noise) for i, path in enumerate(paths)],
+        [len(ACTIONS) * frame + one for frame, one in zip(frames.label, actions, strict=True)],
+        list(actions),
+        tuple(f"frame {i + 1}, demonstration {n + 1}" for i in range(n_frames) for n in range(n_per_frame)),
         ("x", "y", "z"),
         "demonstrations",
-        _frames_of([i for i, _ in order], frames),
+        frames,
     )
 
 
-def _draw_frames(rng: Generator, n_frames: int) -> list[Frame]:
-    """Draw proper rotations, sizes log-uniform, and places."""
-    turns = haar_orthogonal(rng, n_frames, 3)
-    turns[:, :, 0] *= np.linalg.det(turns)[:, None]
+def _draw_frames(rng: Generator, n_frames: int, n_per_frame: int) -> Frames:
+    """Draw proper rotations, log-uniform sizes and origins, and repeat each frame for its demonstrations."""
+    rotations = haar_orthogonal(rng, n_frames, 3)
+    rotations[:, :, 0] *= np.linalg.det(rotations)[:, None]
     smallest, largest = np.log(SIZES).tolist()
     sizes = np.exp(rng.uniform(smallest, largest, size=n_frames))
     origins = DISTANCE * rng.standard_normal((n_frames, 3))
-    return [Frame(*each) for each in zip(turns, sizes.tolist(), origins, strict=True)]
-
-
-def _frames_of(numbers: list[int], frames: list[Frame]) -> Frames:
-    """Return the frame of each demonstration, given the numbers of frames."""
-    rotations, sizes, origins = zip(*(frames[i] for i in numbers), strict=True)
-    return Frames(np.stack(rotations), np.array(sizes), np.stack(origins), np.array(numbers))
+    frames = (rotations, sizes, origins, np.arange(n_frames))
+    return Frames(*(np.repeat(each, n_per_frame, axis=0) for each in frames))
 
 
 def _perform(rng: Generator) -> tuple[FloatArray, IntArray]:
@@ -153,8 +135,10 @@ def _ease(n_steps: int) -> FloatArray:
     return t - np.sin(2 * np.pi * t) / (4 * np.pi)
 
 
-def _recorded(rng: Generator, points: FloatArray, noise: float) -> FloatArray:
-    return points + noise * rng.standard_normal(points.shape)
+def _recorded(rng: Generator, points: FloatArray, frames: Frames, i: int, noise: float) -> FloatArray:
+    """Return the positions of demonstration `i` as they are measured in its frame."""
+    placed = frames.origin[i] + frames.size[i] * points @ frames.rotation[i].T
+    return placed + noise * rng.standard_normal(points.shape)
 
 
 Move: TypeAlias = "Callable[[Generator, int, FloatArray], FloatArray]"

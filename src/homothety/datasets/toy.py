@@ -1,4 +1,4 @@
-"""The paper's toy data: a few shapes, each in several rotations and scales."""
+"""The paper's toy data: matrices of a few shapes, and series in the plane whose states have two shapes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from homothety.datasets._draws import (
     shape_distance,
     with_noise,
 )
-from homothety.datasets.matrix_set import MatrixSet
+from homothety.datasets.sets import MatrixSet, SequenceSet
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import FloatArray
+    from homothety.arrays import FloatArray, IntArray
     from homothety.datasets._draws import RandomState
 
 # Bounds a draw of the 3-D toy must keep. In the instance the paper was run on, the larger condition number is 8 and
@@ -36,6 +36,24 @@ SPECTRA_6D = {
     "paper": np.array([[1, 1, 1, 1, 1, 1], [1, 10, 10, 10, 1, 1], [1, 10, 20, 30, 40, 50]], dtype=np.float64),
     "published": np.array([[1, 1, 1, 1, 1, 1], [1, 10, 10, 10, 1, 1], [0.5, 10, 15, 20, 25, 30]], dtype=np.float64),
 }
+
+# The toy series.
+MEANS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
+
+# The first and the last are one narrow ellipse in two directions, the others one circle in two sizes.
+COVARIANCES = np.array(
+    [
+        [[0.1, 0.08], [0.08, 0.1]],
+        [[0.2, 0.0], [0.0, 0.2]],
+        [[0.05, 0.0], [0.0, 0.05]],
+        [[0.1, -0.08], [-0.08, 0.1]],
+    ]
+)
+ACTIONS = np.array([0, 1, 1, 0])
+
+STATES_OF_SERIES = ((0, 1), (0, 2), (2, 3), (1, 3))
+
+STAY, MOVE = 0.96, 0.04 / 3  # of a chain over all four states; a series visits two of them, so both are renormalised
 
 Scale = Literal["class", "matrix"]
 Spectra = Literal["paper", "published"]
@@ -144,3 +162,50 @@ def make_toy_6d(
     scales = np.maximum(np.abs(rng.standard_normal((3, n_scales, 1))), np.sqrt(np.finfo(np.float64).tiny))
     eigenvalues = np.broadcast_to(scales * SPECTRA_6D[spectra][:, None, :], (3, n_per_class, 6)).reshape(-1, 6)
     return MatrixSet(rotate_spectra(rng, eigenvalues), np.repeat(np.arange(3), n_per_class), "toy_6d")
+
+
+def make_toy_2d(random_state: RandomState = None, *, n_steps: int = 500) -> SequenceSet:
+    """Make the paper's toy series: four series in the plane, in which four states of two shapes follow each other.
+
+    Parameters
+    ----------
+    random_state : int, Generator or None, default None
+        Seed, or generator to draw on.
+    n_steps : int, default 500
+        Mean length of a series; lengths are drawn from a Poisson distribution and are at least 2.
+
+    Returns
+    -------
+    toy : SequenceSet
+        With true `states` 0 to 3, and true `actions`: 0 for the narrow ellipses (states 0 and 3), 1 for the circles
+        (states 1 and 2).
+
+    Notes
+    -----
+    Each series has two states of its own, and they stay with probability 0.986. No two series share both states.
+
+    Examples
+    --------
+    >>> make_toy_2d(0)
+    <SequenceSet toy_2d: 4 series, ... steps of 2 dimensions, 4 states, 2 actions>
+    """
+    rng = np.random.default_rng(random_state)
+    n_steps = check_count(n_steps, "n_steps", 2)
+    lengths = np.maximum(rng.poisson(n_steps, size=len(STATES_OF_SERIES)), 2)
+    states = [_draw_path(rng, pair, length) for pair, length in zip(STATES_OF_SERIES, lengths, strict=True)]
+    sequences = [_draw_points(rng, path) for path in states]
+    return SequenceSet(sequences, states, [ACTIONS[path] for path in states], channels=("y1", "y2"), name="toy_2d")
+
+
+def _draw_path(rng: Generator, pair: tuple[int, int], n_steps: int) -> IntArray:
+    """Draw a path that begins in either of two states and changes to the other now and then."""
+    changes = rng.random(n_steps) < MOVE / (STAY + MOVE)
+    changes[0] = rng.random() < 0.5
+    return np.array(pair)[np.cumsum(changes) % 2]
+
+
+def _draw_points(rng: Generator, path: IntArray) -> FloatArray:
+    """Draw a point from the Gaussian of the state at every step."""
+    factors = np.linalg.cholesky(COVARIANCES)
+    noise = rng.standard_normal((len(path), MEANS.shape[1]))
+    return np.asarray(MEANS[path] + np.einsum("tij,tj->ti", factors[path], noise))

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.patches import Patch
 from scipy.ndimage import distance_transform_edt
 
-from homothety.datasets.matrix_set import MatrixSet
+from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
 from homothety.palette import N_SAFE_COLORS, contrasting
 from homothety.viz._clusters import BLANK, group_numbers, match_numbers, number_labels

@@ -1,10 +1,13 @@
+"""The toy data have the paper's shapes; its series have the paper's states and stays too."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from homothety.datasets import make_toy_3d, make_toy_6d
+from homothety.datasets import make_toy_2d, make_toy_3d, make_toy_6d
 from homothety.datasets._draws import shape_distance
+from homothety.datasets.toy import COVARIANCES, MEANS, STATES_OF_SERIES
 from homothety.errors import InputError
 
 PAPER_SPECTRA = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 10, 10, 10], [1, 10, 20, 30, 40, 50]]
@@ -138,3 +141,45 @@ def test_toy_6d_survives_a_scale_of_zero():
 def test_bad_settings_are_named(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+# --- series -----------------------------------------------------------------------------------------------------------
+
+
+def test_same_seed_same_series():
+    first, again, other = make_toy_2d(3), make_toy_2d(3), make_toy_2d(4)
+    np.testing.assert_array_equal(first.sequences[2], again.sequences[2])
+    assert first.n_steps != other.n_steps
+
+
+def test_states_belong_to_their_series_and_actions_to_states():
+    toy = make_toy_2d(0)
+    assert [tuple(np.unique(path)) for path in toy.states] == list(STATES_OF_SERIES)
+    for states, actions in zip(toy.states, toy.actions, strict=True):
+        np.testing.assert_array_equal(actions, np.isin(states, [1, 2]))
+    assert len({len(one) for one in toy.sequences}) > 1
+    assert abs(toy.n_steps - 2000) < 5 * np.sqrt(2000)
+
+
+def test_states_have_their_moments_and_stays():
+    toy = make_toy_2d(1, n_steps=20_000)
+    steps, states = np.concatenate(toy.sequences), np.concatenate(toy.states)
+    for k in range(4):
+        points = steps[states == k]
+        np.testing.assert_allclose(points.mean(axis=0), MEANS[k], atol=0.03)
+        np.testing.assert_allclose(np.cov(points.T), COVARIANCES[k], atol=0.01)
+    changes = np.mean(np.concatenate([np.diff(path) != 0 for path in toy.states]))
+    expected = (0.04 / 3) / (0.96 + 0.04 / 3)
+    assert abs(changes - expected) < 4 * np.sqrt(expected / len(steps))
+
+
+def test_like_the_stored_instance(shared_data):
+    stored = shared_data("toy_2d_seed0.npz")
+    np.testing.assert_array_equal(stored["true_mu"], MEANS)
+    np.testing.assert_allclose(stored["true_sigma"], COVARIANCES)
+    assert [tuple(np.flatnonzero(row)) for row in stored["true_features"]] == list(STATES_OF_SERIES)
+
+
+def test_bad_length():
+    with pytest.raises(InputError, match="n_steps is 1, needed at least 2"):
+        make_toy_2d(0, n_steps=1)

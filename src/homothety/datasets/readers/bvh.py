@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from homothety.datasets.readers.checks import blame_file
 from homothety.datasets.readers.columns import take_columns
-from homothety.datasets.sequence_set import SequenceSet
+from homothety.datasets.sets import SequenceSet
 from homothety.errors import InputError
 from homothety.times import common_rate
 

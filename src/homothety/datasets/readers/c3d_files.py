@@ -10,7 +10,7 @@ import numpy as np
 from homothety.datasets.readers.checks import blame_file
 from homothety.datasets.readers.columns import take_columns
 from homothety.datasets.readers.options import require
-from homothety.datasets.sequence_set import SequenceSet
+from homothety.datasets.sets import SequenceSet
 from homothety.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from homothety.datasets.matrix_set import MatrixSet
 from homothety.datasets.readers.checks import check_stack
 from homothety.datasets.readers.components import n_dims_of_triangle, unpack_symmetric
 from homothety.datasets.readers.text_tables import (
@@ -15,6 +14,7 @@ from homothety.datasets.readers.text_tables import (
     parse_numbers,
     read_table,
 )
+from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray
     from homothety.datasets.readers.columns import Column
-    from homothety.datasets.sequence_set import SequenceSet
+    from homothety.datasets.sets import SequenceSet
 
 CALLED = Path("data frame")  # in names and errors
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.datasets.matrix_set import MatrixSet
     from homothety.datasets.readers.components import ComponentOrder
+    from homothety.datasets.sets import MatrixSet
 
 # Which options mean anything for which kind of file.
 OPTIONS = {

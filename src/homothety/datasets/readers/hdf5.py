@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from homothety.datasets.matrix_set import MatrixSet
+    from homothety.datasets.sets import MatrixSet
 
 MAX_AXES = 3  # neither series nor matrices have more: what has is images, and is listed but not loaded
 

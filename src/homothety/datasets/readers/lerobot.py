@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from homothety.datasets.readers.options import ReadingOptions
-    from homothety.datasets.sequence_set import SequenceSet
+    from homothety.datasets.sets import SequenceSet
 
 DESCRIPTION = "meta/info.json"  # what makes a folder a data set
 TABLES = "data/chunk-*/*.parquet"  # one episode per file up to version 2.1, many per file since version 3.0

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.io import loadmat
 
-from homothety.datasets.matrix_set import MatrixSet
 from homothety.datasets.readers.checks import blame_file, check_labels, check_stack
 from homothety.datasets.readers.hdf5 import load_mat73
 from homothety.datasets.readers.numpy_files import listed
+from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.datasets.matrix_set import MatrixSet
 from homothety.datasets.readers.checks import blame_file, check_stack
 from homothety.datasets.readers.columns import take_columns
 from homothety.datasets.readers.options import require
-from homothety.datasets.sequence_set import SequenceSet
+from homothety.datasets.sets import MatrixSet, SequenceSet
 from homothety.errors import InputError
 
 if TYPE_CHECKING:

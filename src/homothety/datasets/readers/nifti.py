@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.datasets.matrix_set import MatrixSet
 from homothety.datasets.readers.checks import blame_file
 from homothety.datasets.readers.components import check_order, entries_of
 from homothety.datasets.readers.options import require
+from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
 from homothety.numbering import cluster_number
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.datasets.matrix_set import MatrixSet
 from homothety.datasets.readers.checks import blame_file, check_labels, check_stack
+from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
 
 if TYPE_CHECKING:

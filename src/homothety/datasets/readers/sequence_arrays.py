@@ -19,7 +19,7 @@ from homothety.datasets.readers.hdf5 import load_hdf5
 from homothety.datasets.readers.matlab import load_variables, plain_labels
 from homothety.datasets.readers.numpy_files import listed, load_archive, load_array
 from homothety.datasets.readers.options import natural_order
-from homothety.datasets.sequence_set import SequenceSet
+from homothety.datasets.sets import SequenceSet
 from homothety.errors import InputError
 
 if TYPE_CHECKING:

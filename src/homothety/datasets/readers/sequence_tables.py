@@ -26,7 +26,7 @@ from homothety.datasets.readers.text_tables import (
     parse_numbers,
     read_table,
 )
-from homothety.datasets.sequence_set import SequenceSet
+from homothety.datasets.sets import SequenceSet
 from homothety.errors import InputError
 from homothety.times import find_times, rate_of
 

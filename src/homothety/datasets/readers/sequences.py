@@ -22,7 +22,7 @@ from homothety.datasets.readers.sequence_arrays import (
     read_npz_series,
 )
 from homothety.datasets.readers.sequence_tables import read_csv_series, read_parquet_series
-from homothety.datasets.sequence_set import join_sets
+from homothety.datasets.sets import join_sets
 from homothety.errors import InputError, UnevenTimesWarning
 from homothety.files import printable
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.datasets.readers.columns import Column
-    from homothety.datasets.sequence_set import SequenceSet
+    from homothety.datasets.sets import SequenceSet
 
     PathName = str | PathLike[str]
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
 
-from homothety.datasets import MatrixSet
+from homothety.datasets import MatrixSet, SequenceSet, make_demonstrations, make_toy_2d
+from homothety.datasets.sets import join_sets
 from homothety.errors import InputError
 from homothety.models.ordered import grid_neighbors
 
@@ -39,7 +40,7 @@ def test_taking_from_a_bare_set():
 
 
 def test_is_frozen_and_says_what_it_is(on_grid):
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(FrozenInstanceError):
         on_grid.name = "other"
     assert repr(on_grid) == "<MatrixSet few: 3 matrices of 2 x 2, 2 classes, on a grid of 2 x 3>"
     assert repr(MatrixSet(np.ones((4, 3, 3)))) == "<MatrixSet matrices: 4 matrices of 3 x 3>"
@@ -110,3 +111,42 @@ def test_without_an_affine_all_steps_count():
     assert items.far_axes == ()
     np.testing.assert_array_equal(items.link_positions, items.positions)
     assert MatrixSet(np.eye(3)[None]).link_positions is None
+
+
+# --- series -----------------------------------------------------------------------------------------------------------
+
+
+def test_sets_say_what_is_in_them():
+    assert repr(make_toy_2d(0)).endswith("of 2 dimensions, 4 states, 2 actions>")
+    plain = SequenceSet([np.zeros((3, 2))])
+    assert repr(plain) == "<SequenceSet sequences: 1 series, 3 steps of 2 dimensions>"
+    assert plain.names == ("series 0",)
+
+
+def test_joining_keeps_what_all_know():
+    toy, plain = make_toy_2d(0), SequenceSet([np.zeros((3, 2))], actions=[np.zeros(3, dtype=int)])
+    joined = join_sets([toy, plain], "both")
+    assert (len(joined), joined.states, len(joined.actions), joined.name) == (5, None, 5, "both")
+    assert joined.frames is None
+
+
+def test_joined_sets_share_no_frame():
+    made = [make_demonstrations(seed, n_frames=2, n_per_frame=1) for seed in range(2)]
+    joined = join_sets(made, "both").frames
+    assert joined.label.tolist() == [0, 1, 2, 3]
+    np.testing.assert_array_equal(joined.rotation[2:], made[1].frames.rotation)
+    with pytest.raises(InputError, match="rotation of frames has 4 entries for 2 series"):
+        replace(made[0], frames=joined)
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ({"states": []}, "states of 0 series but there are 1"),
+        ({"actions": [np.zeros(2)]}, r"actions\[0\] has shape \(2,\), needed one for each of 3 steps"),
+        ({"names": ("a", "b")}, "2 names for 1 series"),
+    ],
+)
+def test_sets_that_do_not_fit(known, message):
+    with pytest.raises(InputError, match=message):
+        SequenceSet([np.zeros((3, 2))], **known)
