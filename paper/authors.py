@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.covariance.shape import fractional_anisotropy
-from homothety.datasets.readers.matlab import load_variables
+from homothety.datasets.readers.arrays import load_variables
 from homothety.errors import InputError
 from paper.diffusion import (
     anisotropy_classes,

@@ -19,7 +19,7 @@ import homothety
 from benchmarks import pages
 from homothety.cli import main
 from homothety.datasets import make_dti
-from homothety.datasets.readers.components import check_order, entries_of
+from homothety.datasets.readers.checks import check_order, entries_of
 from homothety.errors import ConvergenceWarning
 
 REPOSITORY = Path(__file__).resolve().parents[1]

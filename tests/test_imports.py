@@ -48,7 +48,7 @@ AT_HOME = {
 }
 # Modules that import by a name that is computed, which cannot be read here: the public names, the classes of saved
 # models, and what formats of files need.
-COMPUTED = {"homothety", "homothety.persistence", "homothety.datasets.readers.options"}
+COMPUTED = {"homothety", "homothety.persistence", "homothety.datasets.readers.checks"}
 
 
 class Import(NamedTuple):

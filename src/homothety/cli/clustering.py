@@ -14,7 +14,7 @@ from homothety.cli.chains import chains_agree, planned, verdict
 from homothety.cli.figures import CAPTIONS, PAGE_FIGURES, clustering_figures
 from homothety.cli.files import REPORT, has_matplotlib, make_folder, write_figures, write_json
 from homothety.datasets import write_label_image
-from homothety.datasets.readers.nifti import NIFTI_SUFFIXES
+from homothety.datasets.readers.brain import NIFTI_SUFFIXES
 from homothety.export.lookup_tables import FREESURFER_TABLE, FSLEYES_TABLE, write_lookup_tables
 from homothety.files import write_text, written_aside
 from homothety.numbering import cluster_number

@@ -193,7 +193,7 @@ def read_labels(path: Path, n_needed: int, items: str) -> NDArray[Any]:
     """Return the labels in a file, an array or text with one in each line, or raise unless there are enough."""
     import numpy as np
 
-    from homothety.datasets.readers.numpy_files import load_array
+    from homothety.datasets.readers.arrays import load_array
 
     suffix = path.suffix.lower()
     if suffix not in LABEL_FILES:
@@ -222,7 +222,7 @@ def check_labelled(truth: Sequence[NDArray[Any]], titles: Sequence[str], item: s
     """Raise naming the first item without a label: no method need run to find that out."""
     import numpy as np
 
-    from homothety.datasets.readers.columns import is_missing
+    from homothety.datasets.readers.checks import is_missing
 
     for title, labels in zip(titles, truth, strict=True):
         gaps = np.flatnonzero(is_missing(labels))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.cli.figures import MAX_SERIES, draw_paths, figure_of
-from homothety.datasets.readers.columns import is_missing
+from homothety.datasets.readers.checks import is_missing
 from homothety.estimators.action_reports import ReportsActions
 from homothety.estimators.segmentation import SampledSegmenter
 from homothety.palette import aspect_of

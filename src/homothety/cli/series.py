@@ -138,7 +138,7 @@ def own_preparation(args: Namespace) -> dict[str, Any]:
 
 def chosen_preprocessing(args: Namespace, items: SequenceSet) -> Preprocessing:
     """Return what to do with the recordings, columns by their numbers."""
-    from homothety.datasets.readers.columns import find_columns
+    from homothety.datasets.readers.checks import find_columns
     from homothety.preprocessing import Preprocessing
 
     def numbers(groups: list[list[int | str]] | None, option: str) -> list[list[int]]:

@@ -5,13 +5,9 @@ Everything here comes as a :class:`MatrixSet` or a :class:`SequenceSet`. Whateve
 """
 
 from homothety.datasets.demonstrations import make_demonstrations
-from homothety.datasets.readers import (
-    epochs_covariances,
-    read_matrices,
-    read_sequences,
-    sequences_from_frame,
-    write_label_image,
-)
+from homothety.datasets.readers.brain import epochs_covariances, write_label_image
+from homothety.datasets.readers.dispatch import read_matrices, read_sequences
+from homothety.datasets.readers.sequence_tables import sequences_from_frame
 from homothety.datasets.sets import Frames, MatrixSet, SequenceSet
 from homothety.datasets.synthetic import make_dti, make_wishart_families
 from homothety.datasets.toy import make_toy_2d, make_toy_3d, make_toy_6d

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.datasets.readers.options import require
+from homothety.datasets.readers.checks import require
 from homothety.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.datasets import MatrixSet, read_sequences
-from homothety.datasets.readers.columns import is_missing
-from homothety.datasets.readers.numpy_files import load_archive
+from homothety.datasets.readers.arrays import load_archive
+from homothety.datasets.readers.checks import is_missing
 from homothety.errors import InputError
 from homothety.files import written_aside
 from homothety.persistence import load

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.datasets import SequenceSet
-from homothety.datasets.readers.columns import is_missing
+from homothety.datasets.readers.checks import is_missing
 from homothety.summaries.paths import segments_table
 
 if TYPE_CHECKING:

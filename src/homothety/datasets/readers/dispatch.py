@@ -1,47 +1,108 @@
-"""Choosing the reader by the name of the file."""
+"""Reading covariance matrices and series: the reader is chosen by the name of the file, and files are put together."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from homothety.covariance.landmarks import blocks_of
-from homothety.datasets.readers.components import check_order
-from homothety.datasets.readers.csv_files import read_csv
-from homothety.datasets.readers.hdf5 import read_hdf5
-from homothety.datasets.readers.matlab import read_mat
-from homothety.datasets.readers.mne_files import read_epochs
-from homothety.datasets.readers.nifti import read_nifti
-from homothety.datasets.readers.numpy_files import read_npy, read_npz
-from homothety.errors import InputError
+from homothety.datasets.readers.arrays import read_archive, read_mat, read_npy
+from homothety.datasets.readers.brain import read_epochs, read_epochs_series, read_nifti
+from homothety.datasets.readers.checks import check_order, natural_order, once
+from homothety.datasets.readers.motion_capture import read_bvh_series, read_c3d_series
+from homothety.datasets.readers.robots import (
+    is_lerobot_folder,
+    is_ros2_folder,
+    read_bag_series,
+    read_lerobot_series,
+)
+from homothety.datasets.readers.sequence_arrays import read_archive_series, read_mat_series, read_npy_series
+from homothety.datasets.readers.sequence_tables import read_table_series
+from homothety.datasets.readers.tables import read_csv
+from homothety.datasets.sets import join_sets
+from homothety.errors import InputError, UnevenTimesWarning
 from homothety.files import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from numpy.typing import ArrayLike
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.datasets.readers.components import ComponentOrder
-    from homothety.datasets.sets import MatrixSet
+    from homothety.datasets.readers.checks import Column, Columns, ComponentOrder
+    from homothety.datasets.sets import MatrixSet, SequenceSet
 
-# Which options mean anything for which kind of file.
-OPTIONS = {
-    ".npy": frozenset[str](),
-    ".npz": frozenset({"variable"}),
-    ".mat": frozenset({"variable"}),
-    ".h5": frozenset({"variable"}),
-    ".hdf5": frozenset({"variable"}),
-    ".csv": frozenset({"order"}),
-    ".nii": frozenset({"order", "mask"}),
-    ".nii.gz": frozenset({"order", "mask"}),
-    ".fif": frozenset({"variable"}),
-    ".fif.gz": frozenset({"variable"}),
-}
+    PathName = str | PathLike[str]
 
 # Matrices whose smallest eigenvalue is a smaller fraction of the largest do not count as positive definite.
 MIN_RECIPROCAL_CONDITION = 1e-12
+
+
+class Kind(NamedTuple):
+    """A kind of file: how it is read, and which options mean something for it. Only those are handed to the reader."""
+
+    read: Callable[..., Any]
+    options: tuple[str, ...] = ()
+
+
+_ARCHIVE, _EPOCHS, _IMAGE = (
+    Kind(read_archive, ("variable",)),
+    Kind(read_epochs, ("variable",)),
+    Kind(read_nifti, ("order", "mask")),
+)
+
+MATRICES = {
+    ".npy": Kind(read_npy),
+    ".npz": _ARCHIVE,
+    ".mat": Kind(read_mat, ("variable",)),
+    ".h5": _ARCHIVE,
+    ".hdf5": _ARCHIVE,
+    ".csv": Kind(read_csv, ("order",)),
+    ".nii": _IMAGE,
+    ".nii.gz": _IMAGE,
+    ".fif": _EPOCHS,
+    ".fif.gz": _EPOCHS,
+}
+"""Files of matrices, by what their names end in."""
+
+_TABLE = Kind(read_table_series, ("group", "lengths", "labels"))
+_ARRAYS = Kind(read_archive_series, ("lengths", "variable", "labels"))
+_BAG = Kind(read_bag_series, ("topic",))
+_EPOCH_SERIES = Kind(read_epochs_series, ("variable",))
+
+SERIES = {
+    ".csv": _TABLE,
+    ".tsv": _TABLE,
+    ".txt": _TABLE,
+    ".parquet": _TABLE,
+    ".npz": _ARRAYS,
+    ".h5": _ARRAYS,
+    ".hdf5": _ARRAYS,
+    ".npy": Kind(read_npy_series, ("lengths",)),
+    ".mat": Kind(read_mat_series, ("lengths", "variable")),
+    ".bag": _BAG,
+    ".db3": _BAG,
+    ".mcap": _BAG,
+    ".bvh": Kind(read_bvh_series, ("variable",)),
+    ".c3d": Kind(read_c3d_series),
+    ".fif": _EPOCH_SERIES,
+    ".fif.gz": _EPOCH_SERIES,
+}
+"""Files of series, by what their names end in; all readers take the chosen columns too."""
+
+FOLDERS = {
+    "ROS 2 recordings": (is_ros2_folder, _BAG),
+    "LeRobot data sets": (is_lerobot_folder, Kind(read_lerobot_series, ("labels",))),
+}
+"""Folders of series that are read as one file, and how to tell them."""
+
+
+# --- matrices ---------------------------------------------------------------------------------------------------------
 
 
 def read_matrices(
@@ -98,51 +159,17 @@ def read_matrices(
         When the library for a format is not installed; the message says which extra of homothety brings it.
     """
     path = Path(path)
-    suffix = _suffix(path)
-    _check_options(
-        suffix, path, {"variable": variable is not None, "order": order is not None, "mask": mask is not None}
-    )
+    kind = _kind_by_name(path, MATRICES)
+    given = {"variable": variable, "order": order, "mask": mask}
+    _check_options(path, kind, given, MATRICES)
     if order is not None:
         check_order(order)
     if not path.is_file():
         raise InputError(f"{path} is not there or not a file. Check the name and the folder.")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty, needed covariance matrices. Export it again.")
-    match suffix:
-        case ".npy":
-            matrices = read_npy(path)
-        case ".npz":
-            matrices = read_npz(path, variable)
-        case ".mat":
-            matrices = read_mat(path, variable)
-        case ".h5" | ".hdf5":
-            matrices = read_hdf5(path, variable)
-        case ".csv":
-            matrices = read_csv(path, order)
-        case ".fif" | ".fif.gz":
-            matrices = read_epochs(path, variable)
-        case _:
-            matrices = read_nifti(path, order, mask)
+    _check_not_empty(path, "covariance matrices")
+    matrices = kind.read(path, **{option: given[option] for option in kind.options})
     matrices = replace(matrices, name=printable(matrices.name))
     return keep_spd(matrices, path)[0] if only_spd else matrices
-
-
-def _suffix(path: Path) -> str:
-    """Return which kind of file this is by its name, or raise listing the kinds there are."""
-    for suffix in OPTIONS:
-        if path.name.lower().endswith(suffix):
-            return suffix
-    raise InputError(
-        f"{path} ends in {path.suffix or 'nothing'!r}, needed one of {', '.join(OPTIONS)}. Convert it first."
-    )
-
-
-def _check_options(suffix: str, path: Path, given: dict[str, bool]) -> None:
-    """Raise for an option that would be ignored."""
-    for option, is_given in given.items():
-        if is_given and option not in OPTIONS[suffix]:
-            kinds = ", ".join(kind for kind, options in OPTIONS.items() if option in options)
-            raise InputError(f"{option} means nothing for {path}: it applies to {kinds}. Leave it out.")
 
 
 def positive_definite(matrices: FloatArray, least: float = MIN_RECIPROCAL_CONDITION) -> BoolArray:
@@ -168,3 +195,190 @@ def keep_spd(items: MatrixSet, path: Path, least: float = MIN_RECIPROCAL_CONDITI
         matrices[rows] = matrices[kept[rows]]
     labels, positions = (None if one is None else one[kept] for one in (items.labels, items.positions))
     return replace(items, matrices=matrices[: len(kept)], labels=labels, positions=positions), kept
+
+
+# --- series -----------------------------------------------------------------------------------------------------------
+
+
+def read_sequences(
+    paths: PathName | Sequence[PathName],
+    *,
+    group: Column | None = None,
+    columns: Columns = None,
+    lengths: ArrayLike | None = None,
+    variable: str | None = None,
+    labels: Column | None = None,
+    topic: str | None = None,
+) -> SequenceSet:
+    """Read series of measurements, such as demonstrations, from files.
+
+    Parameters
+    ----------
+    paths : str, Path or sequence of them
+        Files, or folders of files of one kind, which are read in the order of their names ("demo_2" before
+        "demo_10"). What a name ends in decides how a file is read:
+
+        - ``.csv``, ``.tsv``, ``.txt``: one row per time step, with or without a header; cells parted by tabs,
+          semicolons, bars, commas or blanks; decimal commas are fine unless commas part the cells;
+        - ``.parquet``: one row per time step; a column of lists of numbers counts as several. Needs
+          ``homothety[parquet]``;
+        - ``.npy``: an array of shape (n_steps, n_dims);
+        - ``.npz``: such an array and the ``lengths`` of the series in it; or one array per series;
+        - ``.h5``, ``.hdf5``: the same, arrays inside groups by their paths. Needs ``homothety[hdf5]``;
+        - ``.mat`` (version 7.3 needs ``homothety[hdf5]``): a cell array of n_steps x n_dims or n_dims x n_steps
+          matrices, or one matrix. The axis along which the matrices differ is that of time; if none does, the longer
+          one;
+        - ``.bag``, ``.db3``, ``.mcap``, and folders recorded by ROS 2: the numbers in the messages of one topic in
+          order of time, headers left out. Needs ``homothety[ros]``;
+        - a folder with a LeRobot data set: the column ``observation.state``, one series per episode. Needs
+          ``homothety[parquet]``;
+        - ``.bvh``: the channels of the joints, angles in degrees;
+        - ``.c3d``: positions of the markers, NaN where one was not seen. Needs ``homothety[mocap]``;
+        - ``.fif``, ``.fif.gz``: epochs of MNE, one series each. Needs ``homothety[mne]``.
+    group : str or int, optional
+        Column of a table whose values tell the series apart, such as ``"episode_index"``. By default a file is one
+        series.
+    columns : str, int or sequence of them, optional
+        Dimensions to keep, by name or by number from 0; ``"position"`` stands for ``"position.x"``, ``"position.y"``
+        and so on where there is no dimension of just that name. By default all of them; of a table all columns except
+        the group, a nameless first column, headers of ROS messages, and those called ``time``, ``timestamp``, ``label``
+        or ``state``. A column of times (also ``t``, ``t_ms``, ``seconds`` and the like, if it increases) tells the
+        steps per second.
+    lengths : array_like of int, optional
+        Numbers of steps of the series a single file holds one after the other.
+    variable : str, optional
+        Name of the array in ``.npz``, ``.h5`` and ``.mat`` files, where the above leaves a choice; with stars, as in
+        ``"data/*/actions"``, every array so named in ``.npz`` and ``.h5`` is a series. ``"positions"`` for where the
+        joints of a ``.bvh`` file are. The kind of channel in a ``.fif`` file, such as ``"eeg"``, if there are several.
+    labels : str or int, optional
+        Column of a table, or array of a ``.npz`` file, that holds the true actions under a name of its own. It is then
+        no measurement.
+    topic : str, optional
+        Which messages of a recording of ROS to read; needed unless there is only one topic.
+
+    Returns
+    -------
+    recordings : SequenceSet
+        Its `actions` are what `labels` names; else the column ``label`` of a table, the array ``labels`` of an
+        archive, or the only cell array of whole numbers beside the series in a ``.mat`` file; its `states` the column
+        ``state`` or the array ``states``. Its `rate` is known where times, or stamps of ROS messages, are even within
+        half a step, or where the file tells the rate (LeRobot, ``.bvh``, ``.c3d``, ``.fif``).
+
+    Warns
+    -----
+    UnevenTimesWarning
+        When times are uneven or do not increase, or rates differ; `rate` is then None.
+
+    Raises
+    ------
+    InputError
+        When a file is missing, broken, or holds something else. NaN is read as it is: whether it can be dealt with is
+        for the model to say.
+    ImportError
+        When the library for a format is not installed; the message says which extra of homothety brings it.
+    """
+    files = _expand(paths)
+    if lengths is not None and len(files) > 1:
+        raise InputError(f"lengths cut up a single file, but there are {len(files)}. Leave lengths out.")
+    given = {"group": group, "lengths": lengths, "variable": variable, "labels": labels, "topic": topic}
+    with once(UnevenTimesWarning):
+        sets = [_read_series(path, columns, given) for path in files]
+    _check_same_dims(sets, files)
+    return _with_distinct_names(sets, files)
+
+
+def _read_series(path: Path, columns: Columns, given: Mapping[str, Any]) -> SequenceSet:
+    """Read one file, or a folder that counts as one, by the reader of its kind."""
+    if not path.exists():
+        raise InputError(f"{path} is not there. Check the name and the folder.")
+    kind = next((kind for is_such, kind in FOLDERS.values() if is_such(path)), None) or _kind_by_name(path, SERIES)
+    if path.is_file():
+        _check_not_empty(path, "a series of measurements")
+    _check_options(path, kind, given, SERIES | {name: folder for name, (_, folder) in FOLDERS.items()})
+    return kind.read(path, columns, **{option: given[option] for option in kind.options})
+
+
+def _expand(paths: PathName | Sequence[PathName]) -> list[Path]:
+    """Return all files, those of folders in the order of their names."""
+    given = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    files = [file for one in given for file in (_files_in(Path(one)) if Path(one).is_dir() else [Path(one)])]
+    if not files:
+        raise InputError("paths names no file, needed at least one.")
+    return files
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Return the files of a folder that can be read, or raise if they are of several kinds or there are none."""
+    if _counts_as_file(folder):
+        return [folder]
+    shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    found = [path for path in shown if (_suffix(path, SERIES) and path.is_file()) or _counts_as_file(path)]
+    kinds = sorted({_suffix(path, SERIES) or "folders" for path in found})
+    if len(kinds) != 1:
+        held = f"files of several kinds ({', '.join(kinds)})" if kinds else f"no file ending in {', '.join(SERIES)}"
+        raise InputError(f"The folder {folder} holds {held}. Name the files to read.")
+    return sorted(found, key=lambda path: natural_order(path.name))
+
+
+def _counts_as_file(folder: Path) -> bool:
+    return any(is_such(folder) for is_such, _ in FOLDERS.values())
+
+
+def _check_same_dims(sets: list[SequenceSet], files: list[Path]) -> None:
+    """Raise naming a file whose series have other dimensions than those of the first."""
+    for one, path in zip(sets, files, strict=True):
+        if one.n_dims != sets[0].n_dims:
+            raise InputError(
+                f"{path} has {one.n_dims} dimensions but {files[0]} has {sets[0].n_dims}. "
+                "All files must measure the same ones; choose them with columns=."
+            )
+        if one.channels and sets[0].channels and one.channels != sets[0].channels:
+            raise InputError(
+                f"{path} has columns {', '.join(one.channels)} but {files[0]} has {', '.join(sets[0].channels)}. "
+                "Choose those to read, in one order, with columns=."
+            )
+
+
+def _with_distinct_names(sets: list[SequenceSet], files: list[Path]) -> SequenceSet:
+    """Join the sets; series with the same name in several files are called by their file too."""
+    joined = join_sets(sets, printable(files[0].stem if len(files) == 1 else files[0].parent.name or "sequences"))
+    counts = Counter(joined.names)
+    origins = [path for path, one in zip(files, sets, strict=True) for _ in one.names]
+    names = [
+        printable(name if counts[name] == 1 else f"{path.parent.name}/{path.name}: {name}")
+        for path, name in zip(origins, joined.names, strict=True)
+    ]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({place})" for place, name in enumerate(names)]
+    return replace(joined, names=tuple(names), frames=None)
+
+
+# --- kinds of files ---------------------------------------------------------------------------------------------------
+
+
+def _suffix(path: Path, kinds: Mapping[str, Kind]) -> str | None:
+    """Return which of the known endings a name has, if any."""
+    return next((suffix for suffix in kinds if path.name.lower().endswith(suffix)), None)
+
+
+def _kind_by_name(path: Path, kinds: Mapping[str, Kind]) -> Kind:
+    """Return what kind of file this is by its name, or raise listing the kinds there are."""
+    suffix = _suffix(path, kinds)
+    if suffix is None:
+        found = repr(path.suffix or "nothing")
+        raise InputError(f"{path} ends in {found}, needed one of {', '.join(kinds)}. Convert it first.")
+    return kinds[suffix]
+
+
+def _check_options(path: Path, kind: Kind, given: Mapping[str, Any], kinds: Mapping[str, Kind]) -> None:
+    """Raise for an option that would be ignored."""
+    for option, value in given.items():
+        if value is not None and option not in kind.options:
+            fitting = ", ".join(name for name, one in kinds.items() if option in one.options)
+            raise InputError(f"{option} means nothing for {path}: it applies to {fitting}. Leave it out.")
+
+
+def _check_not_empty(path: Path, needed: str) -> None:
+    """Raise for a file of no bytes."""
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty, needed {needed}. Export it again.")

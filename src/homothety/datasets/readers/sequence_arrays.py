@@ -7,59 +7,53 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.datasets.readers.columns import (
+from homothety.datasets.readers.arrays import (
+    check_there,
+    listed,
+    load_array,
+    load_arrays,
+    load_variables,
+    plain_labels,
+)
+from homothety.datasets.readers.checks import (
     as_numbers,
     check_lengths,
     cut_by_lengths,
+    natural_order,
     take_columns,
-    take_rows,
     whole_labels,
+    whole_series,
 )
-from homothety.datasets.readers.hdf5 import load_hdf5
-from homothety.datasets.readers.matlab import load_variables, plain_labels
-from homothety.datasets.readers.numpy_files import listed, load_archive, load_array
-from homothety.datasets.readers.options import natural_order
 from homothety.datasets.sets import SequenceSet
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
 
-    from homothety.arrays import FloatArray
-    from homothety.datasets.readers.columns import Column
-    from homothety.datasets.readers.options import ReadingOptions
-
-    Columns = Column | Sequence[Column] | None
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.datasets.readers.arrays import Arrays
+    from homothety.datasets.readers.checks import Column, Columns
 
 LABELS, STATES, LENGTHS, CHANNELS = "labels", "states", "lengths", "channels"
 MAT_NEEDED = "a cell array of n_steps x n_dims matrices, or one such matrix"
 
 
-def read_npy_series(path: Path, options: ReadingOptions) -> SequenceSet:
+def read_npy_series(path: Path, columns: Columns, lengths: ArrayLike | None) -> SequenceSet:
     """Read one array, cut up if lengths are given."""
-    return _cut(as_numbers(load_array(path), str(path)), path, options.columns, options.lengths)
+    return _cut(as_numbers(load_array(path), str(path)), path, columns, lengths)
 
 
-def read_npz_series(path: Path, options: ReadingOptions) -> SequenceSet:
-    """Read an archive of NumPy."""
-    return _from_archive(load_archive(path), path, options)
-
-
-def read_hdf5_series(path: Path, options: ReadingOptions) -> SequenceSet:
-    """Read an HDF5 file, arrays inside groups by their paths."""
-    return _from_archive(load_hdf5(path), path, options)
-
-
-def _from_archive(arrays: dict[str, NDArray[Any]], path: Path, options: ReadingOptions) -> SequenceSet:
-    """Return one array that `lengths` cut up, with `labels`, `states` and `channels`; or one array per series."""
-    variable, columns, labels = options.variable, options.columns, options.labels
-    if labels is not None and labels not in arrays:
-        raise InputError(f"{path} has no array {labels!r}. It holds {listed(arrays)}.")
+def read_archive_series(
+    path: Path, columns: Columns, lengths: ArrayLike | None, variable: str | None, labels: Column | None
+) -> SequenceSet:
+    """Read an .npz or HDF5 file: one array per series, or one cut up by lengths, with labels, states and channels."""
+    arrays = load_arrays(path)
+    if labels is not None:
+        check_there(labels, arrays, path)
     channels = tuple(map(str, np.ravel(arrays.get(CHANNELS, ()))))
-    lengths = arrays.get(LENGTHS) if options.lengths is None else options.lengths
+    lengths = arrays.get(LENGTHS) if lengths is None else lengths
     if variable is not None and "*" in variable:
         return _one_per_array(_matching(arrays, variable, path), path, columns, channels)
     if variable is None and lengths is None:
@@ -76,10 +70,10 @@ def _from_archive(arrays: dict[str, NDArray[Any]], path: Path, options: ReadingO
     return _cut(steps, path, columns, lengths, channels, arrays.get(STATES), arrays.get(str(labels or LABELS)))
 
 
-def read_mat_series(path: Path, options: ReadingOptions) -> SequenceSet:
+def read_mat_series(path: Path, columns: Columns, lengths: ArrayLike | None, variable: str | None) -> SequenceSet:
     """Read a cell array of series and of their labels, or a single array."""
-    variables, columns, lengths = load_variables(path), options.columns, options.lengths
-    name = _choose_mat_variable(variables, options.variable, path)
+    variables = load_variables(path)
+    name = _choose_mat_variable(variables, variable, path)
     if variables[name].dtype != object:
         steps = _time_first([variables[name]], f"{path}, variable {name!r}")[0]
         labels = plain_labels(variables[LABELS]) if LABELS in variables and name != LABELS else None
@@ -89,7 +83,7 @@ def read_mat_series(path: Path, options: ReadingOptions) -> SequenceSet:
     series = _time_first(list(variables[name].ravel()), f"{path}, variable {name!r}")
     actions = _mat_labels(variables, name, [len(one) for one in series])
     names = tuple(f"{path.stem} {i}" for i in range(len(series)))
-    return SequenceSet([take_columns(one, columns, (), path)[0] for one in series], None, actions, names, (), path.stem)
+    return whole_series(series, columns, (), path, names=names, actions=actions)
 
 
 def _cut(
@@ -103,29 +97,28 @@ def _cut(
 ) -> SequenceSet:
     """Cut one array of all steps into series, and what is known of its steps with it."""
     kept, channels = take_columns(steps, columns, channels, path)
-    rows = [np.arange(len(steps))] if lengths is None else cut_by_lengths(len(steps), lengths, path)
-    names = (path.stem,) if lengths is None else tuple(f"{path.stem} {i}" for i in range(len(rows)))
+    rows, names = cut_by_lengths(len(steps), lengths, path)
     return SequenceSet(
         [kept[one] for one in rows],
-        take_rows(_one_per_step(states, STATES, len(steps), path), rows),
-        take_rows(_one_per_step(labels, LABELS, len(steps), path), rows),
+        _by_series(states, STATES, rows, path),
+        _by_series(labels, LABELS, rows, path),
         names,
         channels,
         path.stem,
     )
 
 
-def _one_per_step(values: NDArray[Any] | None, kind: str, n_steps: int, path: Path) -> NDArray[Any] | None:
-    """Return states or labels as a row, or raise unless there is one per step."""
+def _by_series(values: NDArray[Any] | None, kind: str, rows: list[IntArray], path: Path) -> list[NDArray[Any]] | None:
+    """Return states or labels of each series, or raise unless there is one per step."""
     if values is None:
         return None
-    row = whole_labels(values)
+    row, n_steps = whole_labels(values), sum(map(len, rows))
     if len(row) != n_steps:
         raise InputError(f"{path} has {len(row)} {kind} for {n_steps} steps, needed one each.")
-    return row
+    return [row[one] for one in rows]
 
 
-def _matching(arrays: dict[str, NDArray[Any]], pattern: str, path: Path) -> dict[str, NDArray[Any]]:
+def _matching(arrays: Arrays, pattern: str, path: Path) -> Arrays:
     """Return the arrays whose names are like a pattern with stars, or raise if there are none."""
     names = sorted((name for name in arrays if fnmatchcase(name, pattern)), key=natural_order)
     if not names:
@@ -133,9 +126,7 @@ def _matching(arrays: dict[str, NDArray[Any]], pattern: str, path: Path) -> dict
     return {name: arrays[name] for name in names}
 
 
-def _one_per_array(
-    series: dict[str, NDArray[Any]], path: Path, columns: Columns, channels: tuple[str, ...]
-) -> SequenceSet:
+def _one_per_array(series: Arrays, path: Path, columns: Columns, channels: tuple[str, ...]) -> SequenceSet:
     """Return each array of an archive as a series of its own."""
     checked = [as_numbers(array, f"{path}, array {name!r}") for name, array in series.items()]
     if len({steps.shape[1] for steps in checked}) > 1:
@@ -143,16 +134,13 @@ def _one_per_array(
             f"{path} holds {listed(series)}: arrays of different numbers of dimensions are no series of one kind. "
             "Say which array to read with variable=. A name with a star, such as 'data/*/actions', reads several."
         )
-    taken = [take_columns(steps, columns, channels, path) for steps in checked]
-    return SequenceSet([steps for steps, _ in taken], None, None, tuple(series), taken[0][1], path.stem)
+    return whole_series(checked, columns, channels, path, names=tuple(series))
 
 
-def _choose_array(arrays: dict[str, NDArray[Any]], variable: str | None, lengths: ArrayLike | None, path: Path) -> str:
+def _choose_array(arrays: Arrays, variable: str | None, lengths: ArrayLike | None, path: Path) -> str:
     """Return the name of the array told, or of the only one with as many rows as the lengths add up to."""
     if variable is not None:
-        if variable not in arrays:
-            raise InputError(f"{path} has no array {variable!r}. It holds {listed(arrays)}.")
-        return variable
+        return check_there(variable, arrays, path)
     n_steps = check_lengths(() if lengths is None else lengths, path).sum()
     fitting = [name for name, array in arrays.items() if array.ndim == 2 and len(array) == n_steps]
     fitting = [name for name in fitting if name.lower() == "x"] or fitting
@@ -169,22 +157,18 @@ def _choose_array(arrays: dict[str, NDArray[Any]], variable: str | None, lengths
     return fitting[0]
 
 
-def _choose_mat_variable(variables: dict[str, NDArray[Any]], variable: str | None, path: Path) -> str:
+def _choose_mat_variable(variables: Arrays, variable: str | None, path: Path) -> str:
     """Return the variable told, the only cell array of matrices, or the only matrix."""
     if variable is not None:
-        if variable not in variables:
-            raise InputError(f"{path} has no variable {variable!r}. It holds {listed(variables)}.")
-        return variable
+        return check_there(variable, variables, path, "variable")
     cells = {name: list(value.ravel()) for name, value in variables.items() if _is_cells(value)}
     matrices = [name for name, items in cells.items() if not all(_is_vector(item) for item in items)]
     arrays = [name for name, value in variables.items() if value.dtype.kind in "biuf" and value.size > 1]
     no_vectors = [name for name in arrays if not _is_vector(variables[name])]
-    for candidates in (matrices, list(cells), no_vectors, arrays):
-        if len(candidates) == 1:
-            return candidates[0]
-        if candidates:
-            break
-    raise InputError(f"{path} holds {listed(variables)}; needed {MAT_NEEDED}. Say which it is with variable=.")
+    likeliest = matrices or list(cells) or no_vectors or arrays
+    if len(likeliest) != 1:
+        raise InputError(f"{path} holds {listed(variables)}; needed {MAT_NEEDED}. Say which it is with variable=.")
+    return likeliest[0]
 
 
 def _is_cells(value: NDArray[Any]) -> bool:
@@ -213,7 +197,7 @@ def _time_first(items: list[NDArray[Any]], item: str) -> list[FloatArray]:
     return [np.ascontiguousarray(matrix.T) if is_time_last else matrix for matrix in matrices]
 
 
-def _mat_labels(variables: dict[str, NDArray[Any]], chosen: str, lengths: list[int]) -> list[NDArray[Any]] | None:
+def _mat_labels(variables: Arrays, chosen: str, lengths: list[int]) -> list[NDArray[Any]] | None:
     """Return labels from the only other cell array that holds one whole number for every step."""
     candidates = [
         [whole_labels(item) for item in value.ravel()]

@@ -1,24 +1,24 @@
-"""Series from tables with one row per time step: text and Parquet."""
+"""Series from tables with one row per time step: text, Parquet, and data frames in memory."""
 
 from __future__ import annotations
 
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from homothety.datasets.readers.checks import blame_file
-from homothety.datasets.readers.columns import (
+from homothety.datasets.readers.checks import (
+    as_numbers,
+    blame_file,
     cut_by_lengths,
     find_column,
     find_columns,
     is_missing,
-    take_rows,
+    require,
     whole_labels,
 )
-from homothety.datasets.readers.options import require
-from homothety.datasets.readers.text_tables import (
-    Table,
+from homothety.datasets.readers.tables import (
+    LABEL_COLUMN,
     counts_columns,
     names_columns,
     parse_labels,
@@ -32,16 +32,15 @@ from homothety.times import find_times, rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.datasets.readers.columns import Column
-    from homothety.datasets.readers.options import ReadingOptions
+    from homothety.datasets.readers.checks import Column, Columns
 
-LABEL_COLUMN, STATE_COLUMN = "label", "state"
+STATE_COLUMN = "state"
 NOT_MEASURED = ("", LABEL_COLUMN, STATE_COLUMN)
+CALLED = Path("data frame")  # what data frames in memory are called in names and errors
 
 
 class Frame(Protocol):
@@ -55,59 +54,91 @@ class Frame(Protocol):
         """Return columns as numbers, shape (n_rows, n_dims), and what the dimensions are called."""
 
     def values(self, column: int) -> NDArray[Any]:
-        """Return a column as it is, shape (n_rows,)."""
+        """Return a column as whole numbers, numbers or whatever it holds, shape (n_rows,)."""
 
     def groups(self, column: int) -> NDArray[Any]:
         """Return what a column calls the series of each row, shape (n_rows,)."""
+        return self.values(column)
 
     def place(self, row: int) -> str:
         """Return where in the file a row is, in words."""
+        return f"row {row}, counted from 0,"
 
 
-def read_csv_series(path: Path, options: ReadingOptions) -> SequenceSet:
-    """Read a text table."""
-    return cut_table(TextFrame(path), path, options)
+def read_table_series(
+    path: Path,
+    columns: Columns,
+    group: Column | None = None,
+    lengths: ArrayLike | None = None,
+    labels: Column | None = None,
+) -> SequenceSet:
+    """Read a text table or a Parquet table."""
+    frame = ParquetFrame(path, load_parquet(path)) if path.suffix.lower() == ".parquet" else TextFrame(path)
+    return cut_table(frame, path, columns, group, lengths, labels)
 
 
-def read_parquet_series(path: Path, options: ReadingOptions) -> SequenceSet:
-    """Read a Parquet table."""
-    return cut_table(ParquetFrame(path, load_parquet(path)), path, options)
+def sequences_from_frame(
+    frame: Any,
+    *,
+    group: Column | None = None,
+    columns: Columns = None,
+    lengths: ArrayLike | None = None,
+    labels: Column | None = None,
+) -> SequenceSet:
+    """Return the series in a data frame with one row per time step.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    group, columns, lengths, labels
+        As for `read_sequences`: the column that tells series apart, those to use, or the numbers of rows of each, and
+        the column of true actions.
+
+    Returns
+    -------
+    recordings : SequenceSet
+        Estimators take it as it is.
+    """
+    return cut_table(DataFrameTable(frame), CALLED, columns, group, lengths, labels)
 
 
-def cut_table(frame: Frame, path: Path, options: ReadingOptions) -> SequenceSet:
+def cut_table(
+    frame: Frame,
+    path: Path,
+    columns: Columns,
+    group: Column | None = None,
+    lengths: ArrayLike | None = None,
+    labels: Column | None = None,
+) -> SequenceSet:
     """Return the measurements in a table, cut into series by a column, by lengths or not at all."""
-    group, columns, lengths, labels = options.group, options.columns, options.lengths, options.labels
     if group is not None and lengths is not None:
         raise InputError("group and lengths both say how to cut the series apart, needed one of them.")
     group_at = None if group is None else find_column(group, frame.names, frame.n_columns, path)
     labels_at = None if labels is None else find_column(labels, frame.names, frame.n_columns, path)
-    rows, names = [np.arange(frame.n_rows)], [path.stem]
-    if group_at is not None:
-        rows, names = _rows_by_group(frame, group_at, path)
-    elif lengths is not None:
-        rows = cut_by_lengths(frame.n_rows, lengths, path)
-        names = [f"{path.stem} {i}" for i in range(len(rows))]
+    by_group = None if group_at is None else _rows_by_group(frame, group_at, path)
+    rows, names = by_group or cut_by_lengths(frame.n_rows, lengths, path)
+
+    def by_series(column: int) -> list[NDArray[Any]]:
+        values = frame.values(column)
+        return [values[one] for one in rows]
+
     taken = {"group": group_at, "labels": labels_at}
     asked = [] if columns is None else _find_asked(frame, path, columns, taken)
     others = [*taken.values(), *asked]
-    times_at, times = find_times(frame.names, partial(_values_by_series, frame, rows), others)
+    times_at, times = find_times(frame.names, by_series, others)
     chosen = asked or _find_measured(frame, path, [*others, *times_at])
     steps, channels = frame.numbers(chosen)
+    states_at = _find_called(STATE_COLUMN, frame, chosen)
+    labels_at = _find_called(LABEL_COLUMN, frame, chosen) if labels_at is None else labels_at
     return SequenceSet(
         [steps[one] for one in rows],
-        take_rows(_values_called(STATE_COLUMN, frame, chosen), rows),
-        take_rows(_values_called(LABEL_COLUMN, frame, chosen) if labels_at is None else frame.values(labels_at), rows),
-        tuple(names),
+        None if states_at is None else by_series(states_at),
+        None if labels_at is None else by_series(labels_at),
+        names,
         tuple(channels),
         path.stem,
         rate=rate_of(times, names) if times else None,
     )
-
-
-def _values_by_series(frame: Frame, rows: list[IntArray], column: int) -> list[NDArray[Any]]:
-    """Return what a column holds in the rows of each series."""
-    values = frame.values(column)
-    return [values[one] for one in rows]
 
 
 def _find_asked(
@@ -134,14 +165,14 @@ def _find_measured(frame: Frame, path: Path, others: list[int | None]) -> list[i
     return chosen
 
 
-def _values_called(name: str, frame: Frame, taken: list[int]) -> NDArray[Any] | None:
-    """Return the column of this name, if there is one that does not serve as a measurement."""
+def _find_called(name: str, frame: Frame, chosen: list[int]) -> int | None:
+    """Return the first column of this name, in whatever case, unless it is one of the measurements."""
     lower = [one.lower() for one in frame.names]
     at = lower.index(name) if name in lower else None
-    return None if at is None or at in taken else frame.values(at)
+    return None if at in chosen else at
 
 
-def _rows_by_group(frame: Frame, group_at: int, path: Path) -> tuple[list[IntArray], list[str]]:
+def _rows_by_group(frame: Frame, group_at: int, path: Path) -> tuple[list[IntArray], tuple[str, ...]]:
     """Return the rows of each group in the order of the file, and its name; groups by first appearance."""
     values = frame.groups(group_at)
     gaps = np.flatnonzero(is_missing(values))
@@ -153,15 +184,15 @@ def _rows_by_group(frame: Frame, group_at: int, path: Path) -> tuple[list[IntArr
     groups, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
     by_group = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
-    return [by_group[place] for place in order], [str(groups[place]) for place in order]
+    return [by_group[place] for place in order], tuple(str(groups[place]) for place in order)
 
 
-class TextFrame:
+class TextFrame(Frame):
     """Text parted into cells."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.table: Table = read_table(path, "one time step per row", _has_header)
+        self.table = read_table(path, "one time step per row", _has_header)
         self.names = list(self.table.header or [])
         self.n_columns, self.n_rows = self.table.width, len(self.table.rows)
 
@@ -200,7 +231,7 @@ def load_parquet(path: Path, columns: list[str] | None = None) -> Any:
         return parquet.read_table(path, columns=columns, partitioning=None)
 
 
-class ParquetFrame:
+class ParquetFrame(Frame):
     """A table of pyarrow, as Parquet files hold them."""
 
     def __init__(self, path: Path, table: Any) -> None:
@@ -224,14 +255,6 @@ class ParquetFrame:
         """Return a column as whole numbers, numbers or text."""
         return whole_labels(np.array(self.table.column(column).to_pylist()))
 
-    def groups(self, column: int) -> NDArray[Any]:
-        """Return a column as it is."""
-        return self.values(column)
-
-    def place(self, row: int) -> str:
-        """Return the number of a row."""
-        return f"row {row}, counted from 0,"
-
     def _block(self, column: int) -> FloatArray:
         """Return one column as numbers of shape (n_rows, n_values)."""
         from pyarrow import types
@@ -249,3 +272,30 @@ class ParquetFrame:
             raise InputError(f"{item} is of type {kind}, needed numbers. Choose columns of numbers with columns=.")
         numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
         return numbers.reshape(self.n_rows, n_values)
+
+
+class DataFrameTable(Frame):
+    """A data frame as the readers of tables see it."""
+
+    def __init__(self, frame: Any) -> None:
+        if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
+            raise InputError(f"frame is {type(frame).__name__}, needed a data frame with one row per time step.")
+        if len(frame) == 0:
+            raise InputError("The data frame has no rows, needed one time step per row.")
+        self.frame = frame
+        self.names = [str(name) for name in frame.columns]
+        self.n_rows, self.n_columns = frame.shape
+
+    def numbers(self, columns: list[int]) -> tuple[FloatArray, list[str]]:
+        """Return columns as numbers, shape (n_rows, n_dims), and their names."""
+        names = [self.names[column] for column in columns]
+        blocks = [np.asarray(self.frame.iloc[:, column]) for column in columns]
+        checked = [
+            as_numbers(block[:, None], f"The data frame, column {name!r}")
+            for block, name in zip(blocks, names, strict=True)
+        ]
+        return np.hstack(checked), names
+
+    def values(self, column: int) -> NDArray[Any]:
+        """Return a column as whole numbers, numbers or whatever it holds."""
+        return whole_labels(np.asarray(self.frame.iloc[:, column]))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from homothety.datasets.readers.components import n_dims_of_triangle, unpack_symmetric
+from homothety.datasets.readers.checks import n_dims_of_triangle, unpack_symmetric
 from homothety.errors import InputError
 
 # Every entry of this tensor is known by its value: 12 is xy, 23 is yz, and so on.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from homothety.datasets import read_sequences
-from homothety.datasets.readers.ros import _check_plain
+from homothety.datasets.readers.robots import _check_plain
 from homothety.errors import InputError
 
 rosbag1, rosbag2 = (pytest.importorskip(f"rosbags.rosbag{version}") for version in (1, 2))

@@ -1,4 +1,4 @@
-"""Diffusion tensors from NIfTI images, and label images back to NIfTI."""
+"""Recordings of the brain: epochs of EEG and MEG by MNE, diffusion tensors in NIfTI images, and label images."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.datasets.readers.checks import blame_file
-from homothety.datasets.readers.components import check_order, entries_of
-from homothety.datasets.readers.options import require
+from homothety.datasets.readers.checks import (
+    blame_file,
+    check_order,
+    check_stack,
+    entries_of,
+    require,
+    whole_series,
+)
 from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
 from homothety.numbering import cluster_number
@@ -21,16 +26,93 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.covariance.estimate import Shrinkage
+    from homothety.datasets.readers.checks import Columns
+    from homothety.datasets.sets import SequenceSet
 
+FIF_REMEDY = "Needed epochs as MNE writes them: epochs.save('name-epo.fif')."
 SYMMETRIC_MATRIX_INTENT = 1005
 N_COMPONENTS, N_DIMS = 6, 3
 N_SLABS = 8  # in which each component of an image is read: what is in memory besides the tensors is one of them
 NIFTI_SUFFIXES = (".nii", ".nii.gz")
-
-WHAT_IS_NEEDED = "Check that it is a complete NIfTI image."
+NIFTI_REMEDY = "Check that it is a complete NIfTI image."
 
 # Affines that differ by less (in millimetres) are one: headers store them in single precision, in two ways.
 AFFINE_TOLERANCE = 1e-3
+
+
+# --- epochs -----------------------------------------------------------------------------------------------------------
+
+
+def read_epochs(path: Path, variable: str | None) -> MatrixSet:
+    """Read one covariance matrix per epoch of a .fif file, labelled by its event."""
+    return epochs_covariances(_load_epochs(path), kind=variable, name=_stem(path, ".fif"))
+
+
+def read_epochs_series(path: Path, columns: Columns, variable: str | None) -> SequenceSet:
+    """Read one series per epoch of a .fif file."""
+    epochs = _load_epochs(path)
+    data, channels = _measured(epochs, variable, str(path))
+    series = [np.ascontiguousarray(one.T) for one in data]
+    names = tuple(f"{_stem(path, '.fif')} {i}" for i in range(len(series)))
+    return whole_series(series, columns, channels, path, names=names, rate=float(epochs.info["sfreq"]))
+
+
+def epochs_covariances(
+    epochs: Any, *, kind: str | None = None, shrinkage: Shrinkage = "ledoit-wolf", name: str = "epochs"
+) -> MatrixSet:
+    """Return the covariance of the channels in each epoch.
+
+    Parameters
+    ----------
+    epochs : mne.Epochs
+        Bad channels are left out, as everywhere in MNE.
+    kind : str, optional
+        Which channels, such as ``"eeg"`` or ``"mag"``; needed where there are several kinds, whose units differ.
+    shrinkage : {"ledoit-wolf", "oas"}, float or None, default="ledoit-wolf"
+        See `sample_covariance`. Without any, epochs of few samples, or an average reference, leave matrices that are
+        not positive definite.
+    name : str, default="epochs"
+        What the set is called in tables and figures.
+
+    Returns
+    -------
+    covariances : MatrixSet
+        Their labels are the names of the events.
+    """
+    from homothety.covariance import sample_covariances  # here, because reading anything else needs none of it
+
+    data, _ = _measured(epochs, kind, name)
+    covariances = sample_covariances(np.swapaxes(data, 1, 2), shrinkage=shrinkage)
+    return MatrixSet(check_stack(covariances, name), _events(epochs), name)
+
+
+def _measured(epochs: Any, kind: str | None, item: str) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return the data of one kind of channel, shape (n_epochs, n_channels, n_times), and the names of the channels."""
+    kinds = sorted(set(epochs.get_channel_types(picks="data")))
+    if (kind is None and len(kinds) != 1) or (kind is not None and kind not in kinds):
+        found = ", ".join(kinds) or "none"
+        raise InputError(f"{item} has channels of these kinds: {found}; needed one of them. Choose with variable=.")
+    chosen = epochs.copy().pick(kind or kinds[0], exclude="bads")
+    if len(chosen) == 0:
+        raise InputError(f"{item} has no epochs that were not dropped, needed at least one.")
+    return chosen.get_data(), tuple(chosen.ch_names)
+
+
+def _load_epochs(path: Path) -> Any:
+    """Load the epochs in a file."""
+    mne = require("mne", "mne", f"Reading {path}")
+    with blame_file(path, FIF_REMEDY):
+        return mne.read_epochs(path, verbose="ERROR")
+
+
+def _events(epochs: Any) -> NDArray[Any]:
+    """Return the name of the event of every epoch."""
+    names = {number: name for name, number in epochs.event_id.items()}
+    return np.array([names.get(number, str(number)) for number in epochs.events[:, 2].tolist()])
+
+
+# --- tensor images ----------------------------------------------------------------------------------------------------
 
 
 def read_nifti(path: Path, order: str | None, mask: str | Path | ArrayLike | None) -> MatrixSet:
@@ -45,7 +127,8 @@ def read_nifti(path: Path, order: str | None, mask: str | Path | ArrayLike | Non
     if not inside.any():
         raise InputError(f"{path}: no voxel is inside the mask, needed at least one with a tensor.")
     positions = np.argwhere(inside)
-    return MatrixSet(_read_tensors(image, inside, positions, order, path), None, _stem(path), grid, positions, affine)
+    tensors = _read_tensors(image, inside, positions, order, path)
+    return MatrixSet(tensors, None, _stem(path, ".nii"), grid, positions, affine)
 
 
 def write_label_image(path: str | Path, labels: ArrayLike, source: MatrixSet) -> None:
@@ -78,22 +161,18 @@ def write_label_image(path: str | Path, labels: ArrayLike, source: MatrixSet) ->
 def _open_image(path: Path) -> Any:
     """Return a tensor image of which nothing but the header is read yet, or raise if it is of another kind."""
     nibabel = require("nibabel", "dti", "A NIfTI image")
-    with blame_file(path, WHAT_IS_NEEDED):
+    with blame_file(path, NIFTI_REMEDY):
         # Kept open, a compressed file is not decompressed from its beginning for every slab.
         image = nibabel.load(path, keep_file_open=True)
-    _check_image_shape(image.shape, path)
+    # Along the fourth axis, or, NIfTI's own way, along the fifth.
+    if image.shape[3:] not in ((N_COMPONENTS,), (1, N_COMPONENTS)):
+        raise InputError(
+            f"{path} has shape {image.shape}, needed a tensor image of shape (x, y, z, 6) or (x, y, z, 1, 6). "
+            "Fit tensors to diffusion-weighted images first."
+        )
     if image.dataobj.dtype.kind not in "iuf":
         raise InputError(f"{path} holds values of type {image.dataobj.dtype}, needed real numbers.")
     return image
-
-
-def _check_image_shape(shape: tuple[int, ...], path: Path) -> None:
-    """Raise unless an image has six components per voxel, along its fourth axis or, NIfTI's own way, its fifth."""
-    if shape[3:] not in ((N_COMPONENTS,), (1, N_COMPONENTS)):
-        raise InputError(
-            f"{path} has shape {shape}, needed a tensor image of shape (x, y, z, 6) or (x, y, z, 1, 6). "
-            "Fit tensors to diffusion-weighted images first."
-        )
 
 
 def _resolve_order(order: str | None, image: Any, path: Path) -> str:
@@ -114,7 +193,7 @@ def _read_slabs(image: Any, path: Path) -> Iterator[tuple[int, slice, NDArray[An
     bounds = np.linspace(0, depth, min(N_SLABS, depth) + 1).astype(int).tolist()
     for component in range(N_COMPONENTS):
         for start, stop in pairwise(bounds):
-            with blame_file(path, WHAT_IS_NEEDED):
+            with blame_file(path, NIFTI_REMEDY):
                 values = image.dataobj[:, :, start:stop, ..., component]
             yield component, slice(start, stop), values.reshape(*plane, stop - start)
 
@@ -137,28 +216,20 @@ def _read_tensors(image: Any, inside: BoolArray, positions: IntArray, order: str
         row, column = entries[component]
         tensors[rows, row, column] = tensors[rows, column, row] = values[inside[:, :, slab]]
         bad[rows] |= ~np.isfinite(tensors[rows, row, column])
-    _check_voxels(bad, positions, path)
-    return tensors
-
-
-def _check_voxels(bad: BoolArray, positions: IntArray, path: Path) -> None:
-    """Raise if a voxel to be read holds anything but numbers."""
     if bad.any():
         voxel = tuple(positions[bad.argmax()].tolist())
         raise InputError(
             f"{path}: the tensor of voxel {voxel} holds NaN or infinity ({int(bad.sum())} such of {len(bad)}). "
             "Leave such voxels out with mask=."
         )
+    return tensors
 
 
 def _load_mask(mask: str | Path | ArrayLike, grid: tuple[int, ...], affine: FloatArray) -> BoolArray:
     """Return a mask of the grid's shape from a file or an array; anything but zero is inside."""
-    if isinstance(mask, str | Path):
-        values = _read_mask_file(Path(mask), affine)
-        source = str(mask)
-    else:
-        values, source = np.asarray(mask), "mask"
+    values = _read_mask_file(Path(mask), affine) if isinstance(mask, str | Path) else np.asarray(mask)
     if values.shape != grid:
+        source = mask if isinstance(mask, str | Path) else "mask"
         raise InputError(f"{source} has shape {values.shape}, needed {grid}, that of the tensor image.")
     return (values != 0) & ~np.isnan(values)
 
@@ -178,6 +249,6 @@ def _read_mask_file(path: Path, affine: FloatArray) -> NDArray[Any]:
     return values[..., 0] if values.ndim == 4 and values.shape[3] == 1 else values
 
 
-def _stem(path: Path) -> str:
-    """Return the file's name without .nii or .nii.gz."""
-    return path.name.removesuffix(".gz").removesuffix(".nii")
+def _stem(path: Path, suffix: str) -> str:
+    """Return a file's name without its suffix, which may be followed by .gz."""
+    return path.name.removesuffix(".gz").removesuffix(suffix)

@@ -1,17 +1,16 @@
-"""Series from motion capture in .bvh files: the channels of the joints, or where the joints are."""
+"""Series from motion capture: markers in .c3d files, and in .bvh files the channels of joints, or where joints are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from homothety.datasets.readers.checks import blame_file
-from homothety.datasets.readers.columns import take_columns
-from homothety.datasets.sets import SequenceSet
+from homothety.datasets.readers.checks import blame_file, require, whole_series
 from homothety.errors import InputError
 from homothety.times import common_rate
 
@@ -20,11 +19,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from homothety.arrays import FloatArray
-    from homothety.datasets.readers.options import ReadingOptions
+    from homothety.datasets.readers.checks import Columns
+    from homothety.datasets.sets import SequenceSet
 
+UNSEEN = -1  # in .c3d files, what stands in the place of the error of a marker that no camera saw
 CHANNELS, POSITIONS = "channels", "positions"
-REMEDY = "Needed a .bvh file: a HIERARCHY of joints with OFFSET and CHANNELS, then MOTION with one line per frame."
+BVH_REMEDY = "Needed a .bvh file: a HIERARCHY of joints with OFFSET and CHANNELS, then MOTION with one line per frame."
 AXES, KINDS = "XYZ", ("position", "rotation")
+
+
+def read_c3d_series(path: Path, columns: Columns) -> SequenceSet:
+    """Read the positions of the markers in every frame; where one was not seen they are NaN."""
+    c3d = require("c3d", "mocap", f"Reading {path}")
+    with blame_file(path, "Check that it is a complete C3D file."), path.open("rb") as file, catch_warnings():
+        simplefilter("ignore")  # files without analogue channels are fine
+        reader = c3d.Reader(file)
+        labels = [str(label).strip() for label in reader.point_labels][: reader.point_used]
+        frames = [points for _, points, _ in reader.read_frames()]
+        rate = float(reader.point_rate)
+    if not frames or not labels:
+        raise InputError(f"{path} has {len(frames)} frames of {len(labels)} markers, needed at least one of each.")
+    points = np.asarray(frames, dtype=np.float64)
+    places = np.where(points[:, :, 3:4] == UNSEEN, np.nan, points[:, :, :3])
+    names = tuple(f"{label}.{axis}" for label in labels for axis in "xyz")
+    steps = places.reshape(len(frames), -1)
+    return whole_series([steps], columns, names, path, rate=rate if rate > 0 else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +56,12 @@ class Joint:
     channels: tuple[str, ...] = ()  # such as Xposition or Zrotation, in the order of the numbers
 
 
-def read_bvh_series(path: Path, options: ReadingOptions) -> SequenceSet:
+def read_bvh_series(path: Path, columns: Columns, variable: str | None) -> SequenceSet:
     """Read one recording: its channels as they are, or the positions that follow from them."""
-    wanted = options.variable or CHANNELS
+    wanted = variable or CHANNELS
     if wanted not in (CHANNELS, POSITIONS):
         raise InputError(f"{path} has no {wanted!r}. It holds {CHANNELS} and {POSITIONS}: choose with variable=.")
-    with blame_file(path, REMEDY):
+    with blame_file(path, BVH_REMEDY):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         start = [line.strip().upper() for line in lines].index("MOTION")
         joints = _parse_joints(iter(" ".join(lines[:start]).split()))
@@ -51,8 +70,7 @@ def read_bvh_series(path: Path, options: ReadingOptions) -> SequenceSet:
     if wanted == POSITIONS:
         names = [f"{joint.name}.{axis}" for joint in joints for axis in "xyz"]
         steps = joint_positions(joints, steps)
-    kept, channels = take_columns(steps, options.columns, tuple(names), path)
-    return SequenceSet([kept], None, None, (path.stem,), channels, path.stem, rate=_parse_rate(lines[start + 1 :]))
+    return whole_series([steps], columns, tuple(names), path, rate=_parse_rate(lines[start + 1 :]))
 
 
 def joint_positions(joints: list[Joint], frames: FloatArray) -> FloatArray:
@@ -126,15 +144,19 @@ def _check_channel(name: str) -> str:
     """Return the name of a channel as all files should spell it, or raise."""
     axis, kind = name[:1].upper(), name[1:].lower()
     if axis not in AXES or kind not in KINDS:
-        raise InputError(f"A channel is called {name!r}, needed Xposition, Yrotation and the like. {REMEDY}")
+        raise InputError(f"A channel is called {name!r}, needed Xposition, Yrotation and the like. {BVH_REMEDY}")
     return f"{axis}{kind}"
+
+
+def _told(lines: list[str], key: str) -> str | None:
+    """Return what a motion says after a key such as "FRAMES:", if it has it."""
+    return next((line.split(":")[1].strip() for line in lines if line.strip().upper().startswith(key)), None)
 
 
 def _parse_rate(lines: list[str]) -> float | None:
     """Return the frames per second, if the file tells them."""
-    told = [line.split(":")[1].strip() for line in lines if line.strip().upper().startswith("FRAME TIME:")]
     try:
-        seconds = float(told[0]) if told else 0.0
+        seconds = float(_told(lines, "FRAME TIME:") or 0)
     except ValueError:
         return None
     return common_rate([1 / seconds]) if seconds > 0 else None
@@ -150,11 +172,11 @@ def _parse_frames(lines: list[str], joints: list[Joint], path: Path) -> FloatArr
                 f"{path}, frame {number}, counted from 0, has {len(row)} numbers, needed {n_channels}: one for each "
                 "channel of the hierarchy."
             )
-    announced = [int(line.split(":")[1]) for line in lines if line.strip().upper().startswith("FRAMES:")]
-    if announced and announced[0] != len(rows):
+    announced = _told(lines, "FRAMES:")
+    if announced is not None and int(announced) != len(rows):
         raise InputError(
-            f"{path} says that it has {announced[0]} frames but has {len(rows)} lines of numbers, needed as many. Copy "
-            "it again if it was cut short, or correct the number after Frames."
+            f"{path} says that it has {int(announced)} frames but has {len(rows)} lines of numbers, needed as many. "
+            "Copy it again if it was cut short, or correct the number after Frames."
         )
     if not rows or not n_channels:
         raise InputError(f"{path} has {len(rows)} frames of {n_channels} channels, needed at least one of each.")

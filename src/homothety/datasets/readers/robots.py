@@ -1,17 +1,16 @@
-"""Series from recordings of ROS 1 and ROS 2: the numbers in the messages of one topic, in order of time."""
+"""Series that robots record: the messages of one topic of ROS 1 or ROS 2, and the episodes of LeRobot data sets."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.datasets.readers.checks import blame_file
-from homothety.datasets.readers.columns import take_columns
-from homothety.datasets.readers.options import require
-from homothety.datasets.sets import SequenceSet
+from homothety.datasets.readers.checks import blame_file, find_columns, natural_order, require, whole_series
+from homothety.datasets.readers.sequence_tables import ParquetFrame, cut_table, load_parquet
 from homothety.errors import InputError
 from homothety.times import as_seconds, is_increasing, rate_of
 
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from homothety.arrays import FloatArray
-    from homothety.datasets.readers.options import ReadingOptions
+    from homothety.datasets.readers.checks import Column, Columns
+    from homothety.datasets.sets import SequenceSet
 
 METADATA = "metadata.yaml"  # what makes a folder a recording of ROS 2
 MAX_CHANNELS = 1000  # more numbers in a message are an image or a cloud of points
@@ -28,27 +28,26 @@ NOT_MEASURED = ("std_msgs/msg/Header", "builtin_interfaces/msg/Time", "builtin_i
 PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:/[A-Za-z][A-Za-z0-9_]*)*")
 REMEDY = "Check that the recording was closed: 'rosbag reindex' and 'ros2 bag reindex' mend one that was not."
 
+DESCRIPTION = "meta/info.json"  # what makes a folder a LeRobot data set
+TABLES = "data/chunk-*/*.parquet"  # one episode per file up to version 2.1, many per file since version 3.0
+EPISODE, STATE = "episode_index", "observation.state"
+
+
+# --- ROS --------------------------------------------------------------------------------------------------------------
+
 
 def is_ros2_folder(folder: Path) -> bool:
     """Tell whether a folder is one recording of ROS 2."""
     return (folder / METADATA).is_file()
 
 
-def read_bag_series(path: Path, options: ReadingOptions) -> SequenceSet:
-    """Read the numbers in the messages of a topic as one series."""
-    require("rosbags", "ros", f"Reading {path}")
-    with blame_file(path, REMEDY), _opened(path) as bag:
-        topic = _choose_topic(bag, options.topic, path)
-        steps, channels, times = _numbers(bag, topic, path)
-    kept, channels = take_columns(steps, options.columns, channels, path)
-    rate = rate_of([times], [path.stem])
-    return SequenceSet([kept], None, None, (path.stem,), channels, path.stem, rate=rate)
-
-
-def _opened(path: Path) -> Any:
-    """Return a reader of the version of ROS the file is of, to be entered."""
+def read_bag_series(path: Path, columns: Columns, topic: str | None) -> SequenceSet:
+    """Read the numbers in the messages of a topic as one series, in order of time."""
     version = "rosbag1" if path.suffix.lower() == ".bag" else "rosbag2"
-    return require(f"rosbags.{version}", "ros", f"Reading {path}").Reader(path)
+    rosbag = require(f"rosbags.{version}", "ros", f"Reading {path}")
+    with blame_file(path, REMEDY), rosbag.Reader(path) as bag:
+        steps, channels, times = _numbers(bag, _choose_topic(bag, topic, path), path)
+    return whole_series([steps], columns, channels, path, rate=rate_of([times], [path.stem]))
 
 
 def _choose_topic(bag: Any, topic: str | None, path: Path) -> str:
@@ -85,19 +84,16 @@ def _numbers(bag: Any, topic: str, path: Path) -> tuple[FloatArray, tuple[str, .
         stamps.append(_stamp(message))
     _check_same_channels(rows, f"{path}, topic {topic}")
     numbers = np.array([list(row.values()) for row in rows], dtype=np.float64)
-    return numbers, tuple(rows[0]), _times(stamps, [arrival for _, arrival, _ in messages])
+    times = as_seconds(np.array(stamps), 1e-9)
+    if not is_increasing(times):  # without stamps, or with wrong ones: when the messages were recorded
+        times = as_seconds(np.array([arrival for _, arrival, _ in messages]), 1e-9)
+    return numbers, tuple(rows[0]), times
 
 
 def _stamp(message: Any) -> int:
     """Return the stamp in the header of a message in nanoseconds; 0 without one."""
     stamp: Any = getattr(getattr(message, "header", None), "stamp", None)
     return 10**9 * int(stamp.sec) + int(stamp.nanosec) if hasattr(stamp, "nanosec") else 0
-
-
-def _times(stamps: list[int], arrivals: list[int]) -> FloatArray | None:
-    """Return the times of messages in seconds: their stamps, if these increase, else when they were recorded."""
-    times = as_seconds(np.array(stamps), 1e-9)
-    return times if is_increasing(times) else as_seconds(np.array(arrivals), 1e-9)
 
 
 def _check_same_channels(rows: list[dict[str, float]], item: str) -> None:
@@ -170,3 +166,62 @@ def _joint_names(message: Any) -> list[str]:
     """Return the names of joints, where a message gives them beside arrays of numbers."""
     names = getattr(message, "name", None)
     return names if isinstance(names, list) and all(isinstance(one, str) for one in names) else []
+
+
+# --- LeRobot ----------------------------------------------------------------------------------------------------------
+
+
+def is_lerobot_folder(folder: Path) -> bool:
+    """Tell whether a folder is a LeRobot data set."""
+    return (folder / DESCRIPTION).is_file()
+
+
+def read_lerobot_series(path: Path, columns: Columns, labels: Column | None) -> SequenceSet:
+    """Read one series per episode."""
+    files = sorted(path.glob(TABLES), key=lambda file: natural_order(str(file)))
+    if not files:
+        raise InputError(f"{path} has no {TABLES}, needed the tables of the episodes. Download the whole data set.")
+    there = _column_names(files[0])
+    measured, labelled = (
+        [there[at] for at in find_columns(wanted, there, len(there), path)] if wanted is not None else []
+        for wanted in (STATE if columns is None else columns, labels)
+    )
+    frame = ParquetFrame(path, _joined(files, [*measured, EPISODE, *labelled]))
+    episodes = cut_table(frame, path, measured, EPISODE, labels=labelled[0] if labelled else None)
+    with blame_file(path / DESCRIPTION, "Download the data set again."):
+        described = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
+    features, rate = (described.get(key) if isinstance(described, dict) else None for key in ("features", "fps"))
+    channels = [name for column in measured for name in _channel_names(column, features, episodes.channels)]
+    return dataclasses.replace(
+        episodes,
+        names=tuple(f"episode {name}" for name in episodes.names),
+        channels=tuple(channels) if len(channels) == episodes.n_dims else episodes.channels,
+        rate=rate if isinstance(rate, int | float) and rate > 0 else None,
+    )
+
+
+def _column_names(file: Path) -> list[str]:
+    """Return the names of the columns of a table without reading it."""
+    parquet = require("pyarrow.parquet", "parquet", f"Reading {file}")
+    with blame_file(file, "Download it again."):
+        return [str(name) for name in parquet.read_schema(file).names]
+
+
+def _joined(files: list[Path], columns: list[str]) -> Any:
+    """Return the wanted columns of all files as one table."""
+    pyarrow = require("pyarrow", "parquet", f"Reading {files[0]}")
+    tables = [load_parquet(file, columns) for file in files]
+    with blame_file(files[0].parent, "All tables must have the same columns."):
+        return pyarrow.concat_tables([table.select(columns) for table in tables])
+
+
+def _channel_names(column: str, features: Any, usual: tuple[str, ...]) -> list[str]:
+    """Return what the dimensions of a column are called: as the data set says, in a list or in one inside a mapping."""
+    feature = features.get(column) if isinstance(features, dict) else None
+    names = feature.get("names") if isinstance(feature, dict) else None
+    if isinstance(names, dict):
+        names = next((one for one in names.values() if isinstance(one, list)), None)
+    plain = [name for name in usual if name == column or name.startswith(f"{column}[")]
+    if not isinstance(names, list) or len(names) != len(plain):
+        return plain
+    return [f"{column}.{name}" for name in names] if len(names) > 1 else plain

@@ -1,4 +1,4 @@
-"""Text files of rows and columns, whatever parts them: what all readers of such files share."""
+"""Text files of rows and columns, whatever parts them; and covariance matrices in such files, one in each row."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from io import StringIO
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.datasets.readers.checks import blame_file
-from homothety.datasets.readers.columns import whole_labels
+from homothety.datasets.readers.checks import (
+    blame_file,
+    check_stack,
+    n_dims_of_triangle,
+    unpack_symmetric,
+    whole_labels,
+)
+from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
 DELIMITERS = "\t;|,"
 COMMENT = "#"
 NOT_KNOWN = "nan"
+LABEL_COLUMN = "label"
 # Neither 007 nor 1e5 is a number where labels are meant: they are names, and others than 7 and 100000. With a point and
 # a sign, as in 1.000e+00, it is how NumPy writes numbers.
 WHOLE_LABEL = re.compile(r"0|-?[1-9][0-9]*")
@@ -107,13 +115,11 @@ def parse_numbers(table: Table, columns: Sequence[int], path: Path, remedy: str)
                 f"{path}, line {line} has {len(row)} columns where {table.width} were expected. Give every row as many "
                 "cells, and put quotes around one that holds what parts them."
             )
-        try:
-            numbers[index] = [_number(row[column], table.decimal_comma) for column in columns]
-        except ValueError:
-            bad = next(column for column in columns if not is_number(row[column], table.decimal_comma))
-            raise InputError(
-                f"{path}, line {line}, column {bad + 1} is {row[bad]!r}, needed a number. {remedy}"
-            ) from None
+        values = [_number(row[column], table.decimal_comma) for column in columns]
+        if None in values:
+            bad = columns[values.index(None)]
+            raise InputError(f"{path}, line {line}, column {bad + 1} is {row[bad]!r}, needed a number. {remedy}")
+        numbers[index] = values
     return numbers
 
 
@@ -124,21 +130,15 @@ def parse_labels(cells: list[str]) -> NDArray[Any]:
     """
     different = set(cells)
     if all(WHOLE_LABEL.fullmatch(cell) for cell in different):
-        return _fitting_integers(cells)
+        try:
+            return np.array([int(cell) for cell in cells], dtype=np.int64)
+        except (OverflowError, ValueError):  # Python itself refuses those of thousands of digits
+            return np.array(cells)
     known = {cell for cell in different if cell.lower() != NOT_KNOWN}
-    if not known or not all(DECIMAL_LABEL.fullmatch(cell) for cell in known):
-        return np.array(cells)
-    if len({Decimal(cell) for cell in known}) > len({float(cell) for cell in known}):
+    are_numbers = bool(known) and all(DECIMAL_LABEL.fullmatch(cell) for cell in known)
+    if not are_numbers or len({Decimal(cell) for cell in known}) > len({float(cell) for cell in known}):
         return np.array(cells)
     return whole_labels(np.array(cells, dtype=np.float64))
-
-
-def _fitting_integers(cells: list[str]) -> NDArray[Any]:
-    """Return whole numbers as integers of 64 bits, or as text if they do not fit."""
-    try:
-        return np.array([int(cell) for cell in cells], dtype=np.int64)
-    except (OverflowError, ValueError):  # Python itself refuses those of thousands of digits
-        return np.array(cells)
 
 
 def parse_names(cells: list[str]) -> NDArray[np.str_]:
@@ -148,7 +148,7 @@ def parse_names(cells: list[str]) -> NDArray[np.str_]:
 
 def names_columns(row: list[str], decimal_comma: bool = True) -> bool:
     """Tell whether a row holds anything but numbers."""
-    return any(cell != "" and not is_number(cell, decimal_comma) for cell in row)
+    return any(cell != "" and _number(cell, decimal_comma) is None for cell in row)
 
 
 def counts_columns(row: list[str]) -> bool:
@@ -157,25 +157,56 @@ def counts_columns(row: list[str]) -> bool:
     return len(row) > 1 and names == [str(column) for column in range(len(names))]
 
 
-def is_number(cell: str, decimal_comma: bool = False) -> bool:
-    """Tell whether a cell is a number."""
+def _number(cell: str, decimal_comma: bool) -> float | None:
+    """Return the number in a cell, or None; a comma is a decimal point where it does not part the cells."""
+    if "_" in cell:  # Python reads 1_12 as 112; in data it is a name
+        return None
     try:
-        _number(cell, decimal_comma)
+        return float(cell.replace(",", ".") if decimal_comma else cell)
     except ValueError:
-        return False
-    return True
-
-
-def _number(cell: str, decimal_comma: bool) -> float:
-    """Return the number in a cell; a comma is a decimal point where it does not part the cells."""
-    if "_" in cell:  # of Python's own spelling: in data it is a name such as 1_12
-        raise ValueError(f"{cell} is a name")
-    return float(cell.replace(",", ".") if decimal_comma else cell)
+        return None
 
 
 def _delimiter(line: str) -> str:
     """Return what parts the cells of a line. A comma does so only if nothing else does: it may be a decimal comma."""
     words = line.split()
-    if len(words) > 1 and all(is_number(word, decimal_comma=True) and not word.endswith(",") for word in words):
+    if len(words) > 1 and all(_number(word, True) is not None and not word.endswith(",") for word in words):
         return "\t" if "\t" in line else " "
     return next((delimiter for delimiter in DELIMITERS if delimiter in line), " ")
+
+
+# --- matrices ---------------------------------------------------------------------------------------------------------
+
+
+def read_csv(path: Path, order: str | None) -> MatrixSet:
+    """Read a table whose rows hold all N x N entries of a matrix or, in a named order, the N(N+1)/2 distinct ones."""
+    table = read_table(path, "one matrix per row", _names_entries)
+    names = [name.lower() for name in table.header or []]
+    label_at = names.index(LABEL_COLUMN) if LABEL_COLUMN in names else None
+    # Data frames write their row numbers into a first column without a name.
+    columns = [at for at in range(table.width) if at != label_at and (at > 0 or names[:1] != [""])]
+    remedy = f"Only a column that the header calls {LABEL_COLUMN!r} may hold anything else."
+    numbers = parse_numbers(table, columns, path, remedy)
+    matrices = check_stack(_as_matrices(numbers, order, path), str(path))
+    labels = None if label_at is None else parse_labels([row[label_at] for row in table.rows])
+    return MatrixSet(matrices, labels, path.stem)
+
+
+def _names_entries(rows: list[list[str]]) -> bool:
+    """Tell whether a first row names the columns. Columns counted from 0 are no data: no variance is zero."""
+    return names_columns(rows[0]) or counts_columns(rows[0])
+
+
+def _as_matrices(numbers: FloatArray, order: str | None, path: Path) -> FloatArray:
+    """Return rows as square matrices, by the number of columns."""
+    n_columns = numbers.shape[1]
+    n_dims = isqrt(n_columns)
+    # 1, 36 and 1225 columns could be either: all entries, unless an order is given.
+    if order is None and n_dims**2 == n_columns > 0:
+        return numbers.reshape(-1, n_dims, n_dims)
+    if n_dims_of_triangle(n_columns) == 0:
+        raise InputError(
+            f"{path} has {n_columns} columns of numbers, needed N*N for whole matrices or N*(N+1)/2 for the distinct "
+            f"entries of symmetric ones. A column of labels needs a header that calls it {LABEL_COLUMN!r}."
+        )
+    return unpack_symmetric(numbers, order or "upper")

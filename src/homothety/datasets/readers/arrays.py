@@ -1,0 +1,308 @@
+"""Arrays in files, and covariance matrices among them: NumPy's .npy and .npz, HDF5, MATLAB's .mat of all versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.io import loadmat
+
+from homothety.datasets.readers.checks import blame_file, check_labels, check_stack, require
+from homothety.datasets.sets import MatrixSet
+from homothety.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from homothety.arrays import IntArray
+    from homothety.datasets.readers.checks import Column
+
+    Arrays = dict[str, NDArray[Any]]
+
+MAX_LISTED = 20  # arrays named in an error
+MAX_AXES = 3  # neither series nor matrices have more: what has is images, and is listed but not loaded
+NUMPY_REMEDY = (
+    "Copy it again if it was cut short, or write plain arrays of numbers with np.save or np.savez; Python objects are "
+    "never loaded, for safety."
+)
+MATLAB_REMEDY = "Save it again in MATLAB with save(file, 'name', '-v7')."
+MATLAB_NEEDED = (
+    "an N x N x M or M x N x N array, a cell array of N x N matrices, or a cell or struct array with one field of them"
+)
+
+
+# --- matrices ---------------------------------------------------------------------------------------------------------
+
+
+def read_npy(path: Path) -> MatrixSet:
+    """Read an array of shape (n_matrices, n_dims, n_dims)."""
+    return MatrixSet(check_stack(load_array(path), str(path)), name=path.stem)
+
+
+def read_archive(path: Path, variable: str | None) -> MatrixSet:
+    """Read matrices and, if they are there, `labels`, `grid`, `positions` and `affine` from an .npz or HDF5 file."""
+    arrays = load_arrays(path)
+    name = _choose_array(arrays, variable, path)
+    matrices = check_stack(arrays[name], f"{path}, array {name!r}")
+    labels = arrays.get("labels")
+    labels = None if labels is None else check_labels(labels, len(matrices), str(path))
+    grid, positions = _image_of(arrays, len(matrices), path)
+    return MatrixSet(matrices, labels, path.stem, grid, positions, arrays.get("affine"))
+
+
+def _choose_array(arrays: Arrays, variable: str | None, path: Path) -> str:
+    """Return the name of the array that holds the matrices: as told, `matrices`, or the only 3-D one."""
+    if variable is not None:
+        return check_there(variable, arrays, path)
+    three_dimensional = [name for name, array in arrays.items() if array.ndim == 3]
+    if "matrices" not in arrays and len(three_dimensional) != 1:
+        raise InputError(
+            f"{path} holds {listed(arrays)}; needed an array called 'matrices' or exactly one of shape "
+            "(n_matrices, n_dims, n_dims). Say which it is with variable=."
+        )
+    return "matrices" if "matrices" in arrays else three_dimensional[0]
+
+
+def _image_of(arrays: Arrays, n_matrices: int, path: Path) -> tuple[tuple[int, ...] | None, IntArray | None]:
+    """Return the shape of the image the matrices come from, if the archive says so, and the voxel of each.
+
+    Without positions, matrices are those of all voxels in row-major order.
+    """
+    sizes = arrays.get("grid")
+    if sizes is None or sizes.dtype.kind not in "iu" or sizes.shape not in ((2,), (3,)):
+        return None, None  # there is none, or an array that happens to have this name
+    grid = tuple(int(size) for size in sizes)
+    if "positions" in arrays:
+        return grid, arrays["positions"].astype(np.int64)
+    if np.prod(grid) != n_matrices:
+        raise InputError(
+            f"{path} has {n_matrices} matrices on a grid of {' x '.join(map(str, grid))}, needed one per voxel. "
+            "Store the voxel of each as an array 'positions' of shape (n_matrices, n_axes)."
+        )
+    return grid, np.stack(np.unravel_index(np.arange(n_matrices), grid), axis=1)
+
+
+def read_mat(path: Path, variable: str | None) -> MatrixSet:
+    """Read matrices from an array, a cell array or a struct array, and `labels` if there are any."""
+    variables = load_variables(path)
+    name, stack = _choose_variable(variables, variable, path)
+    matrices = check_stack(stack, f"{path}, variable {name!r}")
+    labels = None
+    if "labels" in variables and name != "labels":
+        labels = check_labels(plain_labels(variables["labels"]), len(matrices), str(path))
+    return MatrixSet(matrices, labels, path.stem)
+
+
+def _choose_variable(variables: Arrays, variable: str | None, path: Path) -> tuple[str, NDArray[Any]]:
+    """Return the name and the matrices of the variable told, of `matrices`, or of the only one that holds any."""
+    if variable is None and "matrices" not in variables:
+        stacks = {name: stack for name, value in variables.items() if (stack := _as_stack(value)) is not None}
+        if len(stacks) != 1:
+            raise InputError(
+                f"{path} holds {listed(variables)}; needed exactly one variable that is {MATLAB_NEEDED}. "
+                "Say which it is with variable=."
+            )
+        return next(iter(stacks.items()))
+    name, _, field = (variable or "matrices").partition(".")
+    stack = _as_stack(variables[check_there(name, variables, path, "variable")], field)
+    if stack is None:
+        raise InputError(
+            f"{path}, variable {variable or name!r} is no set of matrices of one size; needed {MATLAB_NEEDED}. "
+            "A field of structs is chosen with variable='name.field'."
+        )
+    return variable or name, stack
+
+
+def _as_stack(value: NDArray[Any], field: str = "") -> NDArray[Any] | None:
+    """Return a variable as matrices of shape (n_matrices, n_dims, n_dims), or None if it holds no such thing."""
+    if value.dtype.names is not None or value.dtype == object:
+        found = [_matrix_of(item, field) for item in value.ravel()]
+        matrices = [matrix for matrix in found if matrix is not None]
+        is_stack = len(matrices) == len(found) and len({matrix.shape for matrix in matrices}) == 1
+        return np.stack(matrices) if is_stack else None
+    return _matrices_first(value) if value.ndim == 3 and not field else None
+
+
+def _matrices_first(array: NDArray[Any]) -> NDArray[Any] | None:
+    """Return a 3-D array with the axis that counts matrices in front, or None if no two other axes are equal."""
+    n_first, n_middle, n_last = array.shape
+    as_in_matlab = np.moveaxis(array, -1, 0)
+    if n_first == n_middle == n_last:
+        # As many matrices as dimensions: symmetry tells which axes span a matrix; MATLAB's habit if it does not.
+        return array if _all_symmetric(array) and not _all_symmetric(as_in_matlab) else as_in_matlab
+    if n_first == n_middle:
+        return as_in_matlab
+    return array if n_middle == n_last else None
+
+
+def _all_symmetric(stack: NDArray[Any]) -> bool:
+    return bool(np.allclose(stack, stack.swapaxes(1, 2)))
+
+
+def _matrix_of(item: Any, field: str) -> NDArray[Any] | None:
+    """Return the matrix in one element of a cell or struct array, or None if there is none or several."""
+    if isinstance(item, np.ndarray) and item.dtype.names is not None and item.size == 1:
+        item = item.ravel()[0]  # a struct inside a cell
+    if not isinstance(item, np.void):
+        return item if _is_matrix(item) and not field else None
+    if field:
+        return item[field] if field in (item.dtype.names or ()) and _is_matrix(item[field]) else None
+    candidates = [item[name] for name in item.dtype.names or () if _is_matrix(item[name]) and item[name].size > 1]
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _is_matrix(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 2 and value.shape[0] == value.shape[1] and value.size > 0
+
+
+# --- arrays of all kinds, by their names ------------------------------------------------------------------------------
+
+
+def load_arrays(path: Path) -> Arrays:
+    """Load every array of an .npz or HDF5 file by its name."""
+    return load_archive(path) if path.suffix.lower() == ".npz" else load_hdf5(path)
+
+
+def load_array(path: Path) -> NDArray[Any]:
+    """Load a single array."""
+    with blame_file(path, NUMPY_REMEDY), path.open("rb") as file:
+        array = np.load(file, allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{path} is an archive of several arrays, needed one array. Rename it to end in .npz.")
+    return array
+
+
+def load_archive(path: Path) -> Arrays:
+    """Load every array of an archive."""
+    # Opened here, because NumPy leaves the file open when the archive is broken.
+    with blame_file(path, NUMPY_REMEDY), path.open("rb") as file:
+        archive = np.load(file, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise InputError(f"{path} is a single array, needed an archive. Rename it to end in .npy.")
+        return dict(archive)
+
+
+def load_variables(path: Path) -> Arrays:
+    """Load all variables of a file, without the three entries that describe the file itself."""
+    with blame_file(path, MATLAB_REMEDY):
+        try:
+            contents = loadmat(path, appendmat=False)
+        except NotImplementedError:  # version 7.3, which is HDF5 inside
+            return _load_mat73(path)
+    return {name: value for name, value in contents.items() if not name.startswith("__")}
+
+
+def plain_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as a row; a cell array of character rows becomes an array of strings."""
+    if labels.dtype == object:
+        return np.array([str(np.squeeze(item)) if np.size(item) else "" for item in labels.ravel()])
+    return labels.ravel()
+
+
+def listed(arrays: Arrays) -> str:
+    """Return the names and shapes of arrays in words, of many only the first."""
+    named = [f"{name} {array.shape}" for name, array in arrays.items()]
+    more = f" and {len(named) - MAX_LISTED} more" * (len(named) > MAX_LISTED)
+    return ", ".join(named[:MAX_LISTED]) + more or "nothing"
+
+
+def check_there(name: Column, arrays: Arrays, path: Path, kind: str = "array") -> str:
+    """Return the name of an array, or raise saying which there are."""
+    if name not in arrays:
+        raise InputError(f"{path} has no {kind} {name!r}. It holds {listed(arrays)}.")
+    return str(name)
+
+
+# --- HDF5, which is also inside of MATLAB's files since version 7.3 ---------------------------------------------------
+
+
+def load_hdf5(path: Path) -> Arrays:
+    """Load every array of a file by its path, such as "data/demo_0/actions"; links are not followed."""
+    h5py = require("h5py", "hdf5", f"Reading {path}")
+    arrays: Arrays = {}
+
+    def collect(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and item.shape is not None:
+            arrays[name] = _values(item, h5py)
+
+    with blame_file(path, "Check that it is a complete HDF5 file."), h5py.File(path, "r") as file:
+        file.visititems(collect)
+    return arrays
+
+
+def _load_mat73(path: Path) -> Arrays:
+    """Load every variable of a .mat file of version 7.3 as older versions are loaded: cells as arrays of objects."""
+    h5py = require("h5py", "hdf5", f"{path}, which is in MATLAB's version 7.3 format,")
+    with h5py.File(path, "r") as file:
+        names = [name for name in file if not name.startswith("#") and _is_here(file, name, h5py)]
+        return {name: _from_matlab(file[name], h5py) for name in names}
+
+
+def _values(item: Any, h5py: Any) -> NDArray[Any]:
+    """Return a data set as an array: text as such, and of an image only the shape."""
+    if item.ndim > MAX_AXES:
+        return np.broadcast_to(np.zeros((), dtype=np.float64), item.shape)
+    _check_inside(item)
+    if h5py.check_string_dtype(item.dtype) is not None:
+        return np.array(item.asstr()[()])
+    return np.asarray(item[()])
+
+
+def _is_here(file: Any, name: str, h5py: Any) -> bool:
+    """Tell whether a name stands for something in the file itself, not in another one."""
+    return isinstance(file.get(name, getlink=True), h5py.HardLink)
+
+
+def _check_inside(item: Any) -> None:
+    """Raise if the numbers of a data set are in other files, which whoever sent this one may not be meant to see."""
+    if item.external or item.is_virtual:
+        raise InputError(
+            f"{item.file.filename}, array {item.name!r} keeps its numbers in other files or data sets, needed the "
+            "numbers themselves: links are not followed. Write the file again with them inside."
+        )
+
+
+def _from_matlab(item: Any, h5py: Any) -> NDArray[Any]:
+    """Return a variable of MATLAB, whose axes HDF5 has in the opposite order."""
+    if isinstance(item, h5py.Group):
+        return _struct({name: item[name] for name in item if _is_here(item, name, h5py)}, h5py)
+    _check_inside(item)
+    if item.attrs.get("MATLAB_empty", 0):
+        return np.empty(tuple(int(size) for size in item[()]))
+    if h5py.check_ref_dtype(item.dtype) is not None:
+        return _dereferenced(item, h5py)
+    values = np.asarray(item[()]).T
+    if item.attrs.get("MATLAB_class") == b"char":
+        return np.array(["".join(map(chr, row)) for row in np.atleast_2d(values)])
+    return values
+
+
+def _dereferenced(item: Any, h5py: Any) -> NDArray[Any]:
+    """Return a cell array as an array of objects."""
+    references = np.asarray(item[()]).T
+    cells = np.empty(references.shape, dtype=object)
+    for place, reference in np.ndenumerate(references):
+        cells[place] = _from_matlab(item.file[reference], h5py)
+    return cells
+
+
+def _struct(members: dict[str, Any], h5py: Any) -> NDArray[Any]:
+    """Return a struct, or an array of structs, whose fields are each stored as an array of references."""
+    fields = {name: _from_matlab(member, h5py) for name, member in members.items()}
+    is_array = bool(members) and all(_is_field_of_many(member, h5py) for member in members.values())
+    shape = next(iter(fields.values())).shape if is_array else (1, 1)
+    structs = np.empty(shape, dtype=[(name, object) for name in fields])
+    for name, values in fields.items():
+        if is_array:
+            structs[name] = values
+        else:
+            structs[name][0, 0] = values
+    return structs
+
+
+def _is_field_of_many(member: Any, h5py: Any) -> bool:
+    """Tell a field of an array of structs from a cell array in one struct: only cells are called so."""
+    is_reference = isinstance(member, h5py.Dataset) and h5py.check_ref_dtype(member.dtype) is not None
+    return is_reference and "MATLAB_class" not in member.attrs
