@@ -97,7 +97,7 @@ def guess_blocks(names: Sequence[str] | None, n_dims: int) -> ChannelBlocks:
     order: list[int] = []
     for channel in range(n_dims):
         if channel in found:
-            kinds.append(_kind(found[channel].quantity))
+            kinds.append({POSITION: "point", QUATERNION: "quaternion"}.get(found[channel].quantity, "vector"))
             order += found[channel].channels
         elif channel not in grouped:
             kinds.append("plain")
@@ -185,10 +185,6 @@ def check_quaternions(recordings: Sequences, blocks: ChannelBlocks) -> None:
 
 def _n_channels(kind: str, dim: int) -> int:
     return {"quaternion": 4, "plain": 1}.get(kind, dim)
-
-
-def _kind(quantity: str) -> str:
-    return {POSITION: "point", QUATERNION: "quaternion"}.get(quantity, "vector")
 
 
 def _called(channel: int, names: Sequence[str] | None) -> str:

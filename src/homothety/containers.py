@@ -94,14 +94,14 @@ def _split_times(
     return [_columns(frame, measured) for frame in frames] if found else frames, times
 
 
-def _columns(frame: Any, columns: list[int]) -> Any:
-    """Return some columns of a data frame."""
+def _columns(frame: Any, columns: int | list[int]) -> Any:
+    """Return one or some columns of a data frame of pandas, or of another library that counts columns like NumPy."""
     return frame.iloc[:, columns] if hasattr(frame, "iloc") else frame[:, columns]
 
 
 def _column(frame: Any, column: int) -> NDArray[Any]:
     """Return what a column of a data frame holds: numbers, dates or text."""
-    values = np.asarray(frame.iloc[:, column] if hasattr(frame, "iloc") else frame[:, column])
+    values = np.asarray(_columns(frame, column))
     return np.array(values.tolist()) if values.dtype.kind == "O" else values
 
 

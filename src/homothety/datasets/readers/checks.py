@@ -103,9 +103,11 @@ def check_stack(array: NDArray[Any], source: str) -> FloatArray:
     if array.dtype.kind not in "biuf":
         raise InputError(f"{source} holds values of type {array.dtype}, needed real numbers.")
     if array.ndim != 3 or array.shape[1] != array.shape[2] or 0 in array.shape:
+        remedy = "Put square matrices of one size, one after the other, into one array with np.stack."
+        if array.ndim == 3 and array.shape[0] == array.shape[1]:
+            remedy = "np.moveaxis(array, -1, 0) puts the matrices first."
         raise InputError(
-            f"{source} has shape {array.shape}, needed (n_matrices, n_dims, n_dims) with both at least 1."
-            f" {_how_to_stack(array)}"
+            f"{source} has shape {array.shape}, needed (n_matrices, n_dims, n_dims) with both at least 1. {remedy}"
         )
     matrices = np.ascontiguousarray(array, dtype=np.float64)
     _check_finite(matrices, source)
@@ -125,12 +127,6 @@ def check_labels(labels: NDArray[Any], n_matrices: int, source: str) -> NDArray[
             f"of {len(labels)}). Leave those matrices out, or the labels."
         )
     return whole_labels(labels)
-
-
-def _how_to_stack(array: NDArray[Any]) -> str:
-    if array.ndim == 3 and array.shape[0] == array.shape[1]:
-        return "np.moveaxis(array, -1, 0) puts the matrices first."
-    return "Put square matrices of one size, one after the other, into one array with np.stack."
 
 
 def _check_finite(matrices: FloatArray, source: str) -> None:

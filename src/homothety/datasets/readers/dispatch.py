@@ -50,11 +50,8 @@ class Kind(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-_ARCHIVE, _EPOCHS, _IMAGE = (
-    Kind(read_archive, ("variable",)),
-    Kind(read_epochs, ("variable",)),
-    Kind(read_nifti, ("order", "mask")),
-)
+_ARCHIVE = Kind(read_archive, ("variable",))
+_BAG = Kind(read_bag_series, ("topic",))
 
 MATRICES = {
     ".npy": Kind(read_npy),
@@ -63,35 +60,20 @@ MATRICES = {
     ".h5": _ARCHIVE,
     ".hdf5": _ARCHIVE,
     ".csv": Kind(read_csv, ("order",)),
-    ".nii": _IMAGE,
-    ".nii.gz": _IMAGE,
-    ".fif": _EPOCHS,
-    ".fif.gz": _EPOCHS,
+    **dict.fromkeys((".nii", ".nii.gz"), Kind(read_nifti, ("order", "mask"))),
+    **dict.fromkeys((".fif", ".fif.gz"), Kind(read_epochs, ("variable",))),
 }
 """Files of matrices, by what their names end in."""
 
-_TABLE = Kind(read_table_series, ("group", "lengths", "labels"))
-_ARRAYS = Kind(read_archive_series, ("lengths", "variable", "labels"))
-_BAG = Kind(read_bag_series, ("topic",))
-_EPOCH_SERIES = Kind(read_epochs_series, ("variable",))
-
 SERIES = {
-    ".csv": _TABLE,
-    ".tsv": _TABLE,
-    ".txt": _TABLE,
-    ".parquet": _TABLE,
-    ".npz": _ARRAYS,
-    ".h5": _ARRAYS,
-    ".hdf5": _ARRAYS,
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".parquet"), Kind(read_table_series, ("group", "lengths", "labels"))),
+    **dict.fromkeys((".npz", ".h5", ".hdf5"), Kind(read_archive_series, ("lengths", "variable", "labels"))),
     ".npy": Kind(read_npy_series, ("lengths",)),
     ".mat": Kind(read_mat_series, ("lengths", "variable")),
-    ".bag": _BAG,
-    ".db3": _BAG,
-    ".mcap": _BAG,
+    **dict.fromkeys((".bag", ".db3", ".mcap"), _BAG),
     ".bvh": Kind(read_bvh_series, ("variable",)),
     ".c3d": Kind(read_c3d_series),
-    ".fif": _EPOCH_SERIES,
-    ".fif.gz": _EPOCH_SERIES,
+    **dict.fromkeys((".fif", ".fif.gz"), Kind(read_epochs_series, ("variable",))),
 }
 """Files of series, by what their names end in; all readers take the chosen columns too."""
 

@@ -150,7 +150,7 @@ def _check_channel(name: str) -> str:
 
 def _told(lines: list[str], key: str) -> str | None:
     """Return what a motion says after a key such as "FRAMES:", if it has it."""
-    return next((line.split(":")[1].strip() for line in lines if line.strip().upper().startswith(key)), None)
+    return next((line.split(":")[1] for line in lines if line.strip().upper().startswith(key)), None)
 
 
 def _parse_rate(lines: list[str]) -> float | None:

@@ -65,16 +65,10 @@ class Frame(Protocol):
         return f"row {row}, counted from 0,"
 
 
-def read_table_series(
-    path: Path,
-    columns: Columns,
-    group: Column | None = None,
-    lengths: ArrayLike | None = None,
-    labels: Column | None = None,
-) -> SequenceSet:
-    """Read a text table or a Parquet table."""
-    frame = ParquetFrame(path, load_parquet(path)) if path.suffix.lower() == ".parquet" else TextFrame(path)
-    return cut_table(frame, path, columns, group, lengths, labels)
+def read_table_series(path: Path, columns: Columns, **cut: Any) -> SequenceSet:
+    """Read a text table or a Parquet table; `cut` are the other options of `cut_table`."""
+    is_parquet = path.suffix.lower() == ".parquet"
+    return cut_table(ParquetFrame(path, load_parquet(path)) if is_parquet else TextFrame(path), path, columns, **cut)
 
 
 def sequences_from_frame(
