@@ -186,7 +186,7 @@ def read_sequences(
     paths: PathName | Sequence[PathName],
     *,
     group: Column | None = None,
-    columns: Columns = None,
+    columns: Column | Sequence[Column] | None = None,
     lengths: ArrayLike | None = None,
     variable: str | None = None,
     labels: Column | None = None,

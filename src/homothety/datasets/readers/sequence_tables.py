@@ -75,7 +75,7 @@ def sequences_from_frame(
     frame: Any,
     *,
     group: Column | None = None,
-    columns: Columns = None,
+    columns: Column | Sequence[Column] | None = None,
     lengths: ArrayLike | None = None,
     labels: Column | None = None,
 ) -> SequenceSet:

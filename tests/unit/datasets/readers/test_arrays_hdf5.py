@@ -1,4 +1,4 @@
-"""HDF5 files, and MATLAB's version 7.3, which is HDF5 with its own habits."""
+"""HDF5 files, and MATLAB's version 7.3, which is HDF5 with its own habits; skipped where h5py is not installed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,6 @@ h5py = pytest.importorskip("h5py")
 @pytest.fixture
 def series(rng):
     return [rng.normal(size=(n_steps, 3)) for n_steps in (12, 7, 9)]
-
-
-def assert_series(read, expected):
-    assert len(read) == len(expected)
-    for found, one in zip(read.sequences, expected, strict=True):
-        np.testing.assert_array_equal(found, one)
 
 
 @pytest.fixture
@@ -56,7 +50,7 @@ def write_variable(file, parent, name, value):
         parent.create_dataset(name, data=np.asarray(value).T).attrs["MATLAB_class"] = np.bytes_("double")
 
 
-def test_arrays_inside_groups_are_series(tmp_path, series):
+def test_arrays_inside_groups_are_series(tmp_path, series, assert_series):
     with h5py.File(tmp_path / "demos.h5", "w") as file:
         for number, one in zip((1, 2, 10), series, strict=True):
             file[f"data/demo_{number}/actions"] = one
@@ -75,7 +69,7 @@ def test_arrays_inside_groups_are_series(tmp_path, series):
         read_sequences(path, variable="data/demo_1/camera")
 
 
-def test_one_array_with_lengths_labels_and_names(tmp_path, series):
+def test_one_array_with_lengths_labels_and_names(tmp_path, series, assert_series):
     with h5py.File(tmp_path / "demos.hdf5", "w") as file:
         file["x"], file["lengths"] = np.concatenate(series), [12, 7, 9]
         file["labels"], file["channels"] = np.arange(28), ["left", "up", "right"]
@@ -93,7 +87,7 @@ def test_matrices(tmp_path, matrices):
     assert read.labels.tolist() == [1, 1, 2, 2, 2]
 
 
-def test_links_to_other_files_are_not_followed(tmp_path, series):
+def test_links_to_other_files_are_not_followed(tmp_path, series, assert_series):
     with h5py.File(tmp_path / "secret.h5", "w") as file:
         file["x"] = series[0]
     with h5py.File(tmp_path / "link.h5", "w") as file:
@@ -122,7 +116,7 @@ def test_arrays_that_are_no_series_are_named(tmp_path, series):
         read_sequences(tmp_path / "demos.h5", variable="data/*/rewards")
 
 
-def test_cells_of_version_7_3(save_v73, series):
+def test_cells_of_version_7_3(save_v73, series, assert_series):
     labels = [np.full((len(one), 1), 2.0) for one in series]
     read = read_sequences(save_v73(Data=series, True_states=labels))
     assert_series(read, series)
@@ -137,7 +131,7 @@ def test_matrices_of_version_7_3(save_v73, matrices):
         np.testing.assert_array_equal(read_matrices(path).matrices, matrices)
 
 
-def test_version_7_3_as_another_library_writes_it(tmp_path, series, matrices):
+def test_version_7_3_as_another_library_writes_it(tmp_path, series, matrices, assert_series):
     hdf5storage = pytest.importorskip("hdf5storage")
     cells = np.empty((1, 3), dtype=object)
     cells[0, :] = series
