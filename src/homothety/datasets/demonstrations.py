@@ -1,4 +1,4 @@
-"""Demonstrations of a task, made up: a hand reaches out, strokes and returns, here in one frame, there in another."""
+"""Synthetic demonstrations of a task in several frames: a hand reaches out, strokes and returns."""
 
 from __future__ import annotations
 

@@ -178,8 +178,8 @@ class SequenceSet:
     states : list of ndarray of shape (n_steps_i,), or None
         True state at every step, where it is known: a movement in one place, direction and size.
     actions : list of ndarray of shape (n_steps_i,), or None
-        True action at every step, where it is known: what states have in common whatever their place, direction and
-        size.
+        True action at every step, where it is known: an action groups states that differ only in place, direction
+        and size.
     names : tuple of str
         One per series.
     channels : tuple of str

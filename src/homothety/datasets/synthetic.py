@@ -149,8 +149,8 @@ def make_dti(
 ) -> MatrixSet:
     """Make a field of diffusion tensors in which regions differ by shape alone.
 
-    Orientation and size of the tensors change smoothly across the whole image and tell nothing of the regions: those
-    differ by fractional anisotropy.
+    Orientation and size of the tensors change smoothly across the whole image and carry no information on the regions,
+    which differ in fractional anisotropy.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 MAX_LISTED = 20  # arrays named in an error
-MAX_AXES = 3  # neither series nor matrices have more: what has is images, and is listed but not loaded
+MAX_AXES = 3  # arrays of more axes are images, neither series nor matrices: they are listed but not loaded
 NUMPY_REMEDY = (
     "Copy it again if it was cut short, or write plain arrays of numbers with np.save or np.savez; Python objects are "
     "never loaded, for safety."
@@ -53,7 +53,7 @@ def read_archive(path: Path, variable: str | None) -> MatrixSet:
 
 
 def _choose_array(arrays: Arrays, variable: str | None, path: Path) -> str:
-    """Return the name of the array that holds the matrices: as told, `matrices`, or the only 3-D one."""
+    """Return the name of the array of matrices: the one asked for, `matrices`, or the only array with three axes."""
     if variable is not None:
         return check_there(variable, arrays, path)
     three_dimensional = [name for name, array in arrays.items() if array.ndim == 3]
@@ -96,7 +96,7 @@ def read_mat(path: Path, variable: str | None) -> MatrixSet:
 
 
 def _choose_variable(variables: Arrays, variable: str | None, path: Path) -> tuple[str, NDArray[Any]]:
-    """Return the name and the matrices of the variable told, of `matrices`, or of the only one that holds any."""
+    """Return name and content of the variable asked for, of `matrices`, or of the only variable that holds matrices."""
     if variable is None and "matrices" not in variables:
         stacks = {name: stack for name, value in variables.items() if (stack := _as_stack(value)) is not None}
         if len(stacks) != 1:

@@ -176,7 +176,7 @@ def _open_image(path: Path) -> Any:
 
 
 def _resolve_order(order: str | None, image: Any, path: Path) -> str:
-    """Return the order of the components: as told, or as the image says."""
+    """Return the order of the components: the one asked for, or the one that the image states."""
     if order is not None:
         return check_order(order)
     if int(image.header["intent_code"]) == SYMMETRIC_MATRIX_INTENT and len(image.shape) == 5:

@@ -66,7 +66,7 @@ def natural_order(name: str) -> list[tuple[int, str]]:
 
 @contextmanager
 def blame_file(path: Path, remedy: str) -> Iterator[None]:
-    """Turn whatever a library raises over a bad file into one error that names the file and says what to do."""
+    """Turn any error that a library raises over a bad file into one that names the file and says what to do."""
     try:
         yield
     except (InputError, ImportError, MemoryError):
@@ -79,7 +79,7 @@ def blame_file(path: Path, remedy: str) -> Iterator[None]:
 
 @contextmanager
 def once(category: type[Warning]) -> Iterator[None]:
-    """Let the first warning of a kind pass, with the number of all the others; and all warnings of other kinds."""
+    """Issue the first warning of a category, with the number of its others; warnings of other categories all pass."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", category)
         yield
@@ -174,7 +174,7 @@ def unpack_symmetric(components: NDArray[Any], order: str) -> NDArray[Any]:
 
 
 def n_dims_of_triangle(n_components: int) -> int:
-    """Return the size of the symmetric matrices with so many distinct entries, 0 if there are none of that kind."""
+    """Return the size of symmetric matrices with this number of distinct entries, 0 if no size has this number."""
     n_dims = (isqrt(8 * n_components + 1) - 1) // 2
     return n_dims if n_dims * (n_dims + 1) // 2 == n_components else 0
 

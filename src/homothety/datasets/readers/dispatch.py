@@ -81,7 +81,7 @@ FOLDERS = {
     "ROS 2 recordings": (is_ros2_folder, _BAG),
     "LeRobot data sets": (is_lerobot_folder, Kind(read_lerobot_series, ("labels",))),
 }
-"""Folders of series that are read as one file, and how to tell them."""
+"""Folders that are read like one file of series, each with the function that recognises it."""
 
 
 # --- matrices ---------------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def read_matrices(
           or a cell or struct array with a field of them, taken row by row; the variable called ``matrices``, or the
           only such one; ``labels`` too if there are any;
         - ``.csv``: one matrix per row, all N*N entries or the N*(N+1)/2 distinct ones, with or without a header, and a
-          column of labels if the header calls it ``label``; cells are parted by commas, semicolons or tabs;
+          column of labels if the header calls it ``label``; cells are separated by commas, semicolons or tabs;
         - ``.nii``, ``.nii.gz``: diffusion tensors of shape (x, y, z, 6) or (x, y, z, 1, 6). Needs ``homothety[dti]``;
         - ``.fif``, ``.fif.gz``: epochs of MNE, as the covariances of the channels in each, shrunk a little so that they
           are positive definite, and labelled by event. Needs ``homothety[mne]``.
@@ -164,11 +164,10 @@ def positive_definite(matrices: FloatArray, least: float = MIN_RECIPROCAL_CONDIT
 
 
 def keep_spd(items: MatrixSet, path: Path, least: float = MIN_RECIPROCAL_CONDITION) -> tuple[MatrixSet, IntArray]:
-    """Return those of the matrices just read that are positive definite, and their numbers, or raise if none is.
+    """Return the positive definite matrices of a set that was just read, and their indices, or raise if there is none.
 
-    None of their eigenvalues is below the share `least` of the largest one.
-
-    They move to the front of the array they are in, over the others: a copy would take as much memory again.
+    A matrix counts as positive definite if no eigenvalue is below the share `least` of its largest one. The array of
+    the set is overwritten: the matrices that are kept move to its front, because a copy would double the memory.
     """
     kept, matrices = np.flatnonzero(positive_definite(items.matrices, least)), items.matrices
     if len(kept) == 0:
@@ -200,8 +199,8 @@ def read_sequences(
         Files, or folders of files of one kind, which are read in the order of their names ("demo_2" before
         "demo_10"). What a name ends in decides how a file is read:
 
-        - ``.csv``, ``.tsv``, ``.txt``: one row per time step, with or without a header; cells parted by tabs,
-          semicolons, bars, commas or blanks; decimal commas are fine unless commas part the cells;
+        - ``.csv``, ``.tsv``, ``.txt``: one row per time step, with or without a header; cells separated by tabs,
+          semicolons, bars, commas or blanks; decimal commas are fine unless commas separate the cells;
         - ``.parquet``: one row per time step; a column of lists of numbers counts as several. Needs
           ``homothety[parquet]``;
         - ``.npy``: an array of shape (n_steps, n_dims);
@@ -218,13 +217,13 @@ def read_sequences(
         - ``.c3d``: positions of the markers, NaN where one was not seen. Needs ``homothety[mocap]``;
         - ``.fif``, ``.fif.gz``: epochs of MNE, one series each. Needs ``homothety[mne]``.
     group : str or int, optional
-        Column of a table whose values tell the series apart, such as ``"episode_index"``. By default a file is one
+        Column of a table whose values distinguish the series, such as ``"episode_index"``. By default a file is one
         series.
     columns : str, int or sequence of them, optional
         Dimensions to keep, by name or by number from 0; ``"position"`` stands for ``"position.x"``, ``"position.y"``
         and so on where there is no dimension of just that name. By default all of them; of a table all columns except
         the group, a nameless first column, headers of ROS messages, and those called ``time``, ``timestamp``, ``label``
-        or ``state``. A column of times (also ``t``, ``t_ms``, ``seconds`` and the like, if it increases) tells the
+        or ``state``. A column of times (also ``t``, ``t_ms``, ``seconds`` and the like, if it increases) gives the
         steps per second.
     lengths : array_like of int, optional
         Numbers of steps of the series a single file holds one after the other.
@@ -244,7 +243,7 @@ def read_sequences(
         Its `actions` are what `labels` names; else the column ``label`` of a table, the array ``labels`` of an
         archive, or the only cell array of whole numbers beside the series in a ``.mat`` file; its `states` the column
         ``state`` or the array ``states``. Its `rate` is known where times, or stamps of ROS messages, are even within
-        half a step, or where the file tells the rate (LeRobot, ``.bvh``, ``.c3d``, ``.fif``).
+        half a step, or where the file states the rate (LeRobot, ``.bvh``, ``.c3d``, ``.fif``).
 
     Warns
     -----

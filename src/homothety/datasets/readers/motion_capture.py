@@ -148,15 +148,15 @@ def _check_channel(name: str) -> str:
     return f"{axis}{kind}"
 
 
-def _told(lines: list[str], key: str) -> str | None:
-    """Return what a motion says after a key such as "FRAMES:", if it has it."""
+def _entry(lines: list[str], key: str) -> str | None:
+    """Return what stands after a key such as "FRAMES:" in the lines of a motion; None if no line has it."""
     return next((line.split(":")[1] for line in lines if line.strip().upper().startswith(key)), None)
 
 
 def _parse_rate(lines: list[str]) -> float | None:
-    """Return the frames per second, if the file tells them."""
+    """Return the frames per second; None if the file does not state them."""
     try:
-        seconds = float(_told(lines, "FRAME TIME:") or 0)
+        seconds = float(_entry(lines, "FRAME TIME:") or 0)
     except ValueError:
         return None
     return common_rate([1 / seconds]) if seconds > 0 else None
@@ -172,7 +172,7 @@ def _parse_frames(lines: list[str], joints: list[Joint], path: Path) -> FloatArr
                 f"{path}, frame {number}, counted from 0, has {len(row)} numbers, needed {n_channels}: one for each "
                 "channel of the hierarchy."
             )
-    announced = _told(lines, "FRAMES:")
+    announced = _entry(lines, "FRAMES:")
     if announced is not None and int(announced) != len(rows):
         raise InputError(
             f"{path} says that it has {int(announced)} frames but has {len(rows)} lines of numbers, needed as many. "

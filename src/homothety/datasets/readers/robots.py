@@ -51,7 +51,7 @@ def read_bag_series(path: Path, columns: Columns, topic: str | None) -> Sequence
 
 
 def _choose_topic(bag: Any, topic: str | None, path: Path) -> str:
-    """Return the topic told, or the only one, or raise listing those there are."""
+    """Return the topic that was asked for, or the only one, or raise listing the topics of the recording."""
     topics = bag.topics
     if topic is None and len(topics) == 1:
         return next(iter(topics))

@@ -95,7 +95,7 @@ def _cut(
     states: NDArray[Any] | None = None,
     labels: NDArray[Any] | None = None,
 ) -> SequenceSet:
-    """Cut one array of all steps into series, and what is known of its steps with it."""
+    """Cut one array of all steps into series, together with the states and labels of its steps where they are known."""
     kept, channels = take_columns(steps, columns, channels, path)
     rows, names = cut_by_lengths(len(steps), lengths, path)
     return SequenceSet(
@@ -138,7 +138,7 @@ def _one_per_array(series: Arrays, path: Path, columns: Columns, channels: tuple
 
 
 def _choose_array(arrays: Arrays, variable: str | None, lengths: ArrayLike | None, path: Path) -> str:
-    """Return the name of the array told, or of the only one with as many rows as the lengths add up to."""
+    """Return the name of the array asked for, or of the only one with as many rows as the lengths add up to."""
     if variable is not None:
         return check_there(variable, arrays, path)
     n_steps = check_lengths(() if lengths is None else lengths, path).sum()
@@ -158,7 +158,7 @@ def _choose_array(arrays: Arrays, variable: str | None, lengths: ArrayLike | Non
 
 
 def _choose_mat_variable(variables: Arrays, variable: str | None, path: Path) -> str:
-    """Return the variable told, the only cell array of matrices, or the only matrix."""
+    """Return the name of the variable that was asked for, of the only cell array of matrices, or of the only matrix."""
     if variable is not None:
         return check_there(variable, variables, path, "variable")
     cells = {name: list(value.ravel()) for name, value in variables.items() if _is_cells(value)}

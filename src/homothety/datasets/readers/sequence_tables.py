@@ -44,7 +44,7 @@ CALLED = Path("data frame")  # what data frames in memory are called in names an
 
 
 class Frame(Protocol):
-    """A table, wherever it comes from."""
+    """What `cut_table` needs of a table; there is one class for each source of tables."""
 
     names: list[str]  # empty without a header
     n_columns: int
@@ -85,8 +85,8 @@ def sequences_from_frame(
     ----------
     frame : pandas.DataFrame
     group, columns, lengths, labels
-        As for `read_sequences`: the column that tells series apart, those to use, or the numbers of rows of each, and
-        the column of true actions.
+        As for `read_sequences`: the column that distinguishes the series, the columns to use, the numbers of rows of
+        the series, and the column of true actions.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def _find_asked(
     """Return the columns that are named as measurements, or raise if one of them is `taken` for something else."""
     chosen = find_columns(columns, frame.names, frame.n_columns, path)
     for option, at in taken.items():
-        # Whoever measures the labels finds them, and no score would show that it was told.
+        # A model that sees labels among its measurements finds them, and no score would show that it was given them.
         if at is not None and at in chosen:
             raise InputError(
                 f"{path}, column {frame.names[at] if frame.names else at!r} is named by {option}= and by columns=, but "
@@ -182,7 +182,7 @@ def _rows_by_group(frame: Frame, group_at: int, path: Path) -> tuple[list[IntArr
 
 
 class TextFrame(Frame):
-    """Text parted into cells."""
+    """A text file that was split into cells."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Text files of rows and columns, whatever parts them; and covariance matrices in such files, one in each row."""
+"""Text tables with any separator between their cells, and covariance matrices in such tables, one in each row."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def read_table(path: Path, needed: str, has_header: Callable[[list[list[str]]], 
 
 
 def _split_comments(lines: list[str]) -> tuple[list[str], list[str]]:
-    """Part the comments at the beginning of a file, and blank lines among them, from the rest."""
+    """Split the lines of a file into the comments at its beginning, with blank lines among them, and the rest."""
     is_comment = [not line.strip() or line.lstrip().startswith(COMMENT) for line in lines]
     n_comments = is_comment.index(False) if False in is_comment else len(lines)
     return lines[:n_comments], lines[n_comments:]
@@ -91,7 +91,7 @@ def _split_comments(lines: list[str]) -> tuple[list[str], list[str]]:
 def _cells(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of every row, and the number of the line it ends in."""
     if delimiter == " ":
-        lines = [line.strip() + "\n" for line in lines]  # a blank at the end parts nothing
+        lines = [line.strip() + "\n" for line in lines]  # a blank at the end is no separator
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " ")
     for row in reader:
         yield reader.line_num, [cell.strip() for cell in row]
@@ -158,7 +158,7 @@ def counts_columns(row: list[str]) -> bool:
 
 
 def _number(cell: str, decimal_comma: bool) -> float | None:
-    """Return the number in a cell, or None; a comma is a decimal point where it does not part the cells."""
+    """Return the number in a cell, or None; with `decimal_comma`, a comma is a decimal point."""
     if "_" in cell:  # Python reads 1_12 as 112; in data it is a name
         return None
     try:
@@ -168,7 +168,7 @@ def _number(cell: str, decimal_comma: bool) -> float | None:
 
 
 def _delimiter(line: str) -> str:
-    """Return what parts the cells of a line. A comma does so only if nothing else does: it may be a decimal comma."""
+    """Return the separator of the cells of a line. It is a comma only without any other: commas may be decimal ones."""
     words = line.split()
     if len(words) > 1 and all(_number(word, True) is not None and not word.endswith(",") for word in words):
         return "\t" if "\t" in line else " "
