@@ -221,7 +221,7 @@ FAULTS = {
     "at run time": (uphill, "homothety.arrays", "if TYPE_CHECKING:\n    pass\nelse:\n    import homothety.cli"),
     "matplotlib": (strangers, "homothety.report.png", "def f():\n    import matplotlib.pyplot as plt"),
     "dask": (strangers, "homothety.sampling.remote", "from distributed import Client"),
-    "private module": (trespassing, "homothety.cli.runs", "from homothety.viz._looks import Look"),
+    "private module": (trespassing, "homothety.cli.runs", "from homothety.viz._labels import Look"),
     "private function": (trespassing, "homothety.cli.runs", "from homothety.sequences import _cut"),
     "compiler": (compiled_elsewhere, "homothety.covariance.measures", "from homothety._jit import jit"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.typing import LineStyleType
 
     from homothety.arrays import FloatArray
-    from homothety.viz._channels import Aspect
+
+Aspect: TypeAlias = Literal["equal", "auto"]
+"""Whether all dimensions are drawn to one scale, or each fills the picture."""
 
 # The first eight are the palette of Okabe and Ito (2008), made for colour-blind readers, with black moved from the
 # first place to the last because axes and text are black too. The others were chosen one after the other, each as far

@@ -69,7 +69,7 @@ def write_figures(
     if not has_matplotlib():
         console.say("Figures are left out: matplotlib is not installed. pip install 'homothety[plot]' brings it.")
         return []
-    from homothety.viz.writing import write_figure
+    from homothety.viz.figures import write_figure
 
     for name, draw in figures.items():
         write_figure(folder / f"{name}.png", draw())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray
     from homothety.cli.figures import Drawing
     from homothety.cli.segmentation import Segmentation
-    from homothety.viz._channels import Aspect
+    from homothety.palette import Aspect
 
 
 SHADES = "States are shades of the colour of their action."

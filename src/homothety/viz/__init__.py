@@ -15,19 +15,20 @@ except ImportError as error:
     ) from error
 
 from homothety.palette import cluster_colors
-from homothety.viz.actions import match_truth, plot_actions
-from homothety.viz.aligned import plot_aligned
-from homothety.viz.ellipses import plot_ellipses
-from homothety.viz.ellipsoids import plot_ellipsoids
-from homothety.viz.embedding import plot_embedding
+from homothety.viz.covariances import plot_ellipses, plot_ellipsoids, plot_spectra
 from homothety.viz.fields import plot_label_comparison, plot_label_image
-from homothety.viz.heatmap import plot_heatmap
-from homothety.viz.matrices import plot_coclustering, plot_similarity
-from homothety.viz.segments import plot_change_probability, plot_paths, plot_segmentation, plot_segments
-from homothety.viz.spectra import plot_spectra
+from homothety.viz.matrices import plot_coclustering, plot_embedding, plot_heatmap, plot_similarity
+from homothety.viz.segments import (
+    match_truth,
+    plot_actions,
+    plot_change_probability,
+    plot_paths,
+    plot_segmentation,
+    plot_segments,
+)
 from homothety.viz.states import plot_coaction, plot_features, plot_state_ellipses, plot_transitions
 from homothety.viz.traces import plot_trace, plot_traces
-from homothety.viz.trajectories import plot_trajectories, plot_trajectory
+from homothety.viz.trajectories import plot_aligned, plot_trajectories, plot_trajectory
 from homothety.viz.transforms import plot_transforms
 
 __all__ = [

@@ -6,14 +6,19 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
 from homothety.errors import InputError
-from homothety.palette import contrasting, darkened
-from homothety.viz._channels import channel_names
-from homothety.viz._clusters import NONE, number_labels
-from homothety.viz._figure import font_points, legend_patch, size_in_points
+from homothety.palette import contrasting, darkened, to_rgb
+from homothety.viz._labels import NONE, number_labels
+from homothety.viz.figures import (
+    axes_or_new,
+    font_points,
+    legend_beside,
+    legend_patch,
+    names_or_numbers,
+    size_in_points,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.viz._looks import Looks
+    from homothety.viz._labels import Looks
 
 WIDTH = 8.0  # inches
 LANE_HEIGHT = 0.42  # of a dimension
@@ -79,18 +84,38 @@ def lanes_height(n_dims: int, n_bars: int = 1) -> float:
     return float(np.clip(LANE_HEIGHT * n_lanes + 1.2, MIN_HEIGHT, MAX_HEIGHT))
 
 
-def draw_lanes(ax: Axes, values: FloatArray, channels: Sequence[str] | None, bars: list[Bar], tint: Bar) -> None:
-    """Draw every dimension in its lane, the first on top, over the colours of a bar, and all bars below."""
+def draw_lanes(
+    ax: Axes | None,
+    values: FloatArray,
+    channels: Sequence[str] | None,
+    bars: list[Bar],
+    tint: Bar,
+    handles: list[Patch],
+    title: str | None = None,
+) -> Axes:
+    """Draw every dimension in its lane, the first on top, over the colours of a bar, and all bars below.
+
+    The handles and the title are those of the legend; without handles there is none.
+    """
     n_steps, n_dims = values.shape
-    names, bottoms = channel_names(channels, n_dims), bar_bottoms(len(bars))
-    _draw_lines(ax, values)
+    ax = axes_or_new(ax, (WIDTH, lanes_height(n_dims, len(bars))), n_entries=len(handles))
+    names = names_or_numbers(channels, n_dims, "dimensions", "channels")
+    lowest, extent = values.min(axis=0), np.ptp(values, axis=0)
+    shares = np.divide(values - lowest, extent, out=np.full(values.shape, 0.5), where=extent > 0)
+    places = np.arange(n_dims)[::-1]
+    for dim, place in enumerate(places):
+        lane = place + LANE_SHARE * (shares[:, dim] - 0.5)
+        ax.plot(np.arange(n_steps), lane, color=LINE_COLOR, linewidth=0.8)
     draw_runs(ax, tint, -0.55, n_dims + 0.1, alpha=TINT)
+    bottoms = bar_bottoms(len(bars))
     for bottom, bar in zip(bottoms, bars, strict=True):
         draw_runs(ax, bar, bottom, BAR[1])
     ax.set(ylim=(bottoms[-1] - 0.1, n_dims - 0.45))
-    places = np.array([*range(n_dims)[::-1], *(bottom + BAR[1] / 2 for bottom in bottoms)])
-    label_rows(ax, places, [*names, *(bar.title for bar in bars)])
+    label_rows(ax, np.append(places, np.add(bottoms, BAR[1] / 2)), [*names, *(bar.title for bar in bars)])
     label_steps(ax, n_steps)
+    legend_beside(ax, handles, title, settle=False)
+    write_names(ax, dict(zip(bottoms, bars, strict=True)), BAR[1])
+    return ax
 
 
 def bar_bottoms(n_bars: int) -> list[float]:
@@ -98,25 +123,15 @@ def bar_bottoms(n_bars: int) -> list[float]:
     return [BAR[0] - BAR_PITCH * place for place in range(n_bars)]
 
 
-def _draw_lines(ax: Axes, values: FloatArray) -> None:
-    """Draw every dimension in its lane, from its least to its greatest value."""
-    n_steps, n_dims = values.shape
-    lowest, extent = values.min(axis=0), np.ptp(values, axis=0)
-    shares = np.divide(values - lowest, extent, out=np.full(values.shape, 0.5), where=extent > 0)
-    for dim in range(n_dims):
-        lane = n_dims - 1 - dim + LANE_SHARE * (shares[:, dim] - 0.5)
-        ax.plot(np.arange(n_steps), lane, color=LINE_COLOR, linewidth=0.8)
-
-
 def draw_runs(ax: Axes, bar: Bar, bottom: float, height: float, alpha: float | None = None) -> None:
     """Draw the runs of each number as one collection of boxes; hatches only at full strength."""
     for number in sorted({run.number for run in bar.runs}):
         style = bar.looks[number].style
         spans = [(run.start - 0.5, run.end - run.start) for run in bar.runs if run.number == number]
-        hatched: dict[str, Any] = {"hatch": style.hatch, "edgecolor": darkened(style.color)}
-        hatched = hatched if style.hatch and alpha is None else {}
-        extent = (bottom, height)
-        ax.broken_barh(spans, extent, facecolor=style.color, linewidth=0, alpha=alpha, zorder=0.5, **hatched)
+        looks: dict[str, Any] = {"facecolor": style.color, "linewidth": 0, "alpha": alpha, "zorder": 0.5}
+        if style.hatch and alpha is None:
+            looks |= {"hatch": style.hatch, "edgecolor": darkened(style.color)}
+        ax.broken_barh(spans, (bottom, height), **looks)
 
 
 def label_steps(ax: Axes, n_steps: int) -> None:
@@ -134,14 +149,6 @@ def label_rows(ax: Axes, places: FloatArray | IntArray, names: list[str]) -> Non
     ax.set_yticks([places[row] for row in shown], [names[row] for row in shown])
     ax.tick_params(axis="y", length=0)
     ax.spines[["left", "right", "top"]].set_visible(False)
-
-
-def row_names(names: Sequence[str] | None, n_rows: int, kind: str) -> list[str]:
-    """Return the names of rows, their numbers if there are none, or raise saying of what there are so many."""
-    given = [str(row) for row in range(n_rows)] if names is None else list(names)
-    if len(given) != n_rows:
-        raise InputError(f"names has {len(given)} entries, needed one for each of {n_rows} {kind}.")
-    return given
 
 
 def write_names(ax: Axes, bars: dict[float, Bar], height: float) -> None:
@@ -163,7 +170,7 @@ def write_names(ax: Axes, bars: dict[float, Bar], height: float) -> None:
             ax.text(*place, name, color=color, fontsize=size, ha="center", va="center_baseline", clip_on=True)
 
 
-def bar_handles(bars: list[Bar]) -> list[Patch]:
-    """Return one legend entry for each number that occurs in bars of the same looks."""
+def bar_handles(bars: list[Bar], kind: str = "") -> list[Patch]:
+    """Return one legend entry for each number that occurs in bars of the same looks, named with its kind if given."""
     found = {run.number for bar in bars for run in bar.runs}
-    return [legend_patch(look) for number, look in bars[0].looks.items() if number in found]
+    return [legend_patch(look, kind) for number, look in bars[0].looks.items() if number in found]

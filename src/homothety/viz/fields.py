@@ -7,15 +7,22 @@ from math import prod
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.patches import Patch
 from scipy.ndimage import distance_transform_edt
 
 from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
-from homothety.palette import N_SAFE_COLORS, contrasting
-from homothety.viz._clusters import BLANK, group_numbers, match_numbers, number_labels
-from homothety.viz._figure import axes_or_new, font_points, legend_beside, new_figure, size_in_points, with_legend
+from homothety.palette import N_SAFE_COLORS, contrasting, to_rgb
+from homothety.viz._labels import BLANK, group_numbers, item_colors, match_numbers, number_labels
+from homothety.viz.figures import (
+    axes_or_new,
+    check_axes,
+    font_points,
+    legend_beside,
+    new_figure,
+    size_in_points,
+    with_legend,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import IntArray
-    from homothety.viz._clusters import Cluster
+    from homothety.viz._labels import Cluster
 
 WIDTH, LEGEND_WIDTH, LABELS_HEIGHT = 5.6, 1.4, 0.7  # inches
 
@@ -113,10 +120,8 @@ def plot_label_comparison(
     plane, true_plane = (_cut(image, field, slice_axis, index) for image in (numbers, matched))
     if axes is None:
         width, height = with_legend(_figsize(plane), len(np.unique(plane.numbers)))
-        axes = new_figure((2 * width, height)).subplots(1, 2)
-    axes = list(axes)
-    if len(axes) != 2:
-        raise InputError(f"axes has {len(axes)} Axes, needed two.")
+        axes = list(new_figure((2 * width, height)).subplots(1, 2))
+    axes = check_axes(axes, ["labels", "truth"])
     _draw_plane(axes[0], plane, names)
     _draw_plane(axes[1], true_plane, matched_names, legend_title="truth")
     return axes
@@ -128,31 +133,25 @@ def _numbers_on_grid(
     """Return an image of cluster numbers, of 2 or 3 dimensions and `BLANK` where nothing is, and the names."""
     labels = np.asanyarray(labels)  # a masked array stays one
     if field is None:
-        image, names = _numbered_image(labels, background, name)
+        blank = np.ma.getmaskarray(labels).copy()
+        if background is not None:
+            blank |= np.ma.getdata(labels) == background
+        labels = np.ma.masked_array(np.ma.getdata(labels), blank)
+    image, names = number_labels(labels, name)
+    if field is None:
+        image[blank] = BLANK
     elif isinstance(field, MatrixSet):
-        numbers, names = number_labels(labels, name)
-        image = field.to_image(numbers, background=BLANK)
+        image = field.to_image(image, background=BLANK)
+    elif image.size == prod(field):
+        image = image.reshape(tuple(field))
     else:
-        numbers, names = number_labels(labels, name)
-        if numbers.size != prod(field):
-            raise InputError(f"{name} has shape {labels.shape}, needed {prod(field)} labels for a grid {tuple(field)}.")
-        image = numbers.reshape(tuple(field))
+        raise InputError(f"{name} has shape {labels.shape}, needed {prod(field)} labels for a grid {tuple(field)}.")
     if image.ndim not in (2, 3) or image.size == 0:
         raise InputError(
             f"{name} makes an image of shape {image.shape}, needed 2 or 3 dimensions. "
             "Pass the field the labels belong to, or the shape of its grid."
         )
     return image, names
-
-
-def _numbered_image(labels: Any, background: Any, name: str) -> tuple[IntArray, dict[int, str]]:
-    """Return the numbers of an image of labels, `BLANK` where it is masked or background, and the names."""
-    blank = np.ma.getmaskarray(labels).copy()
-    if background is not None:
-        blank |= np.ma.getdata(labels) == background
-    numbers, names = number_labels(np.ma.masked_array(np.ma.getdata(labels), blank), name)
-    numbers[blank] = BLANK
-    return numbers, names
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,13 +179,17 @@ def _cut(numbers: IntArray, field: MatrixSet | Sequence[int] | None, slice_axis:
     if not 0 <= index < n_slices:
         raise InputError(f"index is {index}, needed 0 to {n_slices - 1} along axis {slice_axis}.")
     right, up = (axis for axis in range(3) if axis != slice_axis)
+    aspect = 1.0
+    if isinstance(field, MatrixSet) and field.affine is not None:
+        sizes = np.linalg.norm(field.affine[:3, :3], axis=0)  # of a voxel
+        aspect = float(sizes[up] / sizes[right])
     return _Plane(
         np.take(numbers, index, axis=slice_axis).T,
         xlabel=f"axis {right}",
         ylabel=f"axis {up}",
         title=f"slice {index} along axis {slice_axis}",
         origin="lower",
-        aspect=_voxel_aspect(field, right, up),
+        aspect=aspect,
     )
 
 
@@ -197,21 +200,10 @@ def _figsize(plane: _Plane) -> tuple[float, float]:
     return WIDTH, float(np.clip(height, 1.5, 7.0)) + LABELS_HEIGHT
 
 
-def _voxel_aspect(field: MatrixSet | Sequence[int] | None, right: int, up: int) -> float:
-    """Return how much higher than wide voxels are, by the field's affine if it has one."""
-    if not isinstance(field, MatrixSet) or field.affine is None:
-        return 1.0
-    sizes = np.linalg.norm(field.affine[:3, :3], axis=0)
-    return float(sizes[up] / sizes[right])
-
-
 def _draw_plane(ax: Axes, plane: _Plane, names: dict[int, str], legend_title: str = "cluster") -> None:
     """Draw the plane in the colours of its clusters, with a legend beside it."""
     clusters = group_numbers(plane.numbers, names)
-    colors = np.zeros((plane.numbers.size, 4))  # what belongs to no group stays transparent
-    for cluster in clusters:
-        colors[cluster.members] = to_rgba(cluster.style.color)
-    image = colors.reshape(*plane.numbers.shape, 4)
+    image = item_colors(clusters, plane.numbers.size).reshape(*plane.numbers.shape, 4)
     ax.imshow(image, origin=plane.origin, aspect=plane.aspect, interpolation="nearest")
     ax.set(xlabel=plane.xlabel, ylabel=plane.ylabel, title=plane.title)
     ax.locator_params(integer=True)  # voxels are counted

@@ -1,4 +1,4 @@
-"""Segmented series: what was measured, the state of every step, and where it may change."""
+"""Segmented series: what was measured, the state and action of every step, and where the state may change."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from homothety.errors import InputError
-from homothety.viz._figure import axes_or_new, legend_beside, new_figure, with_legend
+from homothety.viz._labels import (
+    actions_of_states,
+    looks_of,
+    match_numbers,
+    number_labels,
+    renumber,
+    shaded_looks,
+)
 from homothety.viz._lanes import (
-    BAR,
     MAX_HEIGHT,
     MIN_HEIGHT,
     WIDTH,
@@ -25,11 +31,16 @@ from homothety.viz._lanes import (
     label_rows,
     label_steps,
     lanes_height,
-    row_names,
     write_names,
 )
-from homothety.viz._looks import actions_of_states, looks_of, shaded_looks
-from homothety.viz.actions import plot_actions
+from homothety.viz.figures import (
+    axes_or_new,
+    legend_beside,
+    legend_patch,
+    names_or_numbers,
+    new_figure,
+    with_legend,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,10 +50,10 @@ if TYPE_CHECKING:
 
     from homothety.arrays import IntArray
     from homothety.summaries.paths import BoundaryInterval
-    from homothety.viz._looks import Looks
 
 ROW_HEIGHT, CHANGE_HEIGHT = 0.3, 1.5  # inches, of a series and of the probabilities
 ROW_SHARE = 0.72
+INDENT = "   "  # of states below their action in a legend
 CHANGE_COLOR, INTERVAL_COLOR = "#0072B2", "#D9D9D9"
 LEAST_SHOWN = 0.005  # probabilities below are no ink
 
@@ -84,12 +95,122 @@ def plot_segments(
     values = check_series(series)
     numbers, names = check_path(path, len(values))
     bar = Bar("state", find_runs(numbers), looks_of(names))
-    ax = axes_or_new(ax, (WIDTH, lanes_height(values.shape[1])), n_entries=len(names) * legend)
-    draw_lanes(ax, values, channels, [bar], tint=bar)
-    if legend:
-        legend_beside(ax, bar_handles([bar]), "state", settle=False)
-    write_names(ax, {BAR[0]: bar}, BAR[1])
-    return ax
+    return draw_lanes(ax, values, channels, [bar], bar, bar_handles([bar]) if legend else [], "state")
+
+
+def plot_actions(
+    series: ArrayLike,
+    path: ArrayLike,
+    actions: ArrayLike,
+    *,
+    truth: ArrayLike | None = None,
+    truth_actions: Mapping[str, int] | None = None,
+    state_actions: ArrayLike | None = None,
+    channels: Sequence[str] | None = None,
+    legend: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a series, one dimension above the other, and below it bars of its states and actions.
+
+    Parameters
+    ----------
+    series : array-like of shape (n_steps, n_dims)
+    path, actions : array-like of shape (n_steps,)
+        State and action of every step; -1 for none.
+    truth : array-like of shape (n_steps,), optional
+        True action of every step, or whatever is to be compared with the actions. It is drawn as a third bar.
+    truth_actions : mapping of str to int, optional
+        The action whose colour each true action has, by its name as a string. Give it where several series are drawn,
+        see `match_truth`; by default it is what matches best in this series.
+    state_actions : array-like of int, shape (n_states,), optional
+        Action of each state, which decides its colour. Give it where several series are drawn, so that a state has
+        one shade in all of them; by default a state belongs to the action that most of its steps have.
+    channels : sequence of str, optional
+        What the dimensions are called; their numbers by default.
+    legend : bool, default=True
+        Whether to name actions, each with its states below it, and true actions, beside the Axes.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    ax : Axes
+        States are shades of the colour of their action. A true action has the colour of the action it is matched
+        with: those pairs, one to one, that have most steps in common. The colours behind the lines are the actions'.
+
+    Examples
+    --------
+    >>> ax = plot_actions([[0.0], [0.2], [3.0], [3.1]], [0, 0, 1, 2], [0, 0, 1, 1], channels=["x"])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['x', 'state', 'action']
+    >>> [text.get_text().strip() for text in ax.get_legend().get_texts()]
+    ['action 0', 'state 0', 'action 1', 'state 1', 'state 2']
+    """
+    values = check_series(series)
+    states, state_names = check_path(path, len(values))
+    numbers, names = check_path(actions, len(values), "actions", "action")
+    owners = actions_of_states(state_actions, states, numbers)
+    bars = [
+        Bar("state", find_runs(states), shaded_looks(state_names, owners)),
+        Bar("action", find_runs(numbers), looks_of(names)),
+    ]
+    if truth is not None:
+        bars.append(_truth_bar(truth, numbers, truth_actions))
+    return draw_lanes(ax, values, channels, bars, bars[1], _grouped_handles(bars, owners) if legend else [])
+
+
+def match_truth(truth: Sequence[ArrayLike], actions: Sequence[ArrayLike]) -> dict[str, int]:
+    """Return the action that each true one is matched with over all series: one to one, with most steps in common.
+
+    Parameters
+    ----------
+    truth, actions : sequence of array-like of shape (n_steps_i,)
+        True and found action of every step of each series; -1 for none.
+
+    Returns
+    -------
+    matched : dict of str to int
+        By the names of the true actions; those left over have numbers that no action has.
+
+    Examples
+    --------
+    >>> match_truth([["cut", "cut", "lift"], ["lift"]], [[1, 1, 0], [0]])
+    {'cut': 1, 'lift': 0}
+    """
+    numbers, names = number_labels(np.concatenate([np.asarray(one) for one in truth]), "truth")
+    found, _ = number_labels(np.concatenate([np.asarray(one) for one in actions]), "actions")
+    return {name: number for number, name in match_numbers(numbers, names, found)[1].items()}
+
+
+def _truth_bar(truth: ArrayLike, actions: IntArray, truth_actions: Mapping[str, int] | None) -> Bar:
+    """Return the bar of the true actions, in the colours of those found."""
+    numbers, names = check_path(truth, len(actions), "truth", "true action")
+    if truth_actions is None:
+        numbers, names = match_numbers(numbers, names, actions)
+    else:
+        known = {number: name for number, name in names.items() if number >= 0}
+        missing = [name for name in known.values() if name not in truth_actions]
+        if missing:
+            raise InputError(
+                f"truth_actions has no {missing[0]!r}, needed an action for each true one. Use match_truth."
+            )
+        numbers, names = renumber(numbers, known, {number: truth_actions[name] for number, name in known.items()})
+    return Bar("truth", find_runs(numbers), looks_of(names))
+
+
+def _grouped_handles(bars: list[Bar], owners: dict[int, int]) -> list[Patch]:
+    """Return the legend: every action that occurs followed by its states, in the end the other bars."""
+    states, actions = bars[:2]
+    found = {run.number for run in states.runs}
+    handles = []
+    for action, look in actions.looks.items():
+        if any(run.number == action for run in actions.runs):
+            handles.append(legend_patch(look, "action"))
+        own = (look for state, look in states.looks.items() if state in found and owners.get(state, -1) == action)
+        handles += [legend_patch(look, f"{INDENT}state") for look in own]
+    for bar in bars[2:]:
+        handles += bar_handles([bar], bar.title)
+    return handles
 
 
 def plot_change_probability(
@@ -138,7 +259,8 @@ def plot_change_probability(
     ax.spines[["right", "top"]].set_visible(False)
     label_steps(ax, len(values))
     if legend and marked:
-        legend_beside(ax, _boundary_handles(), settle=False)
+        mark = Line2D([], [], color="black", marker="v", markersize=4, linestyle="none", label="reported")
+        legend_beside(ax, [mark, Patch(color=INTERVAL_COLOR, label="90 % interval")], settle=False)
     return ax
 
 
@@ -180,7 +302,11 @@ def plot_segmentation(
         raise InputError("truth is given without actions, needed what it is compared with. Give actions= too.")
     given = {"path": path, "actions": actions, "truth": truth}
     names = [check_path(one, len(values), name)[1] for name, one in given.items() if one is not None]
-    above, below = _stacked(values.shape[1], names) if axes is None else axes
+    if axes is None:
+        height = lanes_height(values.shape[1], len(names))
+        figure = new_figure(with_legend((WIDTH, height + CHANGE_HEIGHT), sum(map(len, names))))
+        axes = figure.subplots(2, sharex=True, height_ratios=[height, CHANGE_HEIGHT])
+    above, below = axes
     if actions is None:
         plot_segments(values, path, channels=channels, ax=above)
     else:
@@ -228,11 +354,16 @@ def plot_paths(
     """
     if len(paths) == 0:
         raise InputError("paths is empty, needed at least one array with the states of a series.")
-    lengths = [len(np.asarray(path)) for path in paths]
-    numbers, state_names = check_path(np.concatenate([np.asarray(path) for path in paths]), sum(lengths))
-    looks, titles = _looks_of_states(numbers, state_names, state_actions), row_names(names, len(paths), "paths")
-    rows = np.split(numbers, np.cumsum(lengths)[:-1])
-    bars = [Bar(title, find_runs(row), looks) for title, row in zip(titles, rows, strict=True)]
+    rows = [np.asarray(path) for path in paths]
+    lengths = [len(row) for row in rows]
+    numbers, state_names = check_path(np.concatenate(rows), sum(lengths))
+    if state_actions is None:
+        looks = looks_of(state_names)
+    else:
+        looks = shaded_looks(state_names, actions_of_states(state_actions, numbers, numbers))
+    titles = names_or_numbers(names, len(paths), "paths")
+    runs = map(find_runs, np.split(numbers, np.cumsum(lengths)[:-1]))
+    bars = [Bar(title, row, looks) for title, row in zip(titles, runs, strict=True)]
     height = float(np.clip(ROW_HEIGHT * len(rows) + 0.8, MIN_HEIGHT, MAX_HEIGHT))
     ax = axes_or_new(ax, (WIDTH, height), n_entries=len(state_names) * legend)
     by_bottom = {-place - ROW_SHARE / 2: bar for place, bar in enumerate(bars)}
@@ -245,22 +376,3 @@ def plot_paths(
         legend_beside(ax, bar_handles(bars), "state", settle=False)
     write_names(ax, by_bottom, ROW_SHARE)
     return ax
-
-
-def _looks_of_states(numbers: IntArray, names: dict[int, str], state_actions: ArrayLike | None) -> Looks:
-    """Return how states look: as clusters do, or as shades of their actions."""
-    if state_actions is None:
-        return looks_of(names)
-    return shaded_looks(names, actions_of_states(state_actions, numbers, numbers))
-
-
-def _stacked(n_dims: int, names: list[dict[int, str]]) -> list[Axes]:
-    """Return two Axes on a new figure, one above the other, with one axis of steps; `names` are those of each bar."""
-    height = lanes_height(n_dims, len(names))
-    figure = new_figure(with_legend((WIDTH, height + CHANGE_HEIGHT), sum(map(len, names))))
-    return list(figure.subplots(2, sharex=True, height_ratios=[height, CHANGE_HEIGHT]))
-
-
-def _boundary_handles() -> list[Line2D | Patch]:
-    mark = Line2D([], [], color="black", marker="v", markersize=4, linestyle="none", label="reported")
-    return [mark, Patch(color=INTERVAL_COLOR, label="90 % interval")]

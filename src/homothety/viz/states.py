@@ -6,7 +6,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.colors import LogNorm, Normalize
+from matplotlib.colors import LogNorm
 from matplotlib.patheffects import withStroke
 
 from homothety.arrays import check_points, check_similarity, real_array
@@ -14,14 +14,21 @@ from homothety.covariance.spectra import check_covariances
 from homothety.errors import InputError
 from homothety.palette import darkened
 from homothety.sequences import check_sequences
-from homothety.viz._channels import axis_names, check_aspect, check_dims
-from homothety.viz._clusters import group_items, sorted_items
-from homothety.viz._figure import axes_or_new, font_points, legend_beside, legend_patch, named, size_in_points
-from homothety.viz._lanes import label_rows, row_names
-from homothety.viz._looks import check_state_actions, looks_of, shaded_looks
-from homothety.viz.ellipses import add_polygons, draw_ellipses, outlines_of, sphere_to_body
-from homothety.viz.heatmap import texts_fit, write_values
-from homothety.viz.matrices import NUMBER_PAD, draw_sorted, draw_strip, edges_of
+from homothety.viz._labels import check_state_actions, group_items, looks_of, named, shaded_looks, sorted_items
+from homothety.viz._lanes import label_rows
+from homothety.viz.covariances import add_polygons, draw_ellipses, outlines_of, sphere_to_body
+from homothety.viz.figures import (
+    axes_or_new,
+    axis_names,
+    check_dims,
+    font_points,
+    label_dims,
+    legend_beside,
+    legend_patch,
+    names_or_numbers,
+    size_in_points,
+)
+from homothety.viz.matrices import NUMBER_PAD, draw_sorted, draw_strip, edges_of, write_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import BoolArray, FloatArray
-    from homothety.palette import ClusterStyle
-    from homothety.viz._channels import Aspect
-    from homothety.viz._clusters import Cluster
-    from homothety.viz._looks import Looks
+    from homothety.palette import Aspect
+    from homothety.viz._labels import Cluster, Look, Looks
 
 FIGSIZE = (6.4, 4.8)
 CELL = 0.42  # inches, of a state in a matrix
@@ -96,10 +101,11 @@ def plot_state_ellipses(
     ax = axes_or_new(ax, FIGSIZE, n_entries=len(named(actions)))
     if sequences is not None:
         _draw_steps(ax, sequences, np.shape(means)[1], list(dims))
-    draw_ellipses(ax, factors, centres, _largest_first(actions, factors), OPACITY)
+    areas = np.abs(np.linalg.det(factors))
+    by_area = sorted(actions, key=lambda action: -areas[action.members].max())  # large ellipses hide no small ones
+    draw_ellipses(ax, factors, centres, by_area, OPACITY)
     ax.autoscale_view()
-    ax.set_aspect(check_aspect(aspect))
-    ax.set(xlabel=names[0], ylabel=names[1])
+    label_dims(ax, names, aspect, adjustable="box")
     legend_beside(ax, [legend_patch(action) for action in named(actions)], "action")
     _number_states(ax, centres, outlines_of(factors) + centres[:, np.newaxis], actions)
     return ax
@@ -138,14 +144,17 @@ def plot_features(
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['0', '2', '1']
     """
-    owned = _check_active(active)
+    values = real_array(active, "active")
+    if values.ndim != 2 or values.size == 0 or not np.isin(values, (0, 1)).all():
+        raise InputError(f"active has shape {values.shape}, needed (n_series, n_states) with values true or false.")
+    owned = values.astype(bool)
     n_series, n_states = owned.shape
-    titles = row_names(names, n_series, "series")
+    titles = names_or_numbers(names, n_series, "series")
     actions = group_items(state_actions, n_states, "state_actions")
     looks, order = _state_looks(state_actions, n_states), sorted_items(actions)
     ax = axes_or_new(ax, _cells_figsize(n_series, n_states))
     ax.set(xlim=(-0.5, n_states - 0.5), ylim=(n_series - 0.5, -0.5), ylabel="recording")
-    _fill_cells(ax, owned[:, order], [looks[state].style for state in order])
+    _fill_cells(ax, owned[:, order], [looks[state] for state in order])
     label_rows(ax, np.arange(n_series), titles)
     ax.spines["bottom"].set_visible(False)
     _label_states(ax, actions)
@@ -184,9 +193,18 @@ def plot_transitions(
     >>> ax.get_ylabel()
     'from state'
     """
-    probabilities = _check_transitions(transition_probs)
-    norm = LogNorm(LEAST_PROBABILITY, 1.0, clip=True)
-    return _plot_state_matrix(probabilities, state_actions, ax, norm, cmap, "probability", ("to state", "from state"))
+    probs = real_array(transition_probs, "transition_probs")
+    if probs.ndim != 2 or probs.shape[0] != probs.shape[1] or probs.size == 0:
+        raise InputError(f"transition_probs has shape {probs.shape}, needed (n_states, n_states).")
+    wrong = ~(np.isclose(probs.sum(axis=1), 1.0, atol=1e-6) & (probs >= 0).all(axis=1))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"transition_probs[{row}] sums to {probs[row].sum():.3g} with a least value of {probs[row].min():.3g}, "
+            "needed probabilities that sum to one. Divide counts by the sums of their rows."
+        )
+    norm, labels = LogNorm(LEAST_PROBABILITY, 1.0, clip=True), ("to state", "from state")
+    return _plot_state_matrix(ax, probs, state_actions, "probability", labels, norm=norm, cmap=cmap)
 
 
 def plot_coaction(
@@ -221,24 +239,22 @@ def plot_coaction(
     >>> ax.images[0].get_array()[0]
     masked_array(data=[1. , 0.9, 0.1], mask=False, fill_value=1e+20)
     """
-    probabilities = check_similarity(coaction, "coaction")
-    quantity = "probability of being one action"
-    return _plot_state_matrix(probabilities, state_actions, ax, Normalize(0, 1), cmap, quantity, ("state", "state"))
+    probs, quantity = check_similarity(coaction, "coaction"), "probability of being one action"
+    return _plot_state_matrix(ax, probs, state_actions, quantity, ("state", "state"), vmin=0.0, vmax=1.0, cmap=cmap)
 
 
 def _plot_state_matrix(
+    ax: Axes | None,
     matrix: FloatArray,
     state_actions: ArrayLike | None,
-    ax: Axes | None,
-    norm: Normalize,
-    cmap: str,
     quantity: str,
     labels: tuple[str, str],
+    **looks: Any,
 ) -> Axes:
-    """Draw a matrix of states against states, sorted by action, with their numbers."""
+    """Draw a matrix of states against states, sorted by action, with their numbers; `looks` are options of `imshow`."""
     actions = group_items(state_actions, len(matrix), "state_actions")
     ax = axes_or_new(ax, _cells_figsize(*matrix.shape, least=COLORBAR_HEIGHT))
-    image = draw_sorted(ax, matrix, actions, norm, cmap, quantity)
+    image = draw_sorted(ax, matrix, actions, quantity, **looks)
     ax.tick_params(axis="y", length=0)
     if named(actions):
         draw_strip(ax, actions)
@@ -248,10 +264,7 @@ def _plot_state_matrix(
     _label_states(ax, actions)
     ax.set(xlabel=labels[0], ylabel=labels[1])
     ax.spines[:].set_visible(False)
-    drawn = matrix[np.ix_(order, order)]
-    texts = [[f"{value:.2f}" for value in row] for row in drawn]
-    if texts_fit(ax, texts):
-        write_values(ax, image, np.where(drawn < LEAST_WRITTEN, np.nan, drawn), texts)
+    write_values(ax, image, matrix[np.ix_(order, order)], ".2f", least=LEAST_WRITTEN)
     return ax
 
 
@@ -259,7 +272,7 @@ def _state_looks(state_actions: ArrayLike | None, n_states: int) -> Looks:
     """Return how states look: shades of their actions, or as clusters do if these are not known."""
     if state_actions is None:
         return looks_of({state: str(state) for state in range(n_states)})
-    return shaded_looks({}, dict(enumerate(check_state_actions(state_actions))))
+    return shaded_looks({}, check_state_actions(state_actions))
 
 
 def _in_plane(
@@ -283,12 +296,6 @@ def _draw_steps(ax: Axes, sequences: Any, n_dims: int, dims: list[int]) -> None:
     if checked.n_dims != n_dims:
         raise InputError(f"sequences have {checked.n_dims} dimensions and means {n_dims}, needed the same.")
     ax.plot(*checked.steps[:, dims].T, ".", color=STEP_COLOR, markersize=1.5, zorder=0, rasterized=True)
-
-
-def _largest_first(actions: list[Cluster], factors: FloatArray) -> list[Cluster]:
-    """Return actions in an order in which, drawn one after the other, large ellipses hide no small ones."""
-    areas = np.abs(np.linalg.det(factors))
-    return sorted(actions, key=lambda action: -areas[action.members].max())
 
 
 def _number_states(ax: Axes, centres: FloatArray, outlines: FloatArray, actions: list[Cluster]) -> None:
@@ -318,41 +325,21 @@ def _first_free(candidates: FloatArray, gap: float) -> list[int]:
     return chosen
 
 
-def _check_active(active: ArrayLike) -> BoolArray:
-    values = real_array(active, "active")
-    if values.ndim != 2 or values.size == 0 or not np.isin(values, (0, 1)).all():
-        raise InputError(f"active has shape {values.shape}, needed (n_series, n_states) with values true or false.")
-    return values.astype(bool)
-
-
-def _check_transitions(transition_probs: ArrayLike) -> FloatArray:
-    values = real_array(transition_probs, "transition_probs")
-    if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
-        raise InputError(f"transition_probs has shape {values.shape}, needed (n_states, n_states).")
-    wrong = ~(np.isclose(values.sum(axis=1), 1.0, atol=1e-6) & (values >= 0).all(axis=1))
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise InputError(
-            f"transition_probs[{row}] sums to {values[row].sum():.3g} with a least value of {values[row].min():.3g}, "
-            "needed probabilities that sum to one. Divide counts by the sums of their rows."
-        )
-    return values
-
-
 def _cells_figsize(n_rows: int, n_columns: int, *, least: float = 2.4) -> tuple[float, float]:
     """Return a size in inches that gives every cell room, within reason, and is at least so high."""
     width, height = CELL * n_columns + MARGINS[0], CELL * n_rows + MARGINS[1]
     return float(np.clip(width, 4.2, 9.0)), float(np.clip(height, least, 8.2))
 
 
-def _fill_cells(ax: Axes, owned: BoolArray, styles: list[ClusterStyle]) -> None:
+def _fill_cells(ax: Axes, owned: BoolArray, looks: list[Look]) -> None:
     """Draw a matrix of filled and empty cells, first all that are empty, then one collection for each column."""
     square = (np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) - 0.5) * CELL_SHARE
     cells = np.stack(np.meshgrid(*map(np.arange, owned.shape[::-1])), axis=-1)[:, :, np.newaxis] + square
     add_polygons(ax, cells[~owned], facecolors=ABSENT_COLOR, linewidths=0)
-    for column, style in enumerate(styles):
-        looks = {"facecolors": style.color, "edgecolors": [darkened(style.color)], "hatch": style.hatch}
-        add_polygons(ax, cells[owned[:, column], column], linewidths=0, **looks)
+    for column, (_, style) in enumerate(looks):
+        fill, edge = style.color, [darkened(style.color)]
+        corners = cells[owned[:, column], column]
+        add_polygons(ax, corners, facecolors=fill, edgecolors=edge, hatch=style.hatch, linewidths=0)
 
 
 def _label_states(ax: Axes, actions: list[Cluster]) -> None:
@@ -366,13 +353,9 @@ def _label_states(ax: Axes, actions: list[Cluster]) -> None:
     ax.set_xlabel("state")
     if named(actions):
         draw_strip(ax, actions, "top")
-        _name_above(ax, actions)
-
-
-def _name_above(ax: Axes, actions: list[Cluster]) -> None:
-    edges = edges_of(actions)
-    above = ax.secondary_xaxis("top")
-    above.set_xticks((edges[:-1] + edges[1:]) / 2, [action.name for action in actions])
-    above.tick_params(length=0, pad=NUMBER_PAD)
-    above.spines["top"].set_visible(False)
-    above.set_xlabel("action")
+        edges = edges_of(actions)
+        above = ax.secondary_xaxis("top")
+        above.set_xticks((edges[:-1] + edges[1:]) / 2, [action.name for action in actions])
+        above.tick_params(length=0, pad=NUMBER_PAD)
+        above.spines["top"].set_visible(False)
+        above.set_xlabel("action")

@@ -9,14 +9,13 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from homothety.errors import InputError
-from homothety.viz._figure import axes_or_new, legend_beside, new_figure
+from homothety.viz.figures import axes_or_new, check_axes, legend_beside, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray
@@ -79,10 +78,14 @@ def plot_trace(
     if not 0 <= n_burn <= n_sweeps:
         raise InputError(f"n_burn is {n_burn}, needed 0 to {n_sweeps}, the number of sweeps.")
     ax = axes_or_new(ax, FIGSIZE)
-    whole = _all_whole(chains)
+    # Counts are drawn in steps, because there is nothing between them.
+    whole = all(np.array_equal(chain, np.round(chain), equal_nan=True) for chain in chains)
     handles: list[Artist] = []
     for number, chain in enumerate(chains):
-        handles += _draw_chain(ax, chain, number, in_steps=whole)
+        (line,) = ax.plot(np.arange(1, len(chain) + 1), chain, linewidth=1.0, label=f"chain {number}")
+        line.set(color=CHAIN_COLORS[number % len(CHAIN_COLORS)], drawstyle="steps-mid" if whole else "default")
+        line.set_marker("o" if len(chain) == 1 else "none")
+        handles.append(line)
     if not 1 < len(chains) <= len(CHAIN_COLORS):
         handles.clear()  # one chain needs no name, and many cannot be told apart
     if n_burn:
@@ -125,21 +128,16 @@ def plot_traces(
     if not labels:
         raise InputError("traces is empty, needed at least one traced quantity, such as 'log_joint'.")
     stacked = axes is None
-    axes = _stacked_axes(len(labels)) if axes is None else list(axes)
-    if len(axes) != len(labels):
-        raise InputError(f"axes has {len(axes)} Axes, needed {len(labels)}, for {', '.join(labels)}.")
+    if axes is None:
+        figure = new_figure((FIGSIZE[0], PANEL_HEIGHT * len(labels) + 0.5))
+        axes = list(figure.subplots(len(labels), sharex=True, squeeze=False)[:, 0])
+        figure.align_ylabels(axes)
+    axes = check_axes(axes, labels)
     for ax, (name, label) in zip(axes, labels.items(), strict=True):
         # A first sweep that had to compile takes a thousand times as long as the others.
         plot_trace(traces[name], n_burn=n_burn, quantity=label, log=name == "seconds", legend=ax is axes[0], ax=ax)
         if stacked and ax is not axes[-1]:
             ax.set_xlabel("")
-    return axes
-
-
-def _stacked_axes(n_panels: int) -> list[Axes]:
-    figure = new_figure((FIGSIZE[0], PANEL_HEIGHT * n_panels + 0.5))
-    axes = list(figure.subplots(n_panels, sharex=True, squeeze=False)[:, 0])
-    figure.align_ylabels(axes)
     return axes
 
 
@@ -153,17 +151,3 @@ def _check_chains(traces: Iterable[ArrayLike]) -> list[FloatArray]:
             raise InputError(f"traces[{number}] has shape {chain.shape}, needed (n_sweeps,) with at least one sweep.")
         chain[~np.isfinite(chain)] = np.nan
     return chains
-
-
-def _draw_chain(ax: Axes, chain: FloatArray, number: int, *, in_steps: bool) -> list[Line2D]:
-    """Draw one chain; counts are drawn in steps, because there is nothing between them."""
-    lines = ax.plot(np.arange(1, len(chain) + 1), chain, linewidth=1.0, label=f"chain {number}")
-    for line in lines:
-        line.set_color(CHAIN_COLORS[number % len(CHAIN_COLORS)])
-        line.set_drawstyle("steps-mid" if in_steps else "default")
-        line.set_marker("o" if len(chain) == 1 else "none")
-    return lines
-
-
-def _all_whole(chains: list[FloatArray]) -> bool:
-    return all(np.array_equal(chain, np.round(chain), equal_nan=True) for chain in chains)

@@ -1,35 +1,44 @@
-"""Series as curves in two or three of their dimensions."""
+"""Series as curves in two or three of their dimensions, as they were recorded and in one frame."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.lines import Line2D
 
 from homothety.errors import InputError
 from homothety.sequences import check_sequences
-from homothety.viz._channels import axis_names, check_aspect, check_dims
-from homothety.viz._clusters import match_numbers, number_labels
-from homothety.viz._figure import axes_for_dims, fit_box, legend_beside, new_figure
+from homothety.viz._labels import actions_of_states, looks_of, match_numbers, number_labels, shaded_looks
 from homothety.viz._lanes import find_runs
-from homothety.viz._looks import actions_of_states, looks_of, shaded_looks
+from homothety.viz.figures import (
+    axes_for_dims,
+    axis_names,
+    check_axes,
+    check_dims,
+    label_dims,
+    legend_beside,
+    legend_line,
+    new_figure,
+)
+from homothety.words import number_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
+    from homothety.palette import Aspect
     from homothety.sequences import Sequences
-    from homothety.viz._channels import Aspect
-    from homothety.viz._looks import Look, Looks
+    from homothety.viz._labels import Looks
 
 FIGSIZE = (6.4, 4.8)
 PANEL = (4.8, 4.5)  # inches, of one of several pictures side by side
 LINE_WIDTHS = (0.8, 1.2)  # points, of very many steps and of few
 LEGEND_LINE = 3.0  # width in points: a line in a legend is short, and its colour has to be seen
+N_TICKS = 4  # of each axis of aligned recordings, at most: curves are long, and boxes may be narrow
 
 
 def plot_trajectory(
@@ -80,7 +89,7 @@ def plot_trajectory(
         looks = looks_of(names)
     ax = axes_for_dims(ax, len(columns), FIGSIZE, n_entries=len(looks) * bool(legend))
     _draw_curves(ax, sequences, numbers, columns, looks)
-    _label_dims(ax, axis_names(channels, columns, sequences.n_dims), aspect)
+    label_dims(ax, axis_names(channels, columns, sequences.n_dims), aspect)
     if legend:
         legend_beside(ax, _curve_handles(numbers, looks), legend if isinstance(legend, str) else None)
     return ax
@@ -121,15 +130,76 @@ def plot_trajectories(
     columns = _choose_dims(dims, steps.n_dims)
     names = axis_names(channels, columns, steps.n_dims)
     panels = _panels(steps, paths, actions, truth, state_actions)
-    axes = _side_by_side(len(panels), len(columns)) if axes is None else list(axes)
-    if len(axes) != len(panels):
-        raise InputError(f"axes has {len(axes)} Axes, needed {len(panels)}, for {', '.join(panels)}.")
+    axes = _side_by_side(axes, panels, len(columns))
     for ax, (title, (numbers, looks)) in zip(axes, panels.items(), strict=True):
-        axes_for_dims(ax, len(columns), PANEL)
         _draw_curves(ax, steps, numbers, columns, looks)
-        _label_dims(ax, names, aspect)
+        label_dims(ax, names, aspect)
         ax.set_title(title)
         legend_beside(ax, _curve_handles(numbers, looks), settle=ax is axes[0])
+    return axes
+
+
+def plot_aligned(
+    model: Any,
+    recordings: Any,
+    *,
+    labels: Any = None,
+    block: int = 0,
+    channels: Sequence[str] | None = None,
+    axes: Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Draw recordings as they were recorded, and beside it the same recordings in one frame, coloured by action.
+
+    Parameters
+    ----------
+    model : ActionHMM
+        Fitted.
+    recordings : list of array-like of shape (n_steps_i, n_dims)
+        What the model was fitted to.
+    labels : list of array-like of shape (n_steps_i,), optional
+        Action of every step; ``model.actions_`` by default. ``model.actions_at(k)`` has k actions.
+    block : int, default=0
+        Which of the positions to draw, if the recordings have several.
+    channels : sequence of str, optional
+        Names of the channels of the recordings; taken from `recordings` if it has names.
+    axes : sequence of two Axes, optional
+        Where to draw, with ``projection="3d"`` for positions in three dimensions; by default on a new figure.
+
+    Returns
+    -------
+    axes : list of two Axes
+        All axes have one scale. A dot marks where each recording begins.
+
+    Examples
+    --------
+    >>> from homothety import ActionHMM
+    >>> from homothety.datasets import make_demonstrations
+    >>> demonstrations = make_demonstrations(0, n_per_frame=1)
+    >>> model = ActionHMM(n_chains=1, n_sweeps=10, subsample=10, random_state=0).fit(demonstrations)
+    >>> recorded, aligned = plot_aligned(model, demonstrations)
+    >>> aligned.get_title()
+    'aligned in one frame'
+    """
+    places = [one for one, kind in enumerate(model.blocks_.kinds) if kind == "point"]
+    if not 0 <= block < len(places):
+        raise InputError(
+            f"block is {block}, but the recordings have {number_of(len(places), 'position')} to draw, counted from 0."
+        )
+    sequences = check_sequences(recordings, allow_constant=True, min_steps=1)
+    aligned = check_sequences(model.aligned(recordings), allow_constant=True, min_steps=1)
+    columns = list(model.blocks_.channels[places[block]])
+    columns_aligned = list(range(*model.blocks_.slices[places[block]].indices(sequences.n_dims)))
+    numbers, names = _check_labels(model.actions_ if labels is None else labels, sequences, "labels")
+    looks = looks_of(names)
+    panels = {"as recorded": (sequences, columns), "aligned in one frame": (aligned, columns_aligned)}
+    axes = _side_by_side(axes, panels, len(columns))
+    called = axis_names(channels or sequences.channels, columns, sequences.n_dims)
+    for ax, (title, (drawn, dims)) in zip(axes, panels.items(), strict=True):
+        _draw_curves(ax, drawn, numbers, dims, looks)
+        label_dims(ax, called, "equal")
+        ax.locator_params(nbins=N_TICKS)
+        ax.set_title(title)
+    legend_beside(axes[1], _curve_handles(numbers, looks), "action")
     return axes
 
 
@@ -147,10 +217,13 @@ def _panels(
     return {"truth": (matched, looks_of(matched_names))} | panels
 
 
-def _side_by_side(n_panels: int, n_dims: int) -> list[Axes]:
-    figure = new_figure((PANEL[0] * n_panels, PANEL[1]))
-    projection = "3d" if n_dims == 3 else None
-    return [figure.add_subplot(1, n_panels, place + 1, projection=projection) for place in range(n_panels)]
+def _side_by_side(axes: Sequence[Axes] | None, panels: Collection[str], n_dims: int) -> list[Axes]:
+    """Return Axes for pictures beside each other: new ones, or the given ones if they are as needed."""
+    if axes is None:
+        figure = new_figure((PANEL[0] * len(panels), PANEL[1]))
+        projection = "3d" if n_dims == 3 else None
+        return [figure.add_subplot(1, len(panels), 1 + place, projection=projection) for place in range(len(panels))]
+    return [axes_for_dims(ax, n_dims, PANEL) for ax in check_axes(axes, panels)]
 
 
 def _check_sequences(series: Any) -> Sequences:
@@ -193,20 +266,7 @@ def _draw_curves(ax: Any, sequences: Sequences, numbers: IntArray, columns: list
     ax.plot(*np.array([one[0] for one in points]).T, "o", color="black", markersize=3, linestyle="none")
 
 
-def _label_dims(ax: Any, names: list[str], aspect: Aspect) -> None:
-    """Name the dimensions along the axes, which have one scale or not."""
-    ax.set(**{f"{axis}label": name for axis, name in zip("xyz", names, strict=False)})
-    if len(names) == 3:
-        fit_box(ax, equal=check_aspect(aspect) == "equal")
-    else:
-        ax.set_aspect(check_aspect(aspect), adjustable="datalim")
-
-
 def _curve_handles(numbers: IntArray, looks: Looks) -> list[Line2D]:
     found = set(np.unique(numbers).tolist())
-    return [_legend_line(look) for number, look in looks.items() if number in found]
-
-
-def _legend_line(look: Look) -> Line2D:
-    color, linestyle = look.style.color, look.style.linestyle
-    return Line2D([], [], color=color, linestyle=linestyle, linewidth=LEGEND_LINE, label=look.name)
+    shown = (look for number, look in looks.items() if number in found)
+    return [legend_line(look, marker="none", linewidth=LEGEND_LINE) for look in shown]

@@ -10,13 +10,12 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFor
 
 from homothety.errors import InputError
 from homothety.palette import cluster_style, darkened
-from homothety.viz._figure import new_figure
+from homothety.viz.figures import check_axes, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.ticker import Locator
 
     from homothety.arrays import FloatArray
     from homothety.summaries.transforms import StateTransform
@@ -60,34 +59,23 @@ def plot_transforms(transforms: Sequence[StateTransform], *, axes: Sequence[Axes
     >>> [ax.get_xlabel() for ax in plot_transforms(model.transforms_)]
     ['scale', 'rotation (degrees)', 'translation']
     """
-    rows = _in_order(transforms)
+    if not transforms:
+        raise InputError("transforms is empty, needed the transforms_ of a fitted model.")
+    # Action by action, each with its reference first.
+    rows = sorted(transforms, key=lambda row: (row.action, not row.is_reference, row.state))
     if axes is None:
-        figure = new_figure((WIDTH, _height(rows)))
+        row_height = max(ROW_HEIGHT, LINE_HEIGHT * len(rows[0].mean))
+        figure = new_figure((WIDTH, min(MARGIN + row_height * len(rows), MAX_HEIGHT)))
         axes = list(figure.subplots(1, 3, sharey=True))
-    elif len(axes) != 3:
-        raise InputError(f"axes has {len(axes)} Axes, needed 3: scale, rotation and translation.")
+    axes = check_axes(axes, ["scale", "rotation", "translation"])
     _draw_scales(axes[0], rows)
     _draw_angles(axes[1], rows)
     _draw_translations(axes[2], rows)
-    for ax in axes:
-        _separate_actions(ax, rows)
-    _name_rows(axes[0], rows)
-    if any(row.orientation == "partial" and not row.is_reference for row in rows):
-        axes[1].set_title(f"hollow: {SOME_DIRECTIONS}", fontsize="small")
-    return list(axes)
-
-
-def _in_order(transforms: Sequence[StateTransform]) -> list[StateTransform]:
-    """Return the rows action by action, each with its reference first."""
-    if not transforms:
-        raise InputError("transforms is empty, needed the transforms_ of a fitted model.")
-    return sorted(transforms, key=lambda row: (row.action, not row.is_reference, row.state))
-
-
-def _height(rows: list[StateTransform]) -> float:
-    """Return the height of a figure in inches: rows are the higher, the more dimensions they have to show."""
-    row_height = max(ROW_HEIGHT, LINE_HEIGHT * len(rows[0].mean))
-    return min(MARGIN + row_height * len(rows), MAX_HEIGHT)
+    for ax, identity in zip(axes, (1.0, 0.0, 0.0), strict=True):
+        _draw_rules(ax, rows, identity)
+    names = [f"action {row.action}, state {row.state}" if row.is_reference else f"state {row.state}" for row in rows]
+    axes[0].set_yticks(range(len(rows)), names)
+    return axes
 
 
 def _draw_scales(ax: Axes, rows: list[StateTransform]) -> None:
@@ -95,41 +83,29 @@ def _draw_scales(ax: Axes, rows: list[StateTransform]) -> None:
     # Of too few observations for a covariance, the product of axis lengths is next to nothing, and says nothing.
     intervals[np.isinf(intervals[:, 2]), 0] = np.nan
     span = np.append(_finite(intervals), 1.0)
+    ratio = span.max() / span.min()
     ax.set(xscale="log", xlabel="scale", xlim=(span.min() / PADDING, span.max() * PADDING))
-    ax.xaxis.set_major_locator(_scale_ticks(span.max() / span.min()))
+    few_powers = LogLocator(subs=(1, 2, 5) if ratio <= LONG_SPAN else (1,), numticks=6)
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=4) if ratio <= SHORT_SPAN else few_powers)
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
     ax.xaxis.set_minor_locator(NullLocator())
-    for place, row in enumerate(rows):
-        if row.is_reference:
-            _draw_identity(ax, place, 1.0)
-        else:
-            _draw_interval(ax, place, intervals[place], row)
-
-
-def _scale_ticks(ratio: float) -> Locator:
-    """Return where an axis of scales has numbers, given the ratio of its ends."""
-    if ratio <= SHORT_SPAN:
-        return MaxNLocator(nbins=4)
-    return LogLocator(subs=(1, 2, 5) if ratio <= LONG_SPAN else (1,), numticks=6)
+    _draw_intervals(ax, rows, intervals[..., np.newaxis], identity=1.0)
 
 
 def _draw_angles(ax: Axes, rows: list[StateTransform]) -> None:
-    intervals = np.array([_angles_of(row) for row in rows])
+    # The angle of a rotation is off by no more than the rotation is.
+    intervals = np.array(
+        [(row.angle, max(row.angle - row.rotation_within, 0.0), row.angle + row.rotation_within) for row in rows]
+    )
     ax.set(xlabel="rotation (degrees)", xlim=(-3, PADDING * _finite(intervals).max(initial=90.0)))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 1.5, 3, 4.5, 9, 10]))
-    for place, row in enumerate(rows):
-        if row.is_reference:
-            _draw_identity(ax, place, 0.0)
-        elif row.orientation == "none":
-            text = ax.text(0.5, place, NO_DIRECTION, transform=ax.get_yaxis_transform(), ha="center", va="center")
-            text.set(color=IDENTITY_COLOR, style="italic", fontsize="small")
-        else:
-            _draw_interval(ax, place, intervals[place], row, hollow=row.orientation == "partial")
-
-
-def _angles_of(row: StateTransform) -> tuple[float, float, float]:
-    """Return the angle and how far it may be off: the angle of a rotation differs by no more than the rotation does."""
-    return row.angle, max(row.angle - row.rotation_within, 0.0), row.angle + row.rotation_within
+    others = [(place, row) for place, row in enumerate(rows) if not row.is_reference]
+    for place in (place for place, row in others if row.orientation == "none"):
+        text = ax.text(0.5, place, NO_DIRECTION, transform=ax.get_yaxis_transform(), ha="center", va="center")
+        text.set(color=IDENTITY_COLOR, style="italic", fontsize="small")
+    if any(row.orientation == "partial" for _, row in others):
+        ax.set_title(f"hollow: {SOME_DIRECTIONS}", fontsize="small")
+    _draw_intervals(ax, rows, intervals[..., np.newaxis], orientation=True)
 
 
 def _draw_translations(ax: Axes, rows: list[StateTransform]) -> None:
@@ -137,14 +113,7 @@ def _draw_translations(ax: Axes, rows: list[StateTransform]) -> None:
     reach = PADDING * np.abs(_finite(intervals)).max(initial=0.0) or 1.0
     ax.set(xlabel="translation", xlim=(-reach, reach))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=4))
-    n_dims = intervals.shape[2]
-    for place, row in enumerate(rows):
-        if row.is_reference:
-            _draw_identity(ax, place, 0.0)
-            continue
-        for dim in range(n_dims):
-            shift = ROW_SHARE * ((dim + 0.5) / n_dims - 0.5)
-            _draw_interval(ax, place + shift, intervals[place, :, dim], row, size=3.0)
+    _draw_intervals(ax, rows, intervals, size=3.0)
 
 
 def _finite(intervals: FloatArray) -> FloatArray:
@@ -152,44 +121,53 @@ def _finite(intervals: FloatArray) -> FloatArray:
     return intervals[np.isfinite(intervals) & (intervals != 0)]
 
 
-def _draw_interval(
-    ax: Axes, place: float, interval: FloatArray, row: StateTransform, *, size: float = 5.0, hollow: bool = False
+def _draw_intervals(
+    ax: Axes,
+    rows: list[StateTransform],
+    intervals: FloatArray,
+    *,
+    identity: float = 0.0,
+    size: float = 5.0,
+    orientation: bool = False,
 ) -> None:
-    """Draw a value and its interval, which goes from edge to edge where it has no ends."""
-    style = cluster_style(row.action)
-    value, low, high = interval
-    edge = darkened(style.color)
-    if np.isinf(high):
-        ax.plot(ax.get_xlim(), [place, place], color=edge, linewidth=1.0, linestyle="dotted")
-    else:
-        ax.plot([low, high], [place, place], color=edge, linewidth=1.5, solid_capstyle="butt")
-    ax.plot(
-        [value],
-        [place],
-        marker=style.marker,
-        markersize=size,
-        markerfacecolor="white" if hollow else style.color,
-        markeredgecolor=edge,
-        linestyle="none",
-    )
+    """Draw the value and the interval of every state, a line for each dimension, and the identity of references.
+
+    Parameters
+    ----------
+    intervals : ndarray of shape (n_states, 3, n_dims)
+        Value, lower and upper end. A line goes from edge to edge where it has no ends.
+    identity : float
+        Where a state is that is compared with itself.
+    size : float
+        Of marks, in points.
+    orientation : bool
+        Whether a state without directions is left out, and one that has only some gets a hollow mark.
+    """
+    n_dims = intervals.shape[2]
+    shifts = ROW_SHARE * ((np.arange(n_dims) + 0.5) / n_dims - 0.5)
+    for place, row in enumerate(rows):
+        if row.is_reference:
+            ax.plot([identity, identity], [place - 0.3, place + 0.3], color=IDENTITY_COLOR, linewidth=2.0)
+            continue
+        if orientation and row.orientation == "none":
+            continue
+        style = cluster_style(row.action)
+        edge = darkened(style.color)
+        fill = "white" if orientation and row.orientation == "partial" else style.color
+        for height, (value, low, high) in zip(place + shifts, intervals[place].T, strict=True):
+            if np.isinf(high):
+                ax.plot(ax.get_xlim(), [height, height], color=edge, linewidth=1.0, linestyle="dotted")
+            else:
+                ax.plot([low, high], [height, height], color=edge, linewidth=1.5, solid_capstyle="butt")
+            ax.plot([value], [height], style.marker, markersize=size, markerfacecolor=fill, markeredgecolor=edge)
 
 
-def _draw_identity(ax: Axes, place: int, value: float) -> None:
-    """Mark where a state is that is compared with itself."""
-    ax.plot([value, value], [place - 0.3, place + 0.3], color=IDENTITY_COLOR, linewidth=2.0)
-
-
-def _separate_actions(ax: Axes, rows: list[StateTransform]) -> None:
-    """Draw a line between actions, the identity of all rows, and put the first row on top."""
-    for place, (before, after) in enumerate(pairwise(rows)):
+def _draw_rules(ax: Axes, rows: list[StateTransform], identity: float) -> None:
+    """Draw a line between rows, a stronger one between actions, and the identity of all; put the first row on top."""
+    for place, (before, after) in enumerate(pairwise(rows), start=1):
         if before.action != after.action:
-            ax.axhline(place + 0.5, color="black", linewidth=0.8)
+            ax.axhline(place - 0.5, color="black", linewidth=0.8)
         else:
-            ax.axhline(place + 0.5, color=RULE_COLOR, linewidth=0.5, zorder=0)
-    ax.axvline(1.0 if ax.get_xscale() == "log" else 0.0, color=RULE_COLOR, linewidth=0.8, zorder=0)
+            ax.axhline(place - 0.5, color=RULE_COLOR, linewidth=0.5, zorder=0)
+    ax.axvline(identity, color=RULE_COLOR, linewidth=0.8, zorder=0)
     ax.set_ylim(len(rows) - 0.5, -0.5)
-
-
-def _name_rows(ax: Axes, rows: list[StateTransform]) -> None:
-    names = [f"action {row.action}, state {row.state}" if row.is_reference else f"state {row.state}" for row in rows]
-    ax.set_yticks(range(len(rows)), names)

@@ -17,7 +17,7 @@ from homothety.cli.figures import clustering_figures
 from homothety.datasets import make_dti, make_wishart_families
 from homothety.palette import cluster_style
 from homothety.summaries.partitions import membership
-from homothety.viz._clusters import group_items
+from homothety.viz._labels import group_items
 
 QUICK = ("--chains", "2", "--sweeps", "10")
 

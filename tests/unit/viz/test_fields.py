@@ -178,5 +178,5 @@ def test_what_makes_no_image_is_refused(labels, options, message):
 def test_comparisons_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match=r"truth has shape \(1, 3\) and labels \(1, 2\), needed the same"):
         plot_label_comparison([[0, 1]], [[0, 1, 1]])
-    with pytest.raises(InputError, match="axes has 1 Axes, needed two"):
+    with pytest.raises(InputError, match="axes has 1 Axes, needed 2: labels, truth"):
         plot_label_comparison([[0, 1]], [[0, 1]], axes=[Figure().add_subplot()])

@@ -9,10 +9,21 @@ from matplotlib.figure import Figure
 from homothety.errors import InputError
 from homothety.palette import cluster_style, shade_style
 from homothety.summaries.paths import BoundaryInterval
-from homothety.viz import plot_change_probability, plot_paths, plot_segmentation, plot_segments
-from homothety.viz._lanes import BAR
+from homothety.viz import (
+    match_truth,
+    plot_actions,
+    plot_change_probability,
+    plot_paths,
+    plot_segmentation,
+    plot_segments,
+)
+from homothety.viz._lanes import BAR, bar_bottoms
 
 PATH = np.array([2, 2, 2, 0, 0, 2, 1, 1])
+STATES = np.array([2, 2, 0, 0, 1, 1, 2, 3])
+STATE_ACTIONS = np.array([0, 1, 1, 0])
+ACTIONS = STATE_ACTIONS[STATES]
+STATE_BAR, ACTION_BAR, TRUTH_BAR = bar_bottoms(3)
 
 
 @pytest.fixture
@@ -29,10 +40,6 @@ def boxes(ax, bottom):
         if np.isclose(polygon.vertices[:, 1].min(), bottom)
     ]
     return sorted((min(a, b), max(a, b), color) for a, b, color in found)
-
-
-def legend_names(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def names_beside(ax):
@@ -146,7 +153,7 @@ def test_bars_of_many_series_are_legible(n_series, rng, assert_legible):
         (lambda x: plot_change_probability([0.5, 1.5]), "values from 0 to 1"),
         (lambda x: plot_change_probability(x), r"probability has shape \(8, 3\)"),
         (lambda x: plot_paths([]), "paths is empty"),
-        (lambda x: plot_paths([PATH], ["a", "b"]), "names has 2 entries, needed one for each of 1"),
+        (lambda x: plot_paths([PATH], ["a", "b"]), "names has 2 names, needed one for each of 1"),
     ],
 )
 def test_bad_input_is_named(draw, message, series):
@@ -173,3 +180,117 @@ def test_states_of_many_series_can_be_shades_of_their_actions():
     styles = [cluster_style(0), cluster_style(1), shade_style(cluster_style(0), 1)]
     assert all(same_color(color, style.color) for color, style in zip(colors, styles, strict=True))
     assert legend_names(ax) == ["0", "2", "1"]
+
+
+# --- actions ----------------------------------------------------------------------------------------------------------
+
+
+def colors_at(ax, bottom):
+    """The colour of every step in the bar at a height."""
+    colors = [None] * len(STATES)
+    for collection in ax.collections:
+        for box in collection.get_paths():
+            if np.isclose(box.vertices[:, 1].min(), bottom):
+                start, end = np.round(box.vertices[:, 0].min() + 0.5), np.round(box.vertices[:, 0].max() + 0.5)
+                colors[int(start) : int(end)] = [tuple(collection.get_facecolor()[0])] * int(end - start)
+    return colors
+
+
+def legend_names(ax):
+    return [text.get_text().strip() for text in ax.get_legend().get_texts()]
+
+
+def assert_colors(found, styles):
+    assert all(same_color(color, style.color) for color, style in zip(found, styles, strict=True))
+
+
+def test_states_are_shades_of_the_colours_of_their_actions(series):
+    ax = plot_actions(series, STATES, ACTIONS, channels=["x", "y", "z"])
+    assert isinstance(ax, Axes)
+    assert names_beside(ax) == ["x", "y", "z", "state", "action"]
+    ranks = np.array([0, 0, 1, 1])  # of each state among those of its action
+    assert_colors(colors_at(ax, STATE_BAR), [shade_style(cluster_style(STATE_ACTIONS[k]), ranks[k]) for k in STATES])
+    assert_colors(colors_at(ax, ACTION_BAR), [cluster_style(action) for action in ACTIONS])
+    assert legend_names(ax) == ["action 0", "state 0", "state 3", "action 1", "state 1", "state 2"]
+
+
+def test_a_state_keeps_its_shade_where_others_are_missing(series):
+    only = np.full(len(STATES), 2)
+    alone = plot_actions(series, only, STATE_ACTIONS[only])
+    told = plot_actions(series, only, STATE_ACTIONS[only], state_actions=STATE_ACTIONS)
+    assert_colors(colors_at(alone, STATE_BAR), [cluster_style(1)] * len(only))
+    assert_colors(colors_at(told, STATE_BAR), [shade_style(cluster_style(1), 1)] * len(only))
+    assert legend_names(told) == ["action 1", "state 2"]
+
+
+def test_truth_has_the_colours_of_the_actions_it_agrees_with(series):
+    truth = np.where(ACTIONS == 0, "wait", np.where(np.arange(len(STATES)) == 0, "start", "move"))
+    ax = plot_actions(series, STATES, ACTIONS, truth=truth)
+    assert names_beside(ax)[-3:] == ["state", "action", "truth"]
+    expected = {"wait": cluster_style(0), "move": cluster_style(1), "start": cluster_style(2)}
+    assert_colors(colors_at(ax, TRUTH_BAR), [expected[one] for one in truth])
+    assert legend_names(ax)[-3:] == ["truth move", "truth start", "truth wait"]
+
+
+def test_steps_without_a_state_or_an_action_are_grey(series):
+    ax = plot_actions(series, np.where(STATES == 3, -1, STATES), np.where(STATES == 3, -1, ACTIONS))
+    assert_colors(colors_at(ax, STATE_BAR)[-1:] + colors_at(ax, ACTION_BAR)[-1:], [cluster_style(-1)] * 2)
+    assert legend_names(ax)[-2:] == ["action none", "state none"]
+
+
+def test_actions_are_drawn_where_told_and_without_a_legend(series):
+    ax = Figure(layout="compressed").add_subplot()
+    assert plot_actions(series, STATES, ACTIONS, legend=False, ax=ax) is ax
+    assert ax.get_legend() is None
+
+
+@pytest.mark.parametrize(("n_dims", "n_states", "n_actions"), [(1, 1, 1), (13, 12, 4)])
+def test_texts_of_actions_do_not_overlap(n_dims, n_states, n_actions, rng, assert_legible):
+    path = np.repeat(rng.integers(n_states, size=30), 12)
+    actions = path % n_actions
+    ax = plot_actions(rng.normal(size=(len(path), n_dims)), path, actions, truth=actions // 2)
+    assert_legible(ax.figure)
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda x: plot_actions(x[:, 0], STATES, ACTIONS), r"series has shape \(8,\)"),
+        (lambda x: plot_actions(x, STATES[1:], ACTIONS), r"path has shape \(7,\), needed \(8,\): the state of every"),
+        (
+            lambda x: plot_actions(x, STATES, ACTIONS[1:]),
+            r"actions has shape \(7,\), needed \(8,\): the action of every",
+        ),
+        (lambda x: plot_actions(x, STATES, ACTIONS, truth=[0]), r"truth has shape \(1,\), needed \(8,\)"),
+        (lambda x: plot_actions(x, STATES, ACTIONS - 3), r"actions\[0\] is -2, needed whole numbers"),
+        (lambda x: plot_actions(x, STATES, ACTIONS, state_actions=[0, 1]), "has 2 entries, .* there is a state 3"),
+        (lambda x: plot_actions(x, STATES, ACTIONS, state_actions=np.eye(4)), r"needed \(n_states,\)"),
+        (lambda x: plot_actions(x, STATES, ACTIONS, channels=["x"]), "channels has 1 names"),
+    ],
+)
+def test_bad_input_of_actions_is_named(draw, message, series):
+    with pytest.raises(InputError, match=message):
+        draw(series)
+
+
+def test_truth_is_matched_over_all_series_where_that_is_wanted(series):
+    # Over both series "cut" is mostly action 1, and "lift" what is left, though in the first it is action 0.
+    truth, actions = [["cut"] * 8, ["cut"] * 9 + ["lift"]], [[0] * 8, [1] * 9 + [0]]
+    matched = match_truth(truth, actions)
+    assert matched == {"cut": 1, "lift": 0}
+    alone, together = (
+        plot_actions(series, STATES, actions[0], truth=truth[0], truth_actions=m) for m in (None, matched)
+    )
+    assert_colors(colors_at(alone, TRUTH_BAR), [cluster_style(0)] * 8)
+    assert_colors(colors_at(together, TRUTH_BAR), [cluster_style(1)] * 8)
+
+
+def test_truth_without_a_match_is_refused(series):
+    with pytest.raises(InputError, match=r"truth_actions has no 'lift', needed an action for each true one"):
+        plot_actions(series, STATES, ACTIONS, truth=["lift"] * 8, truth_actions={"cut": 0})
+
+
+def test_steps_without_truth_stay_without(series):
+    truth = np.array([None, "cut", "cut", "cut", "cut", "cut", "cut", None], dtype=object)
+    ax = plot_actions(series, STATES, ACTIONS, truth=truth, truth_actions={"cut": 1, "lift": 0})
+    assert_colors(colors_at(ax, TRUTH_BAR), [cluster_style(-1), *[cluster_style(1)] * 6, cluster_style(-1)])

@@ -108,5 +108,5 @@ def test_what_is_no_trace_is_refused(traces, n_burn, message):
 def test_stacks_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="traces is empty"):
         plot_traces({})
-    with pytest.raises(InputError, match="axes has 1 Axes, needed 2, for log_joint, seconds"):
+    with pytest.raises(InputError, match="axes has 1 Axes, needed 2: log_joint, seconds"):
         plot_traces({"log_joint": [1.0], "seconds": [1.0]}, axes=[Figure().add_subplot()])

@@ -1,4 +1,4 @@
-"""Figures to draw on, and the placing of text so that it can be read."""
+"""Figures to draw on and to write, what stands along their axes, and the placing of text so that it can be read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -19,21 +20,24 @@ from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from homothety.errors import InputError
+from homothety.files import written_aside
 from homothety.palette import darkened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.viz._clusters import Cluster
-    from homothety.viz._looks import Look
+    from homothety.palette import Aspect
+    from homothety.viz._labels import Cluster, Look
 
 FontSetting = Literal["font.size", "legend.fontsize", "xtick.labelsize", "ytick.labelsize"]
 
+RESOLUTION = 150  # dots per inch of a file
 MAX_LEGEND_COLUMNS = 4
 LEGEND_COLUMN = 0.6  # inches that a further column takes
 BOX_REACH = 0.36  # of the corners of 3-D axes from the middle, as a share of width or height
@@ -58,27 +62,42 @@ def axes_for_dims(ax: Axes | None, n_dims: int, figsize: tuple[float, float], *,
     return axes_or_new(ax, figsize, n_entries=n_entries, projection=needed)
 
 
-def fit_box(ax: Any, *, equal: bool = True) -> None:
-    """Make 3-D Axes as large as their labels allow, by default with the same unit along all of them."""
+def check_axes(axes: Sequence[Axes], panels: Collection[str]) -> list[Axes]:
+    """Return the given Axes, or raise if they are not one for each of the named pictures."""
+    if len(axes) != len(panels):
+        raise InputError(f"axes has {len(axes)} Axes, needed {len(panels)}: {', '.join(panels)}.")
+    return list(axes)
+
+
+def label_dims(ax: Any, names: list[str], aspect: Aspect, *, adjustable: Literal["box", "datalim"] = "datalim") -> None:
+    """Name the dimensions along the axes, which have the same unit if the aspect is "equal".
+
+    To that end either the box of two-dimensional Axes changes or what they show.
+    """
+    if aspect not in ("equal", "auto"):
+        raise InputError(f"aspect is {aspect!r}, needed 'equal' or 'auto'.")
+    ax.set(**{f"{axis}label": name for axis, name in zip("xyz", names, strict=False)})
+    if len(names) == 3:
+        fit_box(ax, equal=aspect == "equal")
+    else:
+        ax.set_aspect(aspect, adjustable=adjustable)
+
+
+def fit_box(ax: Any, *, equal: bool) -> None:
+    """Make 3-D Axes as large as their labels allow, with the same unit along all of them or not."""
     extents = np.ptp([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()], axis=1)
     shares = extents / extents.max() if equal else np.ones(3)
     ax.set_box_aspect(shares)
     # No layout reckons with the labels of 3-D axes: what is left for them has to be inside.
-    ax.set_box_aspect(shares, zoom=BOX_REACH / _reach_of_box(ax))
+    x, y, _ = proj_transform(*zip(*product(ax.get_xlim(), ax.get_ylim(), ax.get_zlim()), strict=True), ax.get_proj())
+    corners = (ax.transData - ax.transAxes).transform(np.stack([x, y], axis=1))
+    ax.set_box_aspect(shares, zoom=BOX_REACH / float(np.abs(corners - 0.5).max()))
     # At the corners the numbers of two axes would meet.
     for axis, share in zip((ax.xaxis, ax.yaxis, ax.zaxis), shares, strict=True):
         axis.set_major_locator(MaxNLocator(nbins=5 if share > SHORT_AXIS else 3, prune="both"))
         axis.labelpad = 13
     # The projection is otherwise brought up to date when the Axes are drawn, but a layout asks for it before.
     ax.M = ax.get_proj()
-
-
-def _reach_of_box(ax: Any) -> float:
-    """Return how far the corners of 3-D Axes are from the middle, as a share of the width or height."""
-    corners = list(product(ax.get_xlim(), ax.get_ylim(), ax.get_zlim()))
-    x, y, _ = proj_transform(*np.transpose(corners), ax.get_proj())
-    places = (ax.transData - ax.transAxes).transform(np.stack([x, y], axis=1))
-    return float(np.abs(places - 0.5).max())
 
 
 def with_legend(figsize: tuple[float, float], n_entries: int) -> tuple[float, float]:
@@ -99,6 +118,16 @@ def new_figure(figsize: tuple[float, float]) -> Figure:
 
         return plt.figure(figsize=figsize, layout="compressed")
     return Figure(figsize=figsize, layout="compressed")
+
+
+def write_figure(path: Path, figure: Figure) -> None:
+    """Write a figure as PNG, and close it."""
+    figure.set_dpi(RESOLUTION)
+    canvas: Any = FigureCanvasAgg(figure)
+    with written_aside(path) as aside:
+        canvas.print_png(aside)  # savefig would draw twice to lay out once
+    if "matplotlib.pyplot" in sys.modules:  # only then does anything else hold on to it
+        sys.modules["matplotlib.pyplot"].close(figure)
 
 
 def size_in_points(ax: Axes, *, settle: bool = True) -> tuple[float, float]:
@@ -152,6 +181,13 @@ def legend_patch(look: Cluster | Look, kind: str = "") -> Patch:
     return Patch(facecolor=style.color, edgecolor=darkened(style.color), hatch=style.hatch, linewidth=0.4, label=label)
 
 
+def legend_line(look: Cluster | Look, **options: Any) -> Line2D:
+    """Return the legend entry of what is drawn in the line style and with the marker of a cluster; without data."""
+    style = look.style
+    looks = {"color": style.color, "linestyle": style.linestyle, "marker": style.marker}
+    return Line2D([], [], label=look.name, markeredgecolor=darkened(style.color), **(looks | options))
+
+
 def _legend_rows(height: float, title: str | None) -> int:
     """Return how many entries fit below the title into a height given in points."""
     return max(int(height / (LINE_SPACING * font_points("legend.fontsize"))) - (title is not None), 1)
@@ -166,11 +202,6 @@ def colorbar_beside(ax: Axes, image: AxesImage, label: str) -> None:
     ax.figure.colorbar(image, cax=bar, label=label, format=plain)
 
 
-def named(clusters: list[Cluster]) -> list[Cluster]:
-    """Return the clusters that have a name to put into a legend."""
-    return [cluster for cluster in clusters if cluster.name]
-
-
 def spaced_out(positions: FloatArray, priorities: FloatArray, gap: float) -> IntArray:
     """Return which positions to label so that no two are closer than `gap`, those of high priority first."""
     chosen: list[int] = []
@@ -178,3 +209,27 @@ def spaced_out(positions: FloatArray, priorities: FloatArray, gap: float) -> Int
         if np.all(np.abs(positions[chosen] - positions[index]) >= gap):
             chosen.append(int(index))
     return np.sort(np.array(chosen, dtype=np.int64))
+
+
+def names_or_numbers(names: Sequence[str] | None, n_items: int, items: str, argument: str = "names") -> list[str]:
+    """Return the names of items, or their numbers if there are no names; raise if the names are not one for each."""
+    if names is None or len(names) == 0:
+        return [str(item) for item in range(n_items)]
+    if len(names) != n_items:
+        raise InputError(f"{argument} has {len(names)} names, needed one for each of {n_items} {items}.")
+    return list(names)
+
+
+def axis_names(channels: Sequence[str] | None, dims: list[int], n_dims: int) -> list[str]:
+    """Return what stands along the axes of a picture of some dimensions: their names, or "dimension 0"."""
+    names = names_or_numbers(channels, n_dims, "dimensions", "channels")
+    return [names[dim] if channels else f"dimension {dim}" for dim in dims]
+
+
+def check_dims(dims: Sequence[int], n_dims: int, wanted: tuple[int, ...]) -> list[int]:
+    """Return the dimensions to draw, or raise if they are not as many as wanted, all different and all there."""
+    columns = [int(dim) for dim in dims]
+    if len(columns) not in wanted or len(set(columns)) < len(columns) or not set(columns) <= set(range(n_dims)):
+        number = " or ".join(map(str, wanted))
+        raise InputError(f"dims is {dims!r}, needed {number} different dimensions out of 0 to {n_dims - 1}.")
+    return columns

@@ -5,17 +5,18 @@ import sys
 from types import SimpleNamespace
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 from matplotlib.patches import Patch
 
 from fabricated import make_framed_segmentation, make_recordings
 from homothety import viz
-from homothety.viz._figure import legend_beside, spaced_out
+from homothety.viz.figures import RESOLUTION, legend_beside, spaced_out, write_figure
 
 COVARIANCES = np.stack([np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 1.0, 9.0])])
-
 # Of a state that is compared with itself.
 IDENTITY = SimpleNamespace(
     **{name: np.zeros(2) for name in ("mean", "translation", "translation_low", "translation_high")},
@@ -25,7 +26,6 @@ IDENTITY = SimpleNamespace(
     is_reference=True,
 )
 RECORDINGS = make_recordings(n_dims=2)
-
 # Every public function, with the least it needs.
 DRAW = {
     "plot_actions": lambda: viz.plot_actions(np.eye(2), [0, 1], [0, 1]),
@@ -120,3 +120,11 @@ def test_no_entries_make_no_legend():
     ax = Figure().add_subplot()
     legend_beside(ax, [])
     assert ax.get_legend() is None
+
+
+def test_a_figure_is_written_whole_and_closed(tmp_path):
+    figure = plt.figure(figsize=(2, 1))
+    write_figure(tmp_path / "figure.png", figure)
+    assert imread(tmp_path / "figure.png").shape[:2] == (RESOLUTION, 2 * RESOLUTION)
+    assert [path.name for path in tmp_path.iterdir()] == ["figure.png"]
+    assert not plt.fignum_exists(figure.number)

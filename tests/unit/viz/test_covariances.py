@@ -8,10 +8,8 @@ from matplotlib.figure import Figure
 
 from homothety.datasets import make_toy_3d, make_toy_6d, make_wishart_families
 from homothety.errors import InputError
-from homothety.viz import cluster_colors, plot_ellipses, plot_ellipsoids
-from homothety.viz._side_by_side import Grid
-from homothety.viz.ellipses import outlines_of
-from homothety.viz.ellipsoids import _camera, _sphere
+from homothety.viz import cluster_colors, plot_ellipses, plot_ellipsoids, plot_spectra
+from homothety.viz.covariances import _camera, _sphere, outlines_of, unit_lengths
 
 
 def corners(collection):
@@ -129,14 +127,14 @@ def test_two_thousand_ellipsoids_take_few_artists(rng, partition):
 
 @pytest.mark.parametrize(("n_items", "n_rows", "n_columns"), [(1, 1, 1), (2, 1, 2), (5, 2, 3), (60, 6, 10)])
 def test_grids_have_room_for_all_and_no_empty_row(n_items, n_rows, n_columns):
-    grid = Grid.of(n_items)
-    assert (grid.n_rows, grid.n_columns) == (n_rows, n_columns)
-    places = grid.places(np.arange(n_items)[::-1])
+    ax = plot_ellipses(np.broadcast_to(np.eye(2), (n_items, 2, 2)), np.arange(n_items)[::-1])
+    places = np.array([text.get_position() for text in ax.texts])
     assert len(np.unique(places, axis=0)) == n_items
-    assert places[-1].tolist() == [0, 0]
+    assert (len(set(places[:, 1])), len(set(places[:, 0]))) == (n_rows, n_columns)
+    assert places[-1].tolist() == [places[:, 0].min(), places[:, 1].max()]
 
 
-def test_they_draw_where_they_are_told():
+def test_ellipses_are_drawn_where_told():
     ax = Figure().add_subplot()
     assert plot_ellipses(np.eye(2)[np.newaxis], ax=ax) is ax
     assert plot_ellipsoids(np.eye(3)[np.newaxis], ax=ax) is ax
@@ -167,3 +165,68 @@ def test_what_cannot_be_drawn_is_refused_with_advice(plot, covariances, message)
 def test_sizes_must_be_known():
     with pytest.raises(InputError, match="sizes is 'big', needed 'true' or 'equal'"):
         plot_ellipsoids(np.eye(3)[np.newaxis], sizes="big")
+
+
+# --- spectra ----------------------------------------------------------------------------------------------------------
+
+
+def test_lengths_are_free_of_rotation_and_scale():
+    toy = make_toy_6d(random_state=0, scale="matrix")
+    lengths = unit_lengths(toy.matrices)
+    np.testing.assert_allclose(lengths.prod(axis=1), 1.0)
+    assert (np.diff(lengths, axis=1) > -1e-9).all()
+    for label in range(3):
+        np.testing.assert_allclose(np.ptp(lengths[toy.labels == label], axis=0), 0.0, atol=1e-9)
+
+
+def test_one_line_per_matrix_and_one_mean_per_cluster():
+    families = make_wishart_families(3, 4, n_per_family=5, random_state=0)
+    ax = plot_spectra(families.matrices, families.labels)
+    assert isinstance(ax, Axes)
+    assert [len(artist.get_segments()) for artist in ax.collections] == [5, 5, 5]
+    lengths = unit_lengths(families.matrices)
+    for label, (lines, mean) in enumerate(zip(ax.collections, ax.lines, strict=True)):
+        np.testing.assert_allclose(np.array(lines.get_segments())[..., 1], lengths[families.labels == label])
+        np.testing.assert_allclose(
+            mean.get_ydata(), np.exp(np.log(lengths[families.labels == label]).mean(axis=0)), rtol=1e-12
+        )
+        np.testing.assert_allclose(to_rgb(mean.get_color()), cluster_colors(3)[label])
+    assert len({line.get_marker() for line in ax.lines}) == 3
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "1", "2"]
+
+
+def test_all_of_every_line_is_in_view():
+    families = make_wishart_families(3, 4, n_per_family=5, random_state=0)
+    low, high = plot_spectra(families.matrices, families.labels).get_ylim()
+    lengths = unit_lengths(families.matrices)
+    assert low < lengths.min()
+    assert lengths.max() < high
+
+
+def test_axes_are_labelled_with_plain_numbers():
+    ax = plot_spectra(make_toy_6d(random_state=0).matrices)
+    ax.figure.draw_without_rendering()
+    assert ax.get_yscale() == "log"
+    assert ax.get_ylabel() == "axis length, scaled to unit product"
+    assert "1" in [label.get_text() for label in ax.get_yticklabels()]
+    assert all(tick == int(tick) for tick in ax.get_xticks())
+
+
+@pytest.mark.parametrize(("n_clusters", "n_items", "n_dims"), [(1, 1, 2), (12, 60, 6), (40, 200, 3)])
+def test_texts_of_spectra_do_not_overlap(n_clusters, n_items, n_dims, rng, partition, assert_legible):
+    factors = rng.normal(size=(n_items, n_dims, n_dims + 2))
+    assert_legible(plot_spectra(factors @ factors.swapaxes(1, 2), partition(n_clusters, n_items)).figure)
+
+
+def test_spheres_alone_can_be_drawn(assert_legible):
+    assert_legible(plot_spectra(np.eye(3)[np.newaxis], [0]).figure)
+
+
+def test_spectra_are_drawn_where_told():
+    ax = Figure().add_subplot()
+    assert plot_spectra(np.eye(3)[np.newaxis], ax=ax) is ax
+
+
+def test_spectra_are_those_of_a_stack_of_covariances():
+    with pytest.raises(InputError, match=r"covariances has shape \(3, 3\)"):
+        plot_spectra(np.eye(3))

@@ -5,7 +5,15 @@ import pytest
 
 from homothety.errors import InputError
 from homothety.palette import cluster_style
-from homothety.viz._clusters import BLANK, group_items, group_numbers, number_labels, sorted_items
+from homothety.viz._labels import (
+    BLANK,
+    actions_of_states,
+    group_items,
+    group_numbers,
+    number_labels,
+    shaded_looks,
+    sorted_items,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +71,15 @@ def test_without_labels_all_items_are_one_nameless_cluster():
 def test_labels_must_be_one_per_item(labels):
     with pytest.raises(InputError, match=r"labels has shape .*, needed \(3,\): one label for each item"):
         group_items(labels, 3)
+
+
+def test_a_state_belongs_to_the_action_of_most_of_its_steps():
+    states, actions = np.array([0, 0, 0, 1, 1, -1, 2]), np.array([3, 1, 3, 1, 1, 0, -1])
+    assert actions_of_states(None, states, actions) == {0: 3, 1: 1, 2: -1}
+    assert actions_of_states([4, 5, 6, 7], states, actions) == {0: 4, 1: 5, 2: 6, 3: 7}
+
+
+def test_looks_come_action_by_action_and_none_last():
+    looks = shaded_looks({1: "reach"}, {0: -1, 1: 2, 2: 0, 3: 2})
+    assert list(looks) == [2, 1, 3, 0, -1]
+    assert [look.name for look in looks.values()] == ["2", "reach", "3", "0", "none"]
