@@ -92,28 +92,41 @@ def _whole_numbers(values: NDArray[Any], missing: BoolArray, name: str) -> IntAr
     return numbers
 
 
-def match_numbers(truth: IntArray, truth_names: dict[int, str], estimate: IntArray) -> tuple[IntArray, dict[int, str]]:
-    """Return the true classes under the numbers of the clusters they share most items with, and their names.
-
-    Classes without a cluster of their own get numbers that no cluster has.
-    """
-    classes, clusters = np.unique(truth[truth >= 0]), np.unique(estimate[estimate >= 0])
-    both = (truth >= 0) & (estimate >= 0)
-    overlaps = np.zeros((len(classes), len(clusters)), dtype=np.int64)
-    np.add.at(overlaps, (np.searchsorted(classes, truth[both]), np.searchsorted(clusters, estimate[both])), 1)
-    pairs = {int(classes[i]): int(clusters[j]) for i, j in zip(*linear_sum_assignment(-overlaps), strict=True)}
-    unused = (number for number in count() if number not in clusters)
-    return renumber(truth, truth_names, {old: pairs[old] if old in pairs else next(unused) for old in classes.tolist()})
-
-
-def renumber(
-    numbers: IntArray, names: Mapping[int, str], new_numbers: Mapping[int, int]
+def match_numbers(
+    truth: IntArray, truth_names: dict[int, str], estimate: IntArray, given: Mapping[str, int] | None = None
 ) -> tuple[IntArray, dict[int, str]]:
-    """Return numbers replaced by others, and the names of the new numbers; those not replaced stay."""
-    renumbered = numbers.copy()
+    """Return the true classes under the numbers of clusters, and the names of these numbers.
+
+    Parameters
+    ----------
+    truth, estimate : ndarray of the same shape
+        Numbers; -1 for none.
+    truth_names : dict of int to str
+        Of the true classes.
+    given : mapping of str to int, optional
+        The number of each true class by its name. By default it is that of the cluster it shares most items with, in
+        pairs one to one; classes without a cluster of their own get numbers that no cluster has.
+    """
+    classes = np.unique(truth[truth >= 0])
+    if given is None:
+        clusters = np.unique(estimate[estimate >= 0])
+        both = (truth >= 0) & (estimate >= 0)
+        overlaps = np.zeros((len(classes), len(clusters)), dtype=np.int64)
+        np.add.at(overlaps, (np.searchsorted(classes, truth[both]), np.searchsorted(clusters, estimate[both])), 1)
+        pairs = {int(classes[i]): int(clusters[j]) for i, j in zip(*linear_sum_assignment(-overlaps), strict=True)}
+        unused = (number for number in count() if number not in clusters)
+        new_numbers = {old: pairs[old] if old in pairs else next(unused) for old in classes.tolist()}
+    else:
+        missing = [truth_names[old] for old in classes.tolist() if truth_names[old] not in given]
+        if missing:
+            raise InputError(
+                f"truth_actions has no {missing[0]!r}, needed an action for each true one. Use match_truth."
+            )
+        new_numbers = {old: given[truth_names[old]] for old in classes.tolist()}
+    matched = truth.copy()
     for old, new in new_numbers.items():
-        renumbered[numbers == old] = new
-    return renumbered, {new: names[old] for old, new in new_numbers.items()}
+        matched[truth == old] = new
+    return matched, {new: truth_names[old] for old, new in new_numbers.items()}
 
 
 # --- clusters: items that look the same -----------------------------------------------------------------------------
@@ -196,6 +209,13 @@ def shaded_looks(names: dict[int, str], actions: dict[int, int]) -> Looks:
     return looks | looks_of({})
 
 
+def state_looks(names: dict[int, str], states: IntArray, state_actions: ArrayLike | None) -> Looks:
+    """Return the looks of states: shades of their actions, or as of clusters if these are not known."""
+    if state_actions is None:
+        return looks_of(names)
+    return shaded_looks(names, actions_of_states(state_actions, states, states))
+
+
 def actions_of_states(state_actions: ArrayLike | None, states: IntArray, actions: IntArray) -> dict[int, int]:
     """Return the action of each state: the given one, or the one that most of its steps have.
 
@@ -207,20 +227,14 @@ def actions_of_states(state_actions: ArrayLike | None, states: IntArray, actions
     """
     if state_actions is None:
         return {int(state): _most_frequent(actions[states == state]) for state in np.unique(states[states >= 0])}
-    given = check_state_actions(state_actions)
+    given, _ = number_labels(state_actions, "state_actions")
+    if given.ndim != 1:
+        raise InputError(f"state_actions has shape {given.shape}, needed (n_states,): the action of each state.")
     if (highest := int(states.max(initial=NONE))) >= len(given):
         raise InputError(
             f"state_actions has {len(given)} entries, needed one for each state, and there is a state {highest}."
         )
-    return given
-
-
-def check_state_actions(state_actions: ArrayLike) -> dict[int, int]:
-    """Return the number of the action of each state, or raise."""
-    numbers, _ = number_labels(state_actions, "state_actions")
-    if numbers.ndim != 1:
-        raise InputError(f"state_actions has shape {numbers.shape}, needed (n_states,): the action of each state.")
-    return dict(enumerate(numbers.tolist()))
+    return dict(enumerate(given.tolist()))
 
 
 def _most_frequent(numbers: IntArray) -> int:

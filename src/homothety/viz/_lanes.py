@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from homothety.errors import InputError
 from homothety.palette import contrasting, darkened, to_rgb
-from homothety.viz._labels import NONE, number_labels
+from homothety.viz._labels import NONE, Looks, number_labels
 from homothety.viz.figures import (
     axes_or_new,
     font_points,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.viz._labels import Looks
 
 WIDTH = 8.0  # inches
 LANE_HEIGHT = 0.42  # of a dimension

@@ -10,24 +10,22 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
-from homothety.arrays import check_points
+from homothety.arrays import FloatArray, check_points
 from homothety.covariance.spectra import check_covariances, eigenvalues
 from homothety.errors import InputError
 from homothety.palette import darkened
-from homothety.viz._labels import group_items, item_colors, named, sorted_items
+from homothety.viz._labels import Cluster, group_items, item_colors, named, sorted_items
 from homothety.viz.figures import axes_or_new, font_points, legend_beside, legend_line, legend_patch, size_in_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import FloatArray
-    from homothety.viz._labels import Cluster
 
 Sizes = Literal["true", "equal"]
 SCALES: dict[Sizes, str] = {"true": "all to one scale", "equal": "each to its own scale"}
 
-FIGSIZE, SPECTRA_FIGSIZE = (6.4, 4.8), (6.4, 4.2)  # inches
+SPECTRA_FIGSIZE = (6.4, 4.2)  # inches
 N_CORNERS = 64  # of an outline
 MAX_FACES = 100_000  # of all ellipsoids together: what is drawn within seconds
 LIGHT = np.array([-0.4, 0.6, 0.7]) / np.linalg.norm([-0.4, 0.6, 0.7])  # from the upper left, behind the viewer
@@ -86,7 +84,7 @@ def plot_ellipses(
         centres = check_points(means, "means")
         if centres.shape != (len(factors), 2):
             raise InputError(f"means has shape {centres.shape}, needed ({len(factors)}, 2): a centre for each matrix.")
-        ax = axes_or_new(ax, FIGSIZE, n_entries=len(named(clusters)))
+        ax = axes_or_new(ax, n_entries=len(named(clusters)))
         draw_ellipses(ax, factors, centres, clusters)
         ax.autoscale_view()
         ax.set(xlabel="dimension 0", ylabel="dimension 1")

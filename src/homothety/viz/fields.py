@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.patches import Patch
@@ -13,26 +12,16 @@ from scipy.ndimage import distance_transform_edt
 from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
 from homothety.palette import N_SAFE_COLORS, contrasting, to_rgb
-from homothety.viz._labels import BLANK, group_numbers, item_colors, match_numbers, number_labels
-from homothety.viz.figures import (
-    axes_or_new,
-    check_axes,
-    font_points,
-    legend_beside,
-    new_figure,
-    size_in_points,
-    with_legend,
-)
+from homothety.viz._labels import BLANK, Cluster, group_numbers, item_colors, match_numbers, number_labels
+from homothety.viz.figures import axes_or_new, font_points, legend_beside, panels_or_new, size_in_points, with_legend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
     from homothety.arrays import IntArray
-    from homothety.viz._labels import Cluster
 
 WIDTH, LEGEND_WIDTH, LABELS_HEIGHT = 5.6, 1.4, 0.7  # inches
 
@@ -118,10 +107,8 @@ def plot_label_comparison(
         raise InputError(f"truth has shape {truth_numbers.shape} and labels {numbers.shape}, needed the same.")
     matched, matched_names = match_numbers(truth_numbers, truth_names, numbers)
     plane, true_plane = (_cut(image, field, slice_axis, index) for image in (numbers, matched))
-    if axes is None:
-        width, height = with_legend(_figsize(plane), len(np.unique(plane.numbers)))
-        axes = list(new_figure((2 * width, height)).subplots(1, 2))
-    axes = check_axes(axes, ["labels", "truth"])
+    width, height = with_legend(_figsize(plane), len(np.unique(plane.numbers)))
+    axes = panels_or_new(axes, ["labels", "truth"], (2 * width, height))
     _draw_plane(axes[0], plane, names)
     _draw_plane(axes[1], true_plane, matched_names, legend_title="truth")
     return axes
@@ -154,14 +141,11 @@ def _numbers_on_grid(
     return image, names
 
 
-@dataclass(frozen=True, eq=False)
-class _Plane:
-    """Cluster numbers in a plane, and how to draw them: from where the rows start, how much higher than wide."""
+class _Plane(NamedTuple):
+    """Cluster numbers in a plane and its texts, where the rows start, and how much higher than wide voxels are."""
 
     numbers: IntArray
-    xlabel: str
-    ylabel: str
-    title: str = ""
+    texts: dict[str, str]
     origin: Literal["upper", "lower"] = "upper"
     aspect: float = 1.0
 
@@ -171,7 +155,7 @@ def _cut(numbers: IntArray, field: MatrixSet | Sequence[int] | None, slice_axis:
     if numbers.ndim == 2:
         if index is not None:
             raise InputError(f"index is {index} but the image has shape {numbers.shape}: only volumes have slices.")
-        return _Plane(numbers, xlabel="axis 1", ylabel="axis 0")
+        return _Plane(numbers, {"xlabel": "axis 1", "ylabel": "axis 0"})
     if slice_axis not in (0, 1, 2):
         raise InputError(f"slice_axis is {slice_axis}, needed 0, 1 or 2.")
     n_slices = numbers.shape[slice_axis]
@@ -183,14 +167,8 @@ def _cut(numbers: IntArray, field: MatrixSet | Sequence[int] | None, slice_axis:
     if isinstance(field, MatrixSet) and field.affine is not None:
         sizes = np.linalg.norm(field.affine[:3, :3], axis=0)  # of a voxel
         aspect = float(sizes[up] / sizes[right])
-    return _Plane(
-        np.take(numbers, index, axis=slice_axis).T,
-        xlabel=f"axis {right}",
-        ylabel=f"axis {up}",
-        title=f"slice {index} along axis {slice_axis}",
-        origin="lower",
-        aspect=aspect,
-    )
+    texts = {"xlabel": f"axis {right}", "ylabel": f"axis {up}", "title": f"slice {index} along axis {slice_axis}"}
+    return _Plane(np.take(numbers, index, axis=slice_axis).T, texts, "lower", aspect)
 
 
 def _figsize(plane: _Plane) -> tuple[float, float]:
@@ -205,7 +183,7 @@ def _draw_plane(ax: Axes, plane: _Plane, names: dict[int, str], legend_title: st
     clusters = group_numbers(plane.numbers, names)
     image = item_colors(clusters, plane.numbers.size).reshape(*plane.numbers.shape, 4)
     ax.imshow(image, origin=plane.origin, aspect=plane.aspect, interpolation="nearest")
-    ax.set(xlabel=plane.xlabel, ylabel=plane.ylabel, title=plane.title)
+    ax.set(**plane.texts)
     ax.locator_params(integer=True)  # voxels are counted
     handles = [Patch(color=cluster.style.color, label=cluster.name) for cluster in clusters]
     legend_beside(ax, handles, legend_title)

@@ -21,7 +21,7 @@ from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from homothety.errors import InputError
 from homothety.files import written_aside
-from homothety.palette import darkened
+from homothety.palette import Aspect, darkened
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.palette import Aspect
     from homothety.viz._labels import Cluster, Look
 
 FontSetting = Literal["font.size", "legend.fontsize", "xtick.labelsize", "ytick.labelsize"]
 
+FIGSIZE = (6.4, 4.8)  # inches
 RESOLUTION = 150  # dots per inch of a file
 MAX_LEGEND_COLUMNS = 4
 LEGEND_COLUMN = 0.6  # inches that a further column takes
@@ -46,24 +46,32 @@ LINE_SPACING = 1.6  # height of a legend entry in font sizes
 
 
 def axes_or_new(
-    ax: Axes | None, figsize: tuple[float, float], *, n_entries: int = 0, projection: str | None = None
+    ax: Axes | None, figsize: tuple[float, float] = FIGSIZE, *, n_entries: int = 0, n_dims: int = 2
 ) -> Axes:
-    """Return the given Axes, or one on a new figure with room for a legend of `n_entries`."""
-    if ax is not None:
-        return ax
-    return new_figure(with_legend(figsize, n_entries)).add_subplot(projection=projection)
-
-
-def axes_for_dims(ax: Axes | None, n_dims: int, figsize: tuple[float, float], *, n_entries: int = 0) -> Axes:
-    """Return the given Axes if they are made for 2 or 3 dimensions as needed, or new ones."""
+    """Return the given Axes if they are made for that many dimensions, or new ones with room for `n_entries` beside."""
     needed = "3d" if n_dims == 3 else "rectilinear"
-    if ax is not None and (ax.name == "3d") != (needed == "3d"):
+    if ax is None:
+        return new_figure(with_legend(figsize, n_entries)).add_subplot(projection=needed)
+    if (ax.name == "3d") != (needed == "3d"):
         raise InputError(f"ax is {ax.name} but {n_dims} columns are drawn: make it with projection={needed!r}.")
-    return axes_or_new(ax, figsize, n_entries=n_entries, projection=needed)
+    return ax
 
 
-def check_axes(axes: Sequence[Axes], panels: Collection[str]) -> list[Axes]:
-    """Return the given Axes, or raise if they are not one for each of the named pictures."""
+def panels_or_new(
+    axes: Sequence[Axes] | None,
+    panels: Collection[str],
+    figsize: tuple[float, float],
+    *,
+    stacked: bool = False,
+    **options: Any,
+) -> list[Axes]:
+    """Return the given Axes if they are one for each of the named pictures, or new ones.
+
+    New ones stand beside each other, or one above the other if they are `stacked`; `options` are those of `subplots`.
+    """
+    if axes is None:
+        shape = (len(panels), 1) if stacked else (1, len(panels))
+        return list(new_figure(figsize).subplots(*shape, squeeze=False, **options).flat)
     if len(axes) != len(panels):
         raise InputError(f"axes has {len(axes)} Axes, needed {len(panels)}: {', '.join(panels)}.")
     return list(axes)
@@ -216,20 +224,29 @@ def names_or_numbers(names: Sequence[str] | None, n_items: int, items: str, argu
     if names is None or len(names) == 0:
         return [str(item) for item in range(n_items)]
     if len(names) != n_items:
-        raise InputError(f"{argument} has {len(names)} names, needed one for each of {n_items} {items}.")
+        raise InputError(f"{argument} has {len(names)} entries, needed one for each of {n_items} {items}.")
     return list(names)
 
 
-def axis_names(channels: Sequence[str] | None, dims: list[int], n_dims: int) -> list[str]:
-    """Return what stands along the axes of a picture of some dimensions: their names, or "dimension 0"."""
-    names = names_or_numbers(channels, n_dims, "dimensions", "channels")
-    return [names[dim] if channels else f"dimension {dim}" for dim in dims]
+def choose_dims(
+    dims: Sequence[int] | None, n_dims: int, wanted: tuple[int, ...], channels: Sequence[str] | None
+) -> tuple[list[int], list[str]]:
+    """Return the dimensions to draw, and what stands along their axes: their names, or "dimension 0".
 
-
-def check_dims(dims: Sequence[int], n_dims: int, wanted: tuple[int, ...]) -> list[int]:
-    """Return the dimensions to draw, or raise if they are not as many as wanted, all different and all there."""
-    columns = [int(dim) for dim in dims]
+    Parameters
+    ----------
+    dims : sequence of int or None
+        None takes the first ones, as many as there are and as can be drawn.
+    n_dims : int
+        How many there are.
+    wanted : tuple of int
+        How many can be drawn.
+    channels : sequence of str or None
+        Names of all dimensions.
+    """
+    columns = [int(dim) for dim in (range(min(n_dims, max(wanted))) if dims is None else dims)]
     if len(columns) not in wanted or len(set(columns)) < len(columns) or not set(columns) <= set(range(n_dims)):
         number = " or ".join(map(str, wanted))
         raise InputError(f"dims is {dims!r}, needed {number} different dimensions out of 0 to {n_dims - 1}.")
-    return columns
+    names = names_or_numbers(channels, n_dims, "dimensions", "channels")
+    return columns, [names[dim] if channels else f"dimension {dim}" for dim in columns]

@@ -12,12 +12,12 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform_factory
 
-from homothety.arrays import check_points, check_similarity
+from homothety.arrays import FloatArray, check_points, check_similarity
 from homothety.errors import InputError
 from homothety.palette import contrasting, darkened
-from homothety.viz._labels import group_items, named, sorted_items
+from homothety.viz._labels import Cluster, group_items, named, sorted_items
 from homothety.viz.figures import (
-    axes_for_dims,
+    FontSetting,
     axes_or_new,
     colorbar_beside,
     font_points,
@@ -35,11 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import FloatArray
-    from homothety.viz._labels import Cluster
-    from homothety.viz.figures import FontSetting
 
-FIGSIZE, EMBEDDING_FIGSIZE = (6.2, 5.0), (6.4, 4.8)  # inches
+FIGSIZE = (6.2, 5.0)  # inches, of a sorted matrix
 STRIP = (-11.0, -4.0)  # where the colours of the clusters are, in points from the left edge of the Axes
 MAX_SHARP = 400  # items, about as many as the Axes have pixels
 NUMBER_PAD = 14.0  # points between that edge and the numbers, past the strip
@@ -154,7 +151,7 @@ def plot_embedding(
     points = check_points(points)
     clusters = group_items(labels, len(points))
     columns = _choose_columns(points, dims)
-    ax = axes_for_dims(ax, len(columns), EMBEDDING_FIGSIZE, n_entries=len(named(clusters)))
+    ax = axes_or_new(ax, n_entries=len(named(clusters)), n_dims=len(columns))
     coordinates, names = points[:, columns], [f"embedding column {column}" for column in columns]
     if len(columns) == 1:
         coordinates, names = np.column_stack([coordinates, np.arange(len(points))]), [*names, "item"]
@@ -227,7 +224,7 @@ def plot_heatmap(
     colorbar_beside(ax, image, value_label)
     ax.set(xlabel=column_label, ylabel=row_label)
     _label_settings(ax, rows, columns)
-    write_values(ax, image, table, number_format, annotate=annotate)
+    write_values(image, number_format, annotate=annotate)
     return ax
 
 
@@ -376,19 +373,12 @@ def _text_width(text: str, setting: FontSetting) -> float:
     return float(np.ptp(corners[:, 0])) if len(corners) else 0.0
 
 
-def write_values(
-    ax: Axes,
-    image: AxesImage,
-    table: FloatArray,
-    number_format: str,
-    *,
-    annotate: bool | None = None,
-    least: float = -inf,
-) -> None:
+def write_values(image: AxesImage, number_format: str, *, annotate: bool | None = None, least: float = -inf) -> None:
     """Write each number into its cell, light on dark and dark on light, by default where they are few and short enough.
 
     Cells that are NaN, or less than `least`, stay empty.
     """
+    ax, table = image.axes, np.ma.masked_array(image.get_array()).filled(np.nan)
     texts = np.array([[f"{value:{number_format}}" for value in row] for row in table], dtype=object)
     if annotate is None:
         annotate = texts.size <= MAX_ANNOTATED and _fits_cells(ax, max(texts.flat, key=len), table.shape)

@@ -9,14 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from homothety.errors import InputError
-from homothety.viz._labels import (
-    actions_of_states,
-    looks_of,
-    match_numbers,
-    number_labels,
-    renumber,
-    shaded_looks,
-)
+from homothety.viz._labels import actions_of_states, looks_of, match_numbers, number_labels, shaded_looks, state_looks
 from homothety.viz._lanes import (
     MAX_HEIGHT,
     MIN_HEIGHT,
@@ -33,14 +26,7 @@ from homothety.viz._lanes import (
     lanes_height,
     write_names,
 )
-from homothety.viz.figures import (
-    axes_or_new,
-    legend_beside,
-    legend_patch,
-    names_or_numbers,
-    new_figure,
-    with_legend,
-)
+from homothety.viz.figures import axes_or_new, legend_beside, legend_patch, names_or_numbers, panels_or_new, with_legend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import IntArray
     from homothety.summaries.paths import BoundaryInterval
 
 ROW_HEIGHT, CHANGE_HEIGHT = 0.3, 1.5  # inches, of a series and of the probabilities
@@ -155,7 +140,9 @@ def plot_actions(
         Bar("action", find_runs(numbers), looks_of(names)),
     ]
     if truth is not None:
-        bars.append(_truth_bar(truth, numbers, truth_actions))
+        known, known_names = check_path(truth, len(values), "truth", "true action")
+        matched, matched_names = match_numbers(known, known_names, numbers, truth_actions)
+        bars.append(Bar("truth", find_runs(matched), looks_of(matched_names)))
     return draw_lanes(ax, values, channels, bars, bars[1], _grouped_handles(bars, owners) if legend else [])
 
 
@@ -180,22 +167,6 @@ def match_truth(truth: Sequence[ArrayLike], actions: Sequence[ArrayLike]) -> dic
     numbers, names = number_labels(np.concatenate([np.asarray(one) for one in truth]), "truth")
     found, _ = number_labels(np.concatenate([np.asarray(one) for one in actions]), "actions")
     return {name: number for number, name in match_numbers(numbers, names, found)[1].items()}
-
-
-def _truth_bar(truth: ArrayLike, actions: IntArray, truth_actions: Mapping[str, int] | None) -> Bar:
-    """Return the bar of the true actions, in the colours of those found."""
-    numbers, names = check_path(truth, len(actions), "truth", "true action")
-    if truth_actions is None:
-        numbers, names = match_numbers(numbers, names, actions)
-    else:
-        known = {number: name for number, name in names.items() if number >= 0}
-        missing = [name for name in known.values() if name not in truth_actions]
-        if missing:
-            raise InputError(
-                f"truth_actions has no {missing[0]!r}, needed an action for each true one. Use match_truth."
-            )
-        numbers, names = renumber(numbers, known, {number: truth_actions[name] for number, name in known.items()})
-    return Bar("truth", find_runs(numbers), looks_of(names))
 
 
 def _grouped_handles(bars: list[Bar], owners: dict[int, int]) -> list[Patch]:
@@ -302,11 +273,10 @@ def plot_segmentation(
         raise InputError("truth is given without actions, needed what it is compared with. Give actions= too.")
     given = {"path": path, "actions": actions, "truth": truth}
     names = [check_path(one, len(values), name)[1] for name, one in given.items() if one is not None]
-    if axes is None:
-        height = lanes_height(values.shape[1], len(names))
-        figure = new_figure(with_legend((WIDTH, height + CHANGE_HEIGHT), sum(map(len, names))))
-        axes = figure.subplots(2, sharex=True, height_ratios=[height, CHANGE_HEIGHT])
-    above, below = axes
+    heights = [lanes_height(values.shape[1], len(names)), CHANGE_HEIGHT]
+    figsize = with_legend((WIDTH, sum(heights)), sum(map(len, names)))
+    panels = ["series", "change probability"]
+    above, below = panels_or_new(axes, panels, figsize, stacked=True, sharex=True, height_ratios=heights)
     if actions is None:
         plot_segments(values, path, channels=channels, ax=above)
     else:
@@ -357,10 +327,7 @@ def plot_paths(
     rows = [np.asarray(path) for path in paths]
     lengths = [len(row) for row in rows]
     numbers, state_names = check_path(np.concatenate(rows), sum(lengths))
-    if state_actions is None:
-        looks = looks_of(state_names)
-    else:
-        looks = shaded_looks(state_names, actions_of_states(state_actions, numbers, numbers))
+    looks = state_looks(state_names, numbers, state_actions)
     titles = names_or_numbers(names, len(paths), "paths")
     runs = map(find_runs, np.split(numbers, np.cumsum(lengths)[:-1]))
     bars = [Bar(title, row, looks) for title, row in zip(titles, runs, strict=True)]
@@ -372,7 +339,6 @@ def plot_paths(
     ax.set(ylim=(0.4 - len(rows), 0.6))
     label_steps(ax, max(lengths))
     label_rows(ax, -np.arange(len(rows)), titles)
-    if legend:
-        legend_beside(ax, bar_handles(bars), "state", settle=False)
+    legend_beside(ax, bar_handles(bars) if legend else [], "state", settle=False)
     write_names(ax, by_bottom, ROW_SHARE)
     return ax

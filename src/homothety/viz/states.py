@@ -9,18 +9,17 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.patheffects import withStroke
 
-from homothety.arrays import check_points, check_similarity, real_array
+from homothety.arrays import BoolArray, FloatArray, check_points, check_similarity, real_array
 from homothety.covariance.spectra import check_covariances
 from homothety.errors import InputError
-from homothety.palette import darkened
+from homothety.palette import Aspect, darkened
 from homothety.sequences import check_sequences
-from homothety.viz._labels import check_state_actions, group_items, looks_of, named, shaded_looks, sorted_items
+from homothety.viz._labels import Cluster, Look, group_items, named, sorted_items, state_looks
 from homothety.viz._lanes import label_rows
 from homothety.viz.covariances import add_polygons, draw_ellipses, outlines_of, sphere_to_body
 from homothety.viz.figures import (
     axes_or_new,
-    axis_names,
-    check_dims,
+    choose_dims,
     font_points,
     label_dims,
     legend_beside,
@@ -36,11 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import BoolArray, FloatArray
-    from homothety.palette import Aspect
-    from homothety.viz._labels import Cluster, Look, Looks
 
-FIGSIZE = (6.4, 4.8)
 CELL = 0.42  # inches, of a state in a matrix
 MARGINS = (2.0, 1.1)  # inches beside and above the cells, for names, numbers and a colour bar
 COLORBAR_HEIGHT = 3.4  # inches, of a figure whose colour bar has room for its label
@@ -95,12 +90,19 @@ def plot_state_ellipses(
     >>> [text.get_text() for text in ax.texts]
     ['0', '1']
     """
-    centres, planes, names = _in_plane(means, covariances, dims, channels)
-    factors = sphere_to_body(planes, 2, "true")
+    points, matrices = check_points(means, "means"), check_covariances(covariances, "covariances")
+    n_states, n_dims = points.shape
+    if matrices.shape != (n_states, n_dims, n_dims):
+        raise InputError(
+            f"covariances has shape {matrices.shape}, needed {(n_states, n_dims, n_dims)}: as many states and "
+            "dimensions as means."
+        )
+    columns, names = choose_dims(dims, n_dims, (2,), channels)
+    centres, factors = points[:, columns], sphere_to_body(matrices[:, columns][:, :, columns], 2, "true")
     actions = group_items(state_actions, len(factors), "state_actions")
-    ax = axes_or_new(ax, FIGSIZE, n_entries=len(named(actions)))
+    ax = axes_or_new(ax, n_entries=len(named(actions)))
     if sequences is not None:
-        _draw_steps(ax, sequences, np.shape(means)[1], list(dims))
+        _draw_steps(ax, sequences, n_dims, columns)
     areas = np.abs(np.linalg.det(factors))
     by_area = sorted(actions, key=lambda action: -areas[action.members].max())  # large ellipses hide no small ones
     draw_ellipses(ax, factors, centres, by_area, OPACITY)
@@ -151,7 +153,8 @@ def plot_features(
     n_series, n_states = owned.shape
     titles = names_or_numbers(names, n_series, "series")
     actions = group_items(state_actions, n_states, "state_actions")
-    looks, order = _state_looks(state_actions, n_states), sorted_items(actions)
+    looks = state_looks({state: str(state) for state in range(n_states)}, np.arange(n_states), state_actions)
+    order = sorted_items(actions)
     ax = axes_or_new(ax, _cells_figsize(n_series, n_states))
     ax.set(xlim=(-0.5, n_states - 0.5), ylim=(n_series - 0.5, -0.5), ylabel="recording")
     _fill_cells(ax, owned[:, order], [looks[state] for state in order])
@@ -264,30 +267,8 @@ def _plot_state_matrix(
     _label_states(ax, actions)
     ax.set(xlabel=labels[0], ylabel=labels[1])
     ax.spines[:].set_visible(False)
-    write_values(ax, image, matrix[np.ix_(order, order)], ".2f", least=LEAST_WRITTEN)
+    write_values(image, ".2f", least=LEAST_WRITTEN)
     return ax
-
-
-def _state_looks(state_actions: ArrayLike | None, n_states: int) -> Looks:
-    """Return how states look: shades of their actions, or as clusters do if these are not known."""
-    if state_actions is None:
-        return looks_of({state: str(state) for state in range(n_states)})
-    return shaded_looks({}, check_state_actions(state_actions))
-
-
-def _in_plane(
-    means: ArrayLike, covariances: ArrayLike, dims: Sequence[int], channels: Sequence[str] | None
-) -> tuple[FloatArray, FloatArray, list[str]]:
-    """Return means, covariances and names of two dimensions, or raise."""
-    centres, matrices = check_points(means, "means"), check_covariances(covariances, "covariances")
-    n_states, n_dims = centres.shape
-    if matrices.shape != (n_states, n_dims, n_dims):
-        raise InputError(
-            f"covariances has shape {matrices.shape}, needed {(n_states, n_dims, n_dims)}: as many states and "
-            "dimensions as means."
-        )
-    columns = check_dims(dims, n_dims, (2,))
-    return centres[:, columns], matrices[:, columns][:, :, columns], axis_names(channels, columns, n_dims)
 
 
 def _draw_steps(ax: Axes, sequences: Any, n_dims: int, dims: list[int]) -> None:

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from homothety.errors import InputError
-from homothety.viz.figures import axes_or_new, check_axes, legend_beside, new_figure
+from homothety.viz.figures import axes_or_new, legend_beside, panels_or_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -96,8 +96,7 @@ def plot_trace(
     elif whole:
         ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     ax.set(xlabel="sweep", ylabel=quantity, xlim=(0.5, n_sweeps + 0.5))
-    if legend:
-        legend_beside(ax, handles)
+    legend_beside(ax, handles if legend else [])
     return ax
 
 
@@ -127,16 +126,14 @@ def plot_traces(
     labels = labels or {name: name.replace("_", " ") for name in traces}
     if not labels:
         raise InputError("traces is empty, needed at least one traced quantity, such as 'log_joint'.")
-    stacked = axes is None
-    if axes is None:
-        figure = new_figure((FIGSIZE[0], PANEL_HEIGHT * len(labels) + 0.5))
-        axes = list(figure.subplots(len(labels), sharex=True, squeeze=False)[:, 0])
-        figure.align_ylabels(axes)
-    axes = check_axes(axes, labels)
+    is_new, figsize = axes is None, (FIGSIZE[0], PANEL_HEIGHT * len(labels) + 0.5)
+    axes = panels_or_new(axes, labels, figsize, stacked=True, sharex=True)
+    if is_new:
+        axes[0].figure.align_ylabels(axes)
     for ax, (name, label) in zip(axes, labels.items(), strict=True):
         # A first sweep that had to compile takes a thousand times as long as the others.
         plot_trace(traces[name], n_burn=n_burn, quantity=label, log=name == "seconds", legend=ax is axes[0], ax=ax)
-        if stacked and ax is not axes[-1]:
+        if is_new and ax is not axes[-1]:
             ax.set_xlabel("")
     return axes
 

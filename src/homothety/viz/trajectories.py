@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.errors import InputError
-from homothety.sequences import check_sequences
-from homothety.viz._labels import actions_of_states, looks_of, match_numbers, number_labels, shaded_looks
+from homothety.sequences import Sequences, check_sequences
+from homothety.viz._labels import Looks, actions_of_states, looks_of, match_numbers, number_labels, shaded_looks
 from homothety.viz._lanes import find_runs
-from homothety.viz.figures import (
-    axes_for_dims,
-    axis_names,
-    check_axes,
-    check_dims,
-    label_dims,
-    legend_beside,
-    legend_line,
-    new_figure,
-)
+from homothety.viz.figures import axes_or_new, choose_dims, label_dims, legend_beside, legend_line, panels_or_new
 from homothety.words import number_of
 
 if TYPE_CHECKING:
@@ -31,10 +22,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.palette import Aspect
-    from homothety.sequences import Sequences
-    from homothety.viz._labels import Looks
 
-FIGSIZE = (6.4, 4.8)
 PANEL = (4.8, 4.5)  # inches, of one of several pictures side by side
 LINE_WIDTHS = (0.8, 1.2)  # points, of very many steps and of few
 LEGEND_LINE = 3.0  # width in points: a line in a legend is short, and its colour has to be seen
@@ -81,15 +69,15 @@ def plot_trajectory(
     ('x', 'y')
     """
     sequences = _check_sequences(series)
-    columns = _choose_dims(dims, sequences.n_dims)
+    columns, axis_names = choose_dims(dims, sequences.n_dims, (2, 3), channels)
     if labels is None:
         numbers, looks, legend = np.zeros(sequences.n_steps, dtype=np.int64), looks_of({0: ""}), False
     else:
         numbers, names = _check_labels(labels, sequences, "labels")
         looks = looks_of(names)
-    ax = axes_for_dims(ax, len(columns), FIGSIZE, n_entries=len(looks) * bool(legend))
+    ax = axes_or_new(ax, n_entries=len(looks) * bool(legend), n_dims=len(columns))
     _draw_curves(ax, sequences, numbers, columns, looks)
-    label_dims(ax, axis_names(channels, columns, sequences.n_dims), aspect)
+    label_dims(ax, axis_names, aspect)
     if legend:
         legend_beside(ax, _curve_handles(numbers, looks), legend if isinstance(legend, str) else None)
     return ax
@@ -127,15 +115,20 @@ def plot_trajectories(
         Colours are those of `plot_actions`.
     """
     steps = _check_sequences(sequences)
-    columns = _choose_dims(dims, steps.n_dims)
-    names = axis_names(channels, columns, steps.n_dims)
-    panels = _panels(steps, paths, actions, truth, state_actions)
+    columns, axis_names = choose_dims(dims, steps.n_dims, (2, 3), channels)
+    states, state_names = _check_labels(paths, steps, "paths")
+    numbers, names = _check_labels(actions, steps, "actions")
+    owners = actions_of_states(state_actions, states, numbers)
+    panels = {"state": (states, shaded_looks(state_names, owners)), "action": (numbers, looks_of(names))}
+    if truth is not None:
+        matched, matched_names = match_numbers(*_check_labels(truth, steps, "truth"), numbers)
+        panels = {"truth": (matched, looks_of(matched_names))} | panels
     axes = _side_by_side(axes, panels, len(columns))
-    for ax, (title, (numbers, looks)) in zip(axes, panels.items(), strict=True):
-        _draw_curves(ax, steps, numbers, columns, looks)
-        label_dims(ax, names, aspect)
+    for ax, (title, (labels, looks)) in zip(axes, panels.items(), strict=True):
+        _draw_curves(ax, steps, labels, columns, looks)
+        label_dims(ax, axis_names, aspect)
         ax.set_title(title)
-        legend_beside(ax, _curve_handles(numbers, looks), settle=ax is axes[0])
+        legend_beside(ax, _curve_handles(labels, looks), settle=ax is axes[0])
     return axes
 
 
@@ -188,42 +181,26 @@ def plot_aligned(
     sequences = check_sequences(recordings, allow_constant=True, min_steps=1)
     aligned = check_sequences(model.aligned(recordings), allow_constant=True, min_steps=1)
     columns = list(model.blocks_.channels[places[block]])
+    _, axis_names = choose_dims(columns, sequences.n_dims, (2, 3), channels or sequences.channels)
     columns_aligned = list(range(*model.blocks_.slices[places[block]].indices(sequences.n_dims)))
     numbers, names = _check_labels(model.actions_ if labels is None else labels, sequences, "labels")
     looks = looks_of(names)
     panels = {"as recorded": (sequences, columns), "aligned in one frame": (aligned, columns_aligned)}
     axes = _side_by_side(axes, panels, len(columns))
-    called = axis_names(channels or sequences.channels, columns, sequences.n_dims)
     for ax, (title, (drawn, dims)) in zip(axes, panels.items(), strict=True):
         _draw_curves(ax, drawn, numbers, dims, looks)
-        label_dims(ax, called, "equal")
+        label_dims(ax, axis_names, "equal")
         ax.locator_params(nbins=N_TICKS)
         ax.set_title(title)
     legend_beside(axes[1], _curve_handles(numbers, looks), "action")
     return axes
 
 
-def _panels(
-    steps: Sequences, paths: Any, actions: Any, truth: Any, state_actions: ArrayLike | None
-) -> dict[str, tuple[IntArray, Looks]]:
-    """Return the numbers of all steps and their looks, by the title of the picture."""
-    states, state_names = _check_labels(paths, steps, "paths")
-    numbers, names = _check_labels(actions, steps, "actions")
-    owners = actions_of_states(state_actions, states, numbers)
-    panels = {"state": (states, shaded_looks(state_names, owners)), "action": (numbers, looks_of(names))}
-    if truth is None:
-        return panels
-    matched, matched_names = match_numbers(*_check_labels(truth, steps, "truth"), numbers)
-    return {"truth": (matched, looks_of(matched_names))} | panels
-
-
 def _side_by_side(axes: Sequence[Axes] | None, panels: Collection[str], n_dims: int) -> list[Axes]:
-    """Return Axes for pictures beside each other: new ones, or the given ones if they are as needed."""
-    if axes is None:
-        figure = new_figure((PANEL[0] * len(panels), PANEL[1]))
-        projection = "3d" if n_dims == 3 else None
-        return [figure.add_subplot(1, len(panels), 1 + place, projection=projection) for place in range(len(panels))]
-    return [axes_for_dims(ax, n_dims, PANEL) for ax in check_axes(axes, panels)]
+    """Return Axes for pictures of 2 or 3 dimensions beside each other: new ones, or the given ones if they are."""
+    projection = {"projection": "3d" if n_dims == 3 else None}
+    axes = panels_or_new(axes, panels, (PANEL[0] * len(panels), PANEL[1]), subplot_kw=projection)
+    return [axes_or_new(ax, n_dims=n_dims) for ax in axes]
 
 
 def _check_sequences(series: Any) -> Sequences:
@@ -244,10 +221,6 @@ def _check_labels(labels: Any, sequences: Sequences, name: str) -> tuple[IntArra
         if one.shape != (n_steps,):
             raise InputError(f"{name}[{i}] has shape {one.shape}, needed ({n_steps},): a label for every step.")
     return number_labels(np.concatenate(rows), name)
-
-
-def _choose_dims(dims: Sequence[int] | None, n_dims: int) -> list[int]:
-    return list(range(min(n_dims, 3))) if dims is None else check_dims(dims, n_dims, (2, 3))
 
 
 def _draw_curves(ax: Any, sequences: Sequences, numbers: IntArray, columns: list[int], looks: Looks) -> None:

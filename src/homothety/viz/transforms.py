@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFor
 
 from homothety.errors import InputError
 from homothety.palette import cluster_style, darkened
-from homothety.viz.figures import check_axes, new_figure
+from homothety.viz.figures import panels_or_new
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,16 +63,12 @@ def plot_transforms(transforms: Sequence[StateTransform], *, axes: Sequence[Axes
         raise InputError("transforms is empty, needed the transforms_ of a fitted model.")
     # Action by action, each with its reference first.
     rows = sorted(transforms, key=lambda row: (row.action, not row.is_reference, row.state))
-    if axes is None:
-        row_height = max(ROW_HEIGHT, LINE_HEIGHT * len(rows[0].mean))
-        figure = new_figure((WIDTH, min(MARGIN + row_height * len(rows), MAX_HEIGHT)))
-        axes = list(figure.subplots(1, 3, sharey=True))
-    axes = check_axes(axes, ["scale", "rotation", "translation"])
+    row_height = max(ROW_HEIGHT, LINE_HEIGHT * len(rows[0].mean))
+    figsize = WIDTH, min(MARGIN + row_height * len(rows), MAX_HEIGHT)
+    axes = panels_or_new(axes, ["scale", "rotation", "translation"], figsize, sharey=True)
     _draw_scales(axes[0], rows)
     _draw_angles(axes[1], rows)
     _draw_translations(axes[2], rows)
-    for ax, identity in zip(axes, (1.0, 0.0, 0.0), strict=True):
-        _draw_rules(ax, rows, identity)
     names = [f"action {row.action}, state {row.state}" if row.is_reference else f"state {row.state}" for row in rows]
     axes[0].set_yticks(range(len(rows)), names)
     return axes
@@ -89,7 +85,7 @@ def _draw_scales(ax: Axes, rows: list[StateTransform]) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(nbins=4) if ratio <= SHORT_SPAN else few_powers)
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
     ax.xaxis.set_minor_locator(NullLocator())
-    _draw_intervals(ax, rows, intervals[..., np.newaxis], identity=1.0)
+    _draw_rows(ax, rows, intervals[..., np.newaxis], identity=1.0)
 
 
 def _draw_angles(ax: Axes, rows: list[StateTransform]) -> None:
@@ -105,7 +101,7 @@ def _draw_angles(ax: Axes, rows: list[StateTransform]) -> None:
         text.set(color=IDENTITY_COLOR, style="italic", fontsize="small")
     if any(row.orientation == "partial" for _, row in others):
         ax.set_title(f"hollow: {SOME_DIRECTIONS}", fontsize="small")
-    _draw_intervals(ax, rows, intervals[..., np.newaxis], orientation=True)
+    _draw_rows(ax, rows, intervals[..., np.newaxis], orientation=True)
 
 
 def _draw_translations(ax: Axes, rows: list[StateTransform]) -> None:
@@ -113,7 +109,7 @@ def _draw_translations(ax: Axes, rows: list[StateTransform]) -> None:
     reach = PADDING * np.abs(_finite(intervals)).max(initial=0.0) or 1.0
     ax.set(xlabel="translation", xlim=(-reach, reach))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=4))
-    _draw_intervals(ax, rows, intervals, size=3.0)
+    _draw_rows(ax, rows, intervals, size=3.0)
 
 
 def _finite(intervals: FloatArray) -> FloatArray:
@@ -121,7 +117,7 @@ def _finite(intervals: FloatArray) -> FloatArray:
     return intervals[np.isfinite(intervals) & (intervals != 0)]
 
 
-def _draw_intervals(
+def _draw_rows(
     ax: Axes,
     rows: list[StateTransform],
     intervals: FloatArray,
@@ -131,6 +127,8 @@ def _draw_intervals(
     orientation: bool = False,
 ) -> None:
     """Draw the value and the interval of every state, a line for each dimension, and the identity of references.
+
+    Between the rows are lines, stronger ones between actions. The first row is on top.
 
     Parameters
     ----------
@@ -160,10 +158,6 @@ def _draw_intervals(
             else:
                 ax.plot([low, high], [height, height], color=edge, linewidth=1.5, solid_capstyle="butt")
             ax.plot([value], [height], style.marker, markersize=size, markerfacecolor=fill, markeredgecolor=edge)
-
-
-def _draw_rules(ax: Axes, rows: list[StateTransform], identity: float) -> None:
-    """Draw a line between rows, a stronger one between actions, and the identity of all; put the first row on top."""
     for place, (before, after) in enumerate(pairwise(rows), start=1):
         if before.action != after.action:
             ax.axhline(place - 0.5, color="black", linewidth=0.8)

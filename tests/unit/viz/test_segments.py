@@ -148,12 +148,12 @@ def test_bars_of_many_series_are_legible(n_series, rng, assert_legible):
     [
         (lambda x: plot_segments(x[:, 0], PATH), r"series has shape \(8,\), needed \(n_steps, n_dims\)"),
         (lambda x: plot_segments(x, PATH[:-1]), r"path has shape \(7,\), needed \(8,\)"),
-        (lambda x: plot_segments(x, PATH, channels=["x"]), "channels has 1 names, needed one for each of 3"),
+        (lambda x: plot_segments(x, PATH, channels=["x"]), "channels has 1 entries, needed one for each of 3"),
         (lambda x: plot_segments(x, PATH - 5), r"path\[0\] is -3, needed whole numbers"),
         (lambda x: plot_change_probability([0.5, 1.5]), "values from 0 to 1"),
         (lambda x: plot_change_probability(x), r"probability has shape \(8, 3\)"),
         (lambda x: plot_paths([]), "paths is empty"),
-        (lambda x: plot_paths([PATH], ["a", "b"]), "names has 2 names, needed one for each of 1"),
+        (lambda x: plot_paths([PATH], ["a", "b"]), "names has 2 entries, needed one for each of 1"),
     ],
 )
 def test_bad_input_is_named(draw, message, series):
@@ -265,7 +265,7 @@ def test_texts_of_actions_do_not_overlap(n_dims, n_states, n_actions, rng, asser
         (lambda x: plot_actions(x, STATES, ACTIONS - 3), r"actions\[0\] is -2, needed whole numbers"),
         (lambda x: plot_actions(x, STATES, ACTIONS, state_actions=[0, 1]), "has 2 entries, .* there is a state 3"),
         (lambda x: plot_actions(x, STATES, ACTIONS, state_actions=np.eye(4)), r"needed \(n_states,\)"),
-        (lambda x: plot_actions(x, STATES, ACTIONS, channels=["x"]), "channels has 1 names"),
+        (lambda x: plot_actions(x, STATES, ACTIONS, channels=["x"]), "channels has 1 entries"),
     ],
 )
 def test_bad_input_of_actions_is_named(draw, message, series):

@@ -184,7 +184,7 @@ def test_numbers_of_twelve_states_do_not_overlap(rng, assert_legible):
         (lambda m, c: plot_state_ellipses(m, c, aspect="wide"), "aspect is 'wide'"),
         (lambda m, c: plot_features(ACTIVE[0]), r"active has shape \(4,\), needed \(n_series, n_states\)"),
         (lambda m, c: plot_features(2 * ACTIVE), "values true or false"),
-        (lambda m, c: plot_features(ACTIVE, names=["a"]), "names has 1 names, needed one for each of 3 series"),
+        (lambda m, c: plot_features(ACTIVE, names=["a"]), "names has 1 entries, needed one for each of 3 series"),
         (lambda m, c: plot_features(ACTIVE, [0.5, 0, 1, 1]), r"state_actions\[0\] is 0.5, needed whole numbers"),
         (lambda m, c: plot_transitions(TRANSITIONS[:2]), r"transition_probs has shape \(2, 4\), needed"),
         (lambda m, c: plot_transitions(2 * TRANSITIONS), r"transition_probs\[0\] sums to 2 .* Divide counts"),

@@ -125,7 +125,7 @@ def test_the_layout_has_room_for_all_panels(dims, rng):
         (lambda x: plot_trajectory(x[0][:, :1]), "The series have 1 dimension, .* Use plot_segments"),
         (lambda x: plot_trajectory(x, aspect="wide"), "aspect is 'wide', needed 'equal' or 'auto'"),
         (lambda x: plot_trajectory(x, ax=Figure().add_subplot()), "make it with projection='3d'"),
-        (lambda x: plot_trajectory(x, channels=["x"]), "channels has 1 names"),
+        (lambda x: plot_trajectory(x, channels=["x"]), "channels has 1 entries"),
         (lambda x: plot_trajectories(x, PATHS, ACTIONS, axes=[]), "axes has 0 Axes, needed 2: state, action"),
         (lambda x: plot_trajectories(x, PATHS, ACTIONS, truth=[[0]]), "truth has 1 arrays"),
     ],
