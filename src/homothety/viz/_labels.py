@@ -8,10 +8,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from scipy.optimize import linear_sum_assignment
 
 from homothety.errors import InputError
-from homothety.palette import ClusterStyle, cluster_style, shade_style, to_rgb
+from homothety.palette import ClusterStyle, cluster_style, darkened, shade_style, to_rgb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -214,6 +216,20 @@ def state_looks(names: dict[int, str], states: IntArray, state_actions: ArrayLik
     if state_actions is None:
         return looks_of(names)
     return shaded_looks(names, actions_of_states(state_actions, states, states))
+
+
+def legend_patch(look: Cluster | Look, kind: str = "") -> Patch:
+    """Return the legend entry of what is filled with the colour of a cluster, named with its kind if that is given."""
+    style = look.style
+    label = f"{kind} {look.name}" if kind else look.name
+    return Patch(facecolor=style.color, edgecolor=darkened(style.color), hatch=style.hatch, linewidth=0.4, label=label)
+
+
+def legend_line(look: Cluster | Look, **options: Any) -> Line2D:
+    """Return the legend entry of what is drawn in the line style and with the marker of a cluster; without data."""
+    style = look.style
+    looks = {"color": style.color, "linestyle": style.linestyle, "marker": style.marker}
+    return Line2D([], [], label=look.name, markeredgecolor=darkened(style.color), **(looks | options))
 
 
 def actions_of_states(state_actions: ArrayLike | None, states: IntArray, actions: IntArray) -> dict[int, int]:

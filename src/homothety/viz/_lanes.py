@@ -10,18 +10,11 @@ from matplotlib.ticker import MaxNLocator
 
 from homothety.errors import InputError
 from homothety.palette import contrasting, darkened, to_rgb
-from homothety.viz._labels import NONE, Looks, number_labels
-from homothety.viz.figures import (
-    axes_or_new,
-    font_points,
-    legend_beside,
-    legend_patch,
-    names_or_numbers,
-    size_in_points,
-)
+from homothety.viz._labels import NONE, Looks, legend_patch, number_labels
+from homothety.viz.figures import axes_or_new, font_points, legend_beside, names_or_numbers, size_in_points
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
@@ -65,7 +58,7 @@ def check_series(series: ArrayLike) -> FloatArray:
 
 
 def check_path(path: Any, n_steps: int, name: str = "path", kind: str = "state") -> tuple[IntArray, dict[int, str]]:
-    """Return the number of the state, or of what else, of every step and the names of the numbers, or raise."""
+    """Return the number of every step, by default of its state, and the names of the numbers, or raise."""
     if np.shape(path) != (n_steps,):
         raise InputError(f"{name} has shape {np.shape(path)}, needed ({n_steps},): the {kind} of every step.")
     return number_labels(path, name)
@@ -77,8 +70,8 @@ def find_runs(numbers: IntArray) -> list[Run]:
     return [Run(start, end, int(numbers[start])) for start, end in pairwise(edges)]
 
 
-def lanes_height(n_dims: int, n_bars: int = 1) -> float:
-    """Return the height in inches of Axes with so many lanes and bars."""
+def lanes_height(n_dims: int, n_bars: int) -> float:
+    """Return the height in inches of Axes with a lane for each dimension and bars below."""
     n_lanes = n_dims + BAR_PITCH * (n_bars - 1)
     return float(np.clip(LANE_HEIGHT * n_lanes + 1.2, MIN_HEIGHT, MAX_HEIGHT))
 
@@ -89,7 +82,7 @@ def draw_lanes(
     channels: Sequence[str] | None,
     bars: list[Bar],
     tint: Bar,
-    handles: list[Patch],
+    handles: Collection[Patch],
     title: str | None = None,
 ) -> Axes:
     """Draw every dimension in its lane, the first on top, over the colours of a bar, and all bars below.
@@ -151,9 +144,9 @@ def label_rows(ax: Axes, places: FloatArray | IntArray, names: list[str]) -> Non
 
 
 def write_names(ax: Axes, bars: dict[float, Bar], height: float) -> None:
-    """Write the name of its number into each box with room for it; on hatches it could not be read.
+    """Write the name of its number into each box that has room for it and no hatch, on which it could not be read.
 
-    `bars` are the bars by their bottoms.
+    `bars` has the bars by the places of their lower edges, and `height` is the height of each.
     """
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     width_in_points, height_in_points = size_in_points(ax)
@@ -169,7 +162,7 @@ def write_names(ax: Axes, bars: dict[float, Bar], height: float) -> None:
             ax.text(*place, name, color=color, fontsize=size, ha="center", va="center_baseline", clip_on=True)
 
 
-def bar_handles(bars: list[Bar], kind: str = "") -> list[Patch]:
-    """Return one legend entry for each number that occurs in bars of the same looks, named with its kind if given."""
+def bar_handles(bars: list[Bar], kind: str = "") -> dict[int, Patch]:
+    """Return the legend entry of each number that occurs in bars of the same looks, named with its kind if given."""
     found = {run.number for bar in bars for run in bar.runs}
-    return [legend_patch(look, kind) for number, look in bars[0].looks.items() if number in found]
+    return {number: legend_patch(look, kind) for number, look in bars[0].looks.items() if number in found}

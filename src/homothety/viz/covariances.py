@@ -13,9 +13,9 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFor
 from homothety.arrays import FloatArray, check_points
 from homothety.covariance.spectra import check_covariances, eigenvalues
 from homothety.errors import InputError
-from homothety.palette import darkened
-from homothety.viz._labels import Cluster, group_items, item_colors, named, sorted_items
-from homothety.viz.figures import axes_or_new, font_points, legend_beside, legend_line, legend_patch, size_in_points
+from homothety.palette import ClusterStyle, darkened
+from homothety.viz._labels import Cluster, group_items, item_colors, legend_line, legend_patch, named, sorted_items
+from homothety.viz.figures import axes_or_new, font_points, legend_beside, size_in_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +32,8 @@ LIGHT = np.array([-0.4, 0.6, 0.7]) / np.linalg.norm([-0.4, 0.6, 0.7])  # from th
 SHORT_SPAN = 4.0  # ratio of lengths below which round steps suit a logarithmic axis better than 1, 2, 5, 10
 
 # Of the grid on which ellipses and ellipsoids stand.
-MAX_NUMBERED = 60  # bodies; with more of them their numbers would be too small to read
-MAX_ITEMS = 5000  # more of them are dots
+MAX_NUMBERED = 60  # bodies; the numbers of more of them would be too small to read
+MAX_ITEMS = 5000  # bodies; more of them would be as small as dots
 CELL = 2.15  # width of a cell in units of the axes, a little more than a body takes
 LINE_HEIGHT = 1.4  # of a number, in font sizes
 WIDTH, MIN_WIDTH, MAX_CELL, LEGEND_WIDTH, CAPTION_HEIGHT, NUMBER_HEIGHT = 6.4, 5.0, 1.8, 1.0, 0.5, 0.2  # inches
@@ -198,8 +198,7 @@ def draw_ellipses(
     outlines = outlines_of(factors) + centres[:, np.newaxis, :]
     alpha = float(np.clip(30 / len(factors), 0.15, max_opacity))
     for cluster in clusters:
-        fill, edge = to_rgba(cluster.style.color, alpha), darkened(cluster.style.color)
-        add_polygons(ax, outlines[cluster.members], facecolors=[fill], edgecolors=[edge], hatch=cluster.style.hatch)
+        add_polygons(ax, outlines[cluster.members], cluster.style, facecolors=to_rgba(cluster.style.color, alpha))
 
 
 def sphere_to_body(covariances: ArrayLike, n_dims: int, sizes: Sizes) -> FloatArray:
@@ -219,8 +218,13 @@ def sphere_to_body(covariances: ArrayLike, n_dims: int, sizes: Sizes) -> FloatAr
     return np.asarray(vectors * lengths[:, np.newaxis, :])
 
 
-def add_polygons(ax: Axes, corners: Any, **looks: Any) -> None:
-    """Add polygons of equally many corners, (n_polygons, n_corners, 2), as one collection."""
+def add_polygons(ax: Axes, corners: Any, style: ClusterStyle | None = None, **looks: Any) -> None:
+    """Add polygons of equally many corners, (n_polygons, n_corners, 2), as one collection.
+
+    With a style they have its hatch, and edges in its colour, darkened.
+    """
+    if style is not None:
+        looks |= {"edgecolors": [darkened(style.color)], "hatch": style.hatch}
     # As one array they are taken in many times faster than as the sequence matplotlib's types ask for.
     ax.add_collection(PolyCollection(corners, **looks))
 
@@ -236,7 +240,7 @@ def outlines_of(factors: FloatArray) -> FloatArray:
 
 
 def _camera(elevation: float, azimuth: float) -> FloatArray:
-    """Return the rotation to coordinates that point right, up and towards the viewer."""
+    """Return the rotation to coordinates that point right, up and towards the viewer; the angles are in degrees."""
     up, around = np.deg2rad([elevation, azimuth])
     return np.array(
         [
@@ -262,8 +266,7 @@ def _draw_surfaces(ax: Axes, factors: FloatArray, centres: FloatArray, clusters:
     add_polygons(ax, polygons[seen], facecolors=colors[seen], edgecolors="face", linewidths=0.8)
     outlines = outlines_of(factors) + centres[:, np.newaxis, :]
     for cluster in clusters:
-        edge, hatch = darkened(cluster.style.color), cluster.style.hatch
-        add_polygons(ax, outlines[cluster.members], facecolors="none", edgecolors=[edge], linewidths=0.8, hatch=hatch)
+        add_polygons(ax, outlines[cluster.members], cluster.style, facecolors="none", linewidths=0.8)
 
 
 def _sphere(n_faces: int) -> tuple[FloatArray, FloatArray]:

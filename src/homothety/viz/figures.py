@@ -15,13 +15,11 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from homothety.errors import InputError
 from homothety.files import written_aside
-from homothety.palette import Aspect, darkened
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.viz._labels import Cluster, Look
+    from homothety.palette import Aspect
 
 FontSetting = Literal["font.size", "legend.fontsize", "xtick.labelsize", "ytick.labelsize"]
 
@@ -96,7 +94,7 @@ def fit_box(ax: Any, *, equal: bool) -> None:
     extents = np.ptp([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()], axis=1)
     shares = extents / extents.max() if equal else np.ones(3)
     ax.set_box_aspect(shares)
-    # No layout reckons with the labels of 3-D axes: what is left for them has to be inside.
+    # Layouts ignore the labels of 3-D axes, so there has to be room for them inside of the Axes.
     x, y, _ = proj_transform(*zip(*product(ax.get_xlim(), ax.get_ylim(), ax.get_zlim()), strict=True), ax.get_proj())
     corners = (ax.transData - ax.transAxes).transform(np.stack([x, y], axis=1))
     ax.set_box_aspect(shares, zoom=BOX_REACH / float(np.abs(corners - 0.5).max()))
@@ -141,7 +139,8 @@ def write_figure(path: Path, figure: Figure) -> None:
 def size_in_points(ax: Axes, *, settle: bool = True) -> tuple[float, float]:
     """Return width and height of the Axes in points, the unit of font sizes, with what has been drawn so far.
 
-    A layout takes as long as a drawing: where nothing has been added since the last that takes room, need not `settle`.
+    For that the figure is laid out, which takes as long as drawing it. Do without (`settle=False`) where nothing that
+    takes room has been added since the last layout.
     """
     figure = ax.figure.canvas.figure  # not ax.figure, which is part of the figure if there are subfigures
     engine = figure.get_layout_engine()
@@ -157,7 +156,7 @@ def font_points(setting: FontSetting) -> float:
     return float(FontProperties(size=mpl.rcParams[setting]).get_size_in_points())
 
 
-def legend_beside(ax: Axes, handles: Sequence[Artist], title: str | None = None, *, settle: bool = True) -> None:
+def legend_beside(ax: Axes, handles: Collection[Artist], title: str | None = None, *, settle: bool = True) -> None:
     """Put a legend to the right of the Axes, off the data, in as many columns as it takes.
 
     What does not fit into the last column is counted and not listed. See `size_in_points` for `settle`.
@@ -168,7 +167,7 @@ def legend_beside(ax: Axes, handles: Sequence[Artist], title: str | None = None,
     capacity = MAX_LEGEND_COLUMNS * n_rows
     if len(handles) > capacity:
         rest = Line2D([], [], linestyle="none", label=f"{len(handles) - capacity + 1} more")
-        handles = [*handles[: capacity - 1], rest]
+        handles = [*list(handles)[: capacity - 1], rest]
     ax.legend(
         handles=list(handles),
         title=title,
@@ -180,20 +179,6 @@ def legend_beside(ax: Axes, handles: Sequence[Artist], title: str | None = None,
         handletextpad=0.5,
         frameon=False,
     )
-
-
-def legend_patch(look: Cluster | Look, kind: str = "") -> Patch:
-    """Return the legend entry of what is filled with the colour of a cluster, named with its kind if that is given."""
-    style = look.style
-    label = f"{kind} {look.name}" if kind else look.name
-    return Patch(facecolor=style.color, edgecolor=darkened(style.color), hatch=style.hatch, linewidth=0.4, label=label)
-
-
-def legend_line(look: Cluster | Look, **options: Any) -> Line2D:
-    """Return the legend entry of what is drawn in the line style and with the marker of a cluster; without data."""
-    style = look.style
-    looks = {"color": style.color, "linestyle": style.linestyle, "marker": style.marker}
-    return Line2D([], [], label=look.name, markeredgecolor=darkened(style.color), **(looks | options))
 
 
 def _legend_rows(height: float, title: str | None) -> int:

@@ -15,7 +15,7 @@ from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform
 from homothety.arrays import FloatArray, check_points, check_similarity
 from homothety.errors import InputError
 from homothety.palette import contrasting, darkened
-from homothety.viz._labels import Cluster, group_items, named, sorted_items
+from homothety.viz._labels import Cluster, group_items, legend_line, named, sorted_items
 from homothety.viz.figures import (
     FontSetting,
     axes_or_new,
@@ -23,7 +23,6 @@ from homothety.viz.figures import (
     font_points,
     label_dims,
     legend_beside,
-    legend_line,
     size_in_points,
     spaced_out,
 )
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
 
 FIGSIZE = (6.2, 5.0)  # inches, of a sorted matrix
 STRIP = (-11.0, -4.0)  # where the colours of the clusters are, in points from the left edge of the Axes
-MAX_SHARP = 400  # items, about as many as the Axes have pixels
+MAX_SHARP = 400  # items; the Axes have about as many pixels
 NUMBER_PAD = 14.0  # points between that edge and the numbers, past the strip
-MAX_ANNOTATED = 150  # cells; more numbers than that nobody reads
+MAX_ANNOTATED = 150  # cells; nobody reads more numbers than that
 MIN_GAP = 8.0  # points between neighbouring texts
 MISSING_COLOR = "#DDDDDD"
 

@@ -26,7 +26,7 @@ from homothety.viz._lanes import (
     lanes_height,
     write_names,
 )
-from homothety.viz.figures import axes_or_new, legend_beside, legend_patch, names_or_numbers, panels_or_new, with_legend
+from homothety.viz.figures import axes_or_new, legend_beside, names_or_numbers, panels_or_new, with_legend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ ROW_HEIGHT, CHANGE_HEIGHT = 0.3, 1.5  # inches, of a series and of the probabili
 ROW_SHARE = 0.72
 INDENT = "   "  # of states below their action in a legend
 CHANGE_COLOR, INTERVAL_COLOR = "#0072B2", "#D9D9D9"
-LEAST_SHOWN = 0.005  # probabilities below are no ink
+LEAST_SHOWN = 0.005  # lower probabilities are not drawn
 
 
 def plot_segments(
@@ -80,7 +80,7 @@ def plot_segments(
     values = check_series(series)
     numbers, names = check_path(path, len(values))
     bar = Bar("state", find_runs(numbers), looks_of(names))
-    return draw_lanes(ax, values, channels, [bar], bar, bar_handles([bar]) if legend else [], "state")
+    return draw_lanes(ax, values, channels, [bar], bar, bar_handles([bar]).values() if legend else [], "state")
 
 
 def plot_actions(
@@ -157,7 +157,8 @@ def match_truth(truth: Sequence[ArrayLike], actions: Sequence[ArrayLike]) -> dic
     Returns
     -------
     matched : dict of str to int
-        By the names of the true actions; those left over have numbers that no action has.
+        The number of the matched action by the name of the true one. True actions that are left over have numbers that
+        no action has.
 
     Examples
     --------
@@ -169,21 +170,6 @@ def match_truth(truth: Sequence[ArrayLike], actions: Sequence[ArrayLike]) -> dic
     return {name: number for number, name in match_numbers(numbers, names, found)[1].items()}
 
 
-def _grouped_handles(bars: list[Bar], owners: dict[int, int]) -> list[Patch]:
-    """Return the legend: every action that occurs followed by its states, in the end the other bars."""
-    states, actions = bars[:2]
-    found = {run.number for run in states.runs}
-    handles = []
-    for action, look in actions.looks.items():
-        if any(run.number == action for run in actions.runs):
-            handles.append(legend_patch(look, "action"))
-        own = (look for state, look in states.looks.items() if state in found and owners.get(state, -1) == action)
-        handles += [legend_patch(look, f"{INDENT}state") for look in own]
-    for bar in bars[2:]:
-        handles += bar_handles([bar], bar.title)
-    return handles
-
-
 def plot_change_probability(
     probability: ArrayLike,
     *,
@@ -191,14 +177,15 @@ def plot_change_probability(
     legend: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how probable a change of state is at every step of a series.
+    """Draw the probability of a change of state at every step of a series.
 
     Parameters
     ----------
     probability : array-like of shape (n_steps,)
-        Such as one of `change_probability_` of a fitted estimator: between each step and the one before.
+        Probability that the state changes between the step before and this one, such as an entry of
+        `change_probability_` of a fitted estimator.
     boundaries : iterable of BoundaryInterval, optional
-        Changes that are reported, marked on top; where they have an interval, it is shaded.
+        Reported changes, which are marked above the probabilities; their intervals are shaded.
     legend : bool, default=True
         Whether to explain the marks, beside the Axes.
     ax : Axes, optional
@@ -249,7 +236,7 @@ def plot_segmentation(
     title: str = "",
     axes: Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw a segmented series and, below, how probable a change of state is at each of its steps.
+    """Draw a segmented series and, below it, the probability of a change of state at each of its steps.
 
     Parameters
     ----------
@@ -260,7 +247,7 @@ def plot_segmentation(
     actions, truth, truth_actions, state_actions
         Where actions are given, the series is drawn as by `plot_actions`.
     title : str
-        Such as the name of the series.
+        What stands above the picture, such as the name of the series.
     axes : sequence of two Axes, optional
         Where to draw; by default on a new figure.
 
@@ -339,6 +326,18 @@ def plot_paths(
     ax.set(ylim=(0.4 - len(rows), 0.6))
     label_steps(ax, max(lengths))
     label_rows(ax, -np.arange(len(rows)), titles)
-    legend_beside(ax, bar_handles(bars) if legend else [], "state", settle=False)
+    legend_beside(ax, bar_handles(bars).values() if legend else [], "state", settle=False)
     write_names(ax, by_bottom, ROW_SHARE)
     return ax
+
+
+def _grouped_handles(bars: list[Bar], owners: dict[int, int]) -> list[Patch]:
+    """Return the entries of the legend: every action, each followed by its states, then those of the other bars."""
+    states, actions = bar_handles(bars[:1], f"{INDENT}state"), bar_handles(bars[1:2], "action")
+    handles = []
+    for action in bars[1].looks:
+        handles += [actions[action]] if action in actions else []
+        handles += [handle for state, handle in states.items() if owners.get(state, -1) == action]
+    for bar in bars[2:]:
+        handles += bar_handles([bar], bar.title).values()
+    return handles

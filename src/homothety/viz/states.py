@@ -1,4 +1,4 @@
-"""States of series and the actions they belong to: where they lie, who has them, what follows what."""
+"""States of series and the actions they belong to: their place and shape, who has them, and what follows what."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from homothety.covariance.spectra import check_covariances
 from homothety.errors import InputError
 from homothety.palette import Aspect, darkened
 from homothety.sequences import check_sequences
-from homothety.viz._labels import Cluster, Look, group_items, named, sorted_items, state_looks
+from homothety.viz._labels import Cluster, Look, group_items, legend_patch, named, sorted_items, state_looks
 from homothety.viz._lanes import label_rows
 from homothety.viz.covariances import add_polygons, draw_ellipses, outlines_of, sphere_to_body
 from homothety.viz.figures import (
@@ -23,7 +23,6 @@ from homothety.viz.figures import (
     font_points,
     label_dims,
     legend_beside,
-    legend_patch,
     names_or_numbers,
     size_in_points,
 )
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
 CELL = 0.42  # inches, of a state in a matrix
 MARGINS = (2.0, 1.1)  # inches beside and above the cells, for names, numbers and a colour bar
 COLORBAR_HEIGHT = 3.4  # inches, of a figure whose colour bar has room for its label
-LEAST_PROBABILITY = 1e-3  # below, transitions have one colour
-LEAST_WRITTEN = 0.005  # below, they would be written as zero
+LEAST_PROBABILITY = 1e-3  # transitions below it have the colour of this one
+LEAST_WRITTEN = 0.005  # probabilities below it would be written as zero
 
 OPACITY = 0.4  # of ellipses at most: they overlap, and two colours should not look like a third
 STEP_COLOR = "#C8C8C8"
@@ -102,7 +101,11 @@ def plot_state_ellipses(
     actions = group_items(state_actions, len(factors), "state_actions")
     ax = axes_or_new(ax, n_entries=len(named(actions)))
     if sequences is not None:
-        _draw_steps(ax, sequences, n_dims, columns)
+        checked = check_sequences(sequences, min_steps=1, allow_constant=True)
+        if checked.n_dims != n_dims:
+            raise InputError(f"sequences have {checked.n_dims} dimensions and means {n_dims}, needed the same.")
+        # One picture in files of lines, in which so many points would be too much.
+        ax.plot(*checked.steps[:, columns].T, ".", color=STEP_COLOR, markersize=1.5, zorder=0, rasterized=True)
     areas = np.abs(np.linalg.det(factors))
     by_area = sorted(actions, key=lambda action: -areas[action.members].max())  # large ellipses hide no small ones
     draw_ellipses(ax, factors, centres, by_area, OPACITY)
@@ -171,7 +174,7 @@ def plot_transitions(
     ax: Axes | None = None,
     cmap: str = "cividis",
 ) -> Axes:
-    """Draw how probable each state is after each other, states sorted by action.
+    """Draw the probability of every transition from state to state, states sorted by action.
 
     Parameters
     ----------
@@ -187,7 +190,7 @@ def plot_transitions(
     Returns
     -------
     ax : Axes
-        Colours are logarithmic, because staying is so much more probable than leaving. Probabilities are written into
+        Colours are logarithmic, because staying is much more probable than leaving. Probabilities are written into
         the cells where they fit.
 
     Examples
@@ -217,7 +220,7 @@ def plot_coaction(
     ax: Axes | None = None,
     cmap: str = "viridis",
 ) -> Axes:
-    """Draw how probable it is that two states are one action, states sorted by action.
+    """Draw the posterior probability that two states belong to one action, states sorted by action.
 
     Parameters
     ----------
@@ -271,14 +274,6 @@ def _plot_state_matrix(
     return ax
 
 
-def _draw_steps(ax: Axes, sequences: Any, n_dims: int, dims: list[int]) -> None:
-    """Draw the steps of series as faint points, as a picture in files of lines, where they would be too many."""
-    checked = check_sequences(sequences, min_steps=1, allow_constant=True)
-    if checked.n_dims != n_dims:
-        raise InputError(f"sequences have {checked.n_dims} dimensions and means {n_dims}, needed the same.")
-    ax.plot(*checked.steps[:, dims].T, ".", color=STEP_COLOR, markersize=1.5, zorder=0, rasterized=True)
-
-
 def _number_states(ax: Axes, centres: FloatArray, outlines: FloatArray, actions: list[Cluster]) -> None:
     """Write the number of each state where it covers no other."""
     size_in_points(ax)
@@ -293,9 +288,9 @@ def _number_states(ax: Axes, centres: FloatArray, outlines: FloatArray, actions:
 
 
 def _first_free(candidates: FloatArray, gap: float) -> list[int]:
-    """Return for each of (n_items, n_candidates, 2) the first place that is as far as `gap` from those before it.
+    """Return which of its candidate places each item takes: the first at a distance of `gap` from those before it.
 
-    Where there is none, it is the one that is farthest.
+    Where there is none, the item takes the farthest. `candidates` has shape (n_items, n_candidates, 2).
     """
     chosen: list[int] = []
     taken = np.empty((0, 2))
@@ -307,7 +302,7 @@ def _first_free(candidates: FloatArray, gap: float) -> list[int]:
 
 
 def _cells_figsize(n_rows: int, n_columns: int, *, least: float = 2.4) -> tuple[float, float]:
-    """Return a size in inches that gives every cell room, within reason, and is at least so high."""
+    """Return a size in inches that gives every cell room, within limits, and is at least `least` high."""
     width, height = CELL * n_columns + MARGINS[0], CELL * n_rows + MARGINS[1]
     return float(np.clip(width, 4.2, 9.0)), float(np.clip(height, least, 8.2))
 
@@ -318,9 +313,7 @@ def _fill_cells(ax: Axes, owned: BoolArray, looks: list[Look]) -> None:
     cells = np.stack(np.meshgrid(*map(np.arange, owned.shape[::-1])), axis=-1)[:, :, np.newaxis] + square
     add_polygons(ax, cells[~owned], facecolors=ABSENT_COLOR, linewidths=0)
     for column, (_, style) in enumerate(looks):
-        fill, edge = style.color, [darkened(style.color)]
-        corners = cells[owned[:, column], column]
-        add_polygons(ax, corners, facecolors=fill, edgecolors=edge, hatch=style.hatch, linewidths=0)
+        add_polygons(ax, cells[owned[:, column], column], style, facecolors=style.color, linewidths=0)
 
 
 def _label_states(ax: Axes, actions: list[Cluster]) -> None:

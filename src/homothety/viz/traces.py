@@ -1,4 +1,4 @@
-"""Traces of chains: what each sweep left behind."""
+"""Traces of chains: a number for every sweep."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def plot_trace(
     legend: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one number per sweep of one or several chains.
+    """Draw a quantity that was traced once per sweep, of one or several chains.
 
     Parameters
     ----------
     traces : array-like of shape (n_chains, n_sweeps) or (n_sweeps,), or list of arrays
-        Chains may differ in length. What is NaN or infinite is left out.
+        Chains may differ in length. NaN and infinite values are left out.
     n_burn : int, default=0
         Length of the burn-in, which is shaded.
     quantity : str, default="log joint"
-        What the numbers are.
+        What the numbers are, along the vertical axis.
     log : bool, default=False
         Whether the vertical axis is logarithmic, if there is any number above zero to put on it.
     legend : bool, default=True
@@ -106,13 +106,13 @@ def plot_traces(
     *,
     axes: Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw log joint, number of clusters or states and time of each sweep, one above the other.
+    """Draw the log joint, the numbers of clusters, states and actions, and the time of each sweep, in one panel each.
 
     Parameters
     ----------
     traces : mapping of str to array-like of shape (n_chains, n_sweeps)
-        Traced quantities by name, such as `trace_` of a fitted estimator. Drawn are those called "log_joint",
-        "n_clusters", "n_states" and "seconds"; where none is, all are drawn.
+        Traced quantities by name, such as `trace_` of a fitted estimator. Those called "log_joint", "n_clusters",
+        "n_states", "n_actions" and "seconds" are drawn; if there are none of them, all are.
     n_burn : int, default=0
         Length of the burn-in, which is shaded.
     axes : sequence of Axes, optional

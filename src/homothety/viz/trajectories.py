@@ -8,9 +8,9 @@ import numpy as np
 
 from homothety.errors import InputError
 from homothety.sequences import Sequences, check_sequences
-from homothety.viz._labels import Looks, actions_of_states, looks_of, match_numbers, number_labels, shaded_looks
+from homothety.viz._labels import actions_of_states, legend_line, looks_of, match_numbers, number_labels, shaded_looks
 from homothety.viz._lanes import find_runs
-from homothety.viz.figures import axes_or_new, choose_dims, label_dims, legend_beside, legend_line, panels_or_new
+from homothety.viz.figures import axes_or_new, choose_dims, label_dims, legend_beside, panels_or_new
 from homothety.words import number_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.palette import Aspect
+    from homothety.viz._labels import Looks
 
 PANEL = (4.8, 4.5)  # inches, of one of several pictures side by side
 LINE_WIDTHS = (0.8, 1.2)  # points, of very many steps and of few

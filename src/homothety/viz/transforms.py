@@ -44,11 +44,10 @@ def plot_transforms(transforms: Sequence[StateTransform], *, axes: Sequence[Axes
     Returns
     -------
     axes : list of Axes
-        Scale, angle of the rotation, and translation: a line for every dimension, from the first at the top of the row
-        to the last. Lines are 95 % intervals; that of an angle reaches as far as the rotation is unsure. An interval
-        that is infinite goes through all of the Axes, dotted, and such a scale has no mark. The state that the others
-        of an action are compared with is a grey tick. A hollow mark is the angle of a rotation of which only some axes
-        are known.
+        Scale, angle of the rotation, and translation, which has a line for every dimension, the first on top. Lines are
+        95 % intervals; that of an angle shows how far the rotation may be off. A dotted line across the Axes is an
+        infinite interval; such a scale has no mark. A grey tick is the state that the others of the action are compared
+        with. A hollow mark is the angle of a rotation of which only some axes are known.
 
     Examples
     --------
@@ -113,7 +112,7 @@ def _draw_translations(ax: Axes, rows: list[StateTransform]) -> None:
 
 
 def _finite(intervals: FloatArray) -> FloatArray:
-    """Return all values an axis has to show; a zero is there anyway, or infinitely far."""
+    """Return the values an axis has to include: finite ones but 0, which is shown anyway or, on a log axis, never."""
     return intervals[np.isfinite(intervals) & (intervals != 0)]
 
 
