@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-
 Sizes = Literal["true", "equal"]
 SCALES: dict[Sizes, str] = {"true": "all to one scale", "equal": "each to its own scale"}
 

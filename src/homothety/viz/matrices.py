@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
     from numpy.typing import ArrayLike
 
-
 FIGSIZE = (6.2, 5.0)  # inches, of a sorted matrix
 STRIP = (-11.0, -4.0)  # where the colours of the clusters are, in points from the left edge of the Axes
 MAX_SHARP = 400  # items; the Axes have about as many pixels

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-
 CELL = 0.42  # inches, of a state in a matrix
 MARGINS = (2.0, 1.1)  # inches beside and above the cells, for names, numbers and a colour bar
 COLORBAR_HEIGHT = 3.4  # inches, of a figure whose colour bar has room for its label
