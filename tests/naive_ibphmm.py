@@ -350,7 +350,7 @@ def log_data(model, path, n_features):
 
 
 def log_density(model, active, path, gamma, mass, alpha, kappa):
-    """Target of splits, merges and collapsed births."""
+    """Target of splits and merges."""
     paths = np.split(path, model.starts[1:-1])
     log_paths = log_path_prior(paths, active, alpha, kappa, model.least_stay, model.leaving)
     return log_feature_prior(active, gamma, mass) + log_paths + log_data(model, path, active.shape[1])

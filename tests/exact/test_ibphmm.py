@@ -41,9 +41,9 @@ def test_enumeration_gives_the_probabilities_that_are_known():
     assert {n: by_number[n] for n in KNOWN_N_FEATURES} == pytest.approx(KNOWN_N_FEATURES, abs=6e-5)
 
 
-def sweep_with(*, splits, collapsed=False):
+def sweep_with(*, splits):
     """The default sweep with the four parameters left where they are."""
-    sweep = default_sweep(collapsed_births=collapsed)
+    sweep = default_sweep()
     left_out = {"concentrations", "buffet"} | (set() if splits else {"splits and merges", "halves and joins", "swaps"})
     return {name: move for name, move in sweep.items() if name not in left_out}
 
@@ -88,18 +88,17 @@ SETTINGS = {
     "prior, splits": (sweep_with(splits=True), "prior"),
     "data-driven": (sweep_with(splits=False), "data-driven"),
     "data-driven, splits": (sweep_with(splits=True), "data-driven"),
-    "data-driven, splits, collapsed": (sweep_with(splits=True, collapsed=True), "data-driven"),
 }
 
 
-@pytest.mark.parametrize("name", ["prior", "data-driven", "data-driven, splits, collapsed"])
+@pytest.mark.parametrize("name", ["prior", "data-driven", "data-driven, splits"])
 def test_patterns_follow_the_posterior(name):
     found = distances(N_SWEEPS, *SETTINGS[name])
     assert all(found[what] < bound for what, bound in MAX_DISTANCE.items()), found
 
 
 def test_patterns_follow_the_posterior_of_steps_that_count_less():
-    found = distances(N_SWEEPS, *SETTINGS["data-driven, splits, collapsed"], weight=0.3)
+    found = distances(N_SWEEPS, *SETTINGS["data-driven, splits"], weight=0.3)
     assert all(found[what] < bound for what, bound in MAX_DISTANCE.items()), found
     # The two posteriors are far enough apart to tell which one the chain follows.
     assert total_variation(naive.tiny_posterior(), naive.tiny_posterior(0.3)) > 2 * MAX_DISTANCE["patterns"]
@@ -107,7 +106,7 @@ def test_patterns_follow_the_posterior_of_steps_that_count_less():
 
 @pytest.mark.slow
 def test_patterns_follow_the_posterior_of_steps_that_count_less_at_length():
-    found = distances(N_SWEEPS_LONG // 2, *SETTINGS["data-driven, splits, collapsed"], seed=3, weight=0.3)
+    found = distances(N_SWEEPS_LONG // 2, *SETTINGS["data-driven, splits"], seed=3, weight=0.3)
     assert max(found.values()) < MAX_DISTANCE_LONG, found
 
 
@@ -137,7 +136,7 @@ def block_distances(n_sweeps, seed=1, structure_weights=None):
 
     `structure_weights` is what kernels take for the weights; steps are scaled by the right ones.
     """
-    world, setting = replace(naive.TINY_BLOCKS), SETTINGS["data-driven, splits, collapsed"]
+    world, setting = replace(naive.TINY_BLOCKS), SETTINGS["data-driven, splits"]
     if structure_weights is not None:
         known, _ = world.emission.structure, world.emission.dim_weights
         world.emission.__dict__["structure"] = known._replace(weights=frozen(np.array(structure_weights)))
@@ -216,7 +215,7 @@ def paths_until_long_enough(rng, model, state):
 
 
 FREE_STAYS = replace(naive.STAYING, least_stay=1)
-STAYING_SWEEP = sweep_with(splits=True, collapsed=True)
+STAYING_SWEEP = sweep_with(splits=True)
 FAULTY_STAYS = {
     "weights": all_transitions_counted,
     "shared features": any_stay_expected,
@@ -238,7 +237,7 @@ def test_paths_drawn_without_regard_to_the_least_stay_are_caught():
 @pytest.mark.slow
 @pytest.mark.parametrize("splits", [False, True])
 def test_partitions_follow_the_posterior_with_a_least_stay_at_length(splits):
-    sweep = sweep_with(splits=splits, collapsed=splits)
+    sweep = sweep_with(splits=splits)
     assert staying_distance(N_SWEEPS_LONG, sweep, seed=2) < MAX_DISTANCE_LONG
 
 

@@ -39,7 +39,7 @@ WORLDS = {
     "points": naive.FrameWorld(**EVERYTHING_ON, blocks=Blocks(("point",))),
     "leaving": naive.FrameWorld(**EVERYTHING_ON, leaving_range=(0.01, 0.9), blocks=Blocks(("point", "vector"), dim=2)),
 }
-SWEEP = default_sweep(collapsed_births=True)
+SWEEP = default_sweep()
 FRAME_MOVES = ("frames", "large rotations", "sharing of frames")
 
 

@@ -26,7 +26,6 @@ from homothety.models.ibphmm import (
     _feature_kernels,
     allocation,
     blocks,
-    collapsed,
     default_sweep,
     moves,
     split_merge,
@@ -39,7 +38,7 @@ CAUGHT = 5.0  # what a fault must be off by
 N_DRAWS, N_DRAWS_LONG = 1_500, 20_000
 N_CHAINS = 100
 
-SWEEP = default_sweep(collapsed_births=True)
+SWEEP = default_sweep()
 MOVES = [name for name in SWEEP if name != "leaving"]  # held fixed here; see tests/unit/models/test_ibphmm_leaving.py
 
 # What a move leaves up to date: features and hyper-parameters always, and of the rest these.
@@ -51,7 +50,6 @@ LEAVES = dict.fromkeys(SWEEP, EVERYTHING) | {
     "splits and merges": (*FEATURES, "paths"),
     "halves and joins": (*FEATURES, "paths"),
     "swaps": (*FEATURES, "paths"),
-    "collapsed births and deaths": (*FEATURES, "paths"),
     "concentrations": (*FEATURES, "paths"),
 }
 
@@ -233,17 +231,16 @@ def without(*names):
     return {name: move for name, move in SWEEP.items() if name not in names}
 
 
-BIRTHS_ALONE = without("splits and merges", "halves and joins", "swaps", "collapsed births and deaths")
+BIRTHS_ALONE = without("splits and merges", "halves and joins", "swaps")
 SWEEPS = {
     "births from the prior": (naive.GAUSSIAN, BIRTHS_ALONE, {"birth": "prior"}),
     "births from windows": (naive.GAUSSIAN, BIRTHS_ALONE, {}),
-    "splits and merges": (naive.GAUSSIAN, default_sweep(), {}),
-    "collapsed births": (naive.GAUSSIAN, SWEEP, {}),
+    "splits and merges": (naive.GAUSSIAN, SWEEP, {}),
     "autoregression": (naive.AUTOREGRESSIVE, SWEEP, {}),
 }
 
 
-@pytest.mark.parametrize("name", ["births from windows", "collapsed births", "autoregression"])
+@pytest.mark.parametrize("name", ["births from windows", "splits and merges", "autoregression"])
 def test_sweep_keeps_the_joint_prior(name):
     world, sweep, settings = SWEEPS[name]
     assert z_of_sweep(world, sweep, 12, n_split_merge=1, **settings) < MAX_Z
@@ -293,7 +290,7 @@ def test_move_that_forgets_the_least_stay_is_caught(name):
 LEAVING = replace(naive.GAUSSIAN, n_steps=6, least_stay=2, leaving=0.3)
 
 
-@pytest.mark.parametrize("name", ["paths", "splits and merges", "collapsed births and deaths", "weights"])
+@pytest.mark.parametrize("name", ["paths", "splits and merges", "weights"])
 def test_move_with_a_fixed_probability_of_leaving_keeps_the_prior(name):
     assert z_of_move(name, None, LEAVING) < MAX_Z
 
@@ -382,18 +379,6 @@ def odds_of_all_owners(original, rng, series, orders, _, mass, alpha, kappa, act
 def popularity_without_mass(original, rng, active, mass):
     """Forget what the prior says of popularity."""
     return original(rng, active, 1e-3 * mass)
-
-
-def back_by_current_parameters(original, *args, target=None, **kwargs):
-    """Work out the way back under the parameters of the state that is left, not of the one it starts from."""
-    rng, current, *rest = args
-    if target is None:
-        return original(*args, **kwargs)
-    n, means = current.n_features, target.mean_parameters
-    disguised = allocation.Allocation(current.model, current.active, current.path)
-    means = means[:n] if len(means) >= n else np.concatenate([means, current.mean_parameters[len(means) :]])
-    disguised.__dict__["mean_parameters"] = means
-    return original(rng, disguised, *rest, target=target, **kwargs)
 
 
 def switched_at_once(rng, model, state):
@@ -492,12 +477,7 @@ PAIR = naive.World(2, 2, gamma=2.0, mass=1.0, alpha=0.8, kappa=1.5)  # many feat
 
 # Per fault: the move it is in, that move, and how often it is repeated to be seen.
 HALVES = "halves and joins"
-SHARED, JUMPS, SPLITS, COLLAPSED = (
-    "shared features",
-    "births and deaths",
-    "splits and merges",
-    "collapsed births and deaths",
-)
+SHARED, JUMPS, SPLITS = "shared features", "births and deaths", "splits and merges"
 START = (allocation, "log_path_prior", path_prior_without_start)
 FACTORIALS = (allocation.Allocation, "log_density", density_with_factorials)
 FAULTS = {
@@ -537,20 +517,6 @@ FAULTS = {
         3,
     ),
     "halves, pairs not counted": (HALVES, faulty_twin(HALVES, (naive_splits, "log_pairs", no_pairs)), 1),
-    "collapsed, back by current parameters": (
-        COLLAPSED,
-        faulty(
-            COLLAPSED,
-            (collapsed, "draw_grown", back_by_current_parameters),
-            (collapsed, "draw_shrunk", back_by_current_parameters),
-        ),
-        1,
-    ),
-    "collapsed, without way back": (
-        COLLAPSED,
-        faulty(COLLAPSED, (collapsed, "propose_birth", without_ratio), (collapsed, "propose_death", without_ratio)),
-        1,
-    ),
     "alpha and kappa without jacobian": ("concentrations", without_jacobian("concentrations", "alpha", "kappa"), 1),
     "totals of other concentrations": ("weights", totals_of_other_concentrations, 1),
     "weights without totals": ("weights", weights_without_totals, 1),

@@ -114,9 +114,9 @@ def test_plain_channels_in_one_frame_are_the_plain_model_bit_for_bit(least_stay)
     np.testing.assert_array_equal(model.aligned(frames).z, plain.z)
     ours, theirs = np.random.default_rng(6), np.random.default_rng(6)
     for _ in range(20):
-        for move in default_sweep(collapsed_births=True).values():
+        for move in default_sweep().values():
             state, _ = move(ours, model, state)
-        for move in ibphmm.default_sweep(collapsed_births=True).values():
+        for move in ibphmm.default_sweep().values():
             segmentation, _ = move(theirs, plain, segmentation)
         state, segmentation = replace(state, step=state.step + 1), replace(segmentation, step=segmentation.step + 1)
         for name in ("active", "ids", "weights", "whiteners", "path", "gamma", "mass", "alpha", "kappa", "next_id"):

@@ -33,7 +33,7 @@ from homothety.models.ibphmm.state import init_from_clusters
 from homothety.sequences import check_sequences
 from naive_crp import mean_and_error
 
-SWEEP = default_sweep(collapsed_births=True)
+SWEEP = default_sweep()
 LEAVES_NONE = {  # parts that are out of date after each move of a sweep
     "shared features": {"path"},
     "births and deaths": {"path"},
@@ -41,7 +41,6 @@ LEAVES_NONE = {  # parts that are out of date after each move of a sweep
     "halves and joins": {"weights", "whiteners"},
     "splits and merges": {"weights", "whiteners"},
     "swaps": {"weights", "whiteners"},
-    "collapsed births and deaths": {"weights", "whiteners"},
     "emissions": {"weights"},
     "buffet": {"weights"},
     "concentrations": {"weights"},
@@ -199,13 +198,12 @@ def test_moves_leave_their_input_alone_and_repeat_themselves(name):
     assert results[0][1] == results[1][1]
 
 
-@pytest.mark.parametrize("collapsed", [False, True])
-def test_one_series_is_enough(collapsed):
+def test_one_series_is_enough():
     model = make_model((8,), proposals=Proposals(window=(1, 4)))
     rng = np.random.default_rng(7)
     state = init_state(rng, model)
     for _ in range(30):
-        for name, move in default_sweep(collapsed_births=collapsed).items():
+        for name, move in SWEEP.items():
             state, info = move(rng, model, state)
             if name in {"shared features", "splits and merges"}:
                 assert info.n_tried == 0
@@ -214,10 +212,7 @@ def test_one_series_is_enough(collapsed):
 
 
 def test_order_of_the_sweep():
-    names = list(default_sweep())
-    assert "collapsed births and deaths" not in names
-    assert [name for name in SWEEP if name in names] == names
-    assert list(SWEEP).index("collapsed births and deaths") == list(SWEEP).index("swaps") + 1
+    names = list(SWEEP)
     assert names.index("births and deaths") < names.index("paths") < names.index("splits and merges")
     assert names.index("splits and merges") < names.index("emissions") < names.index("buffet")
     assert names.index("concentrations") < names.index("weights") == len(names) - 1

@@ -13,7 +13,7 @@ from scipy import stats
 import naive_emissions
 import naive_ibphmm as naive
 import naive_splits
-from homothety.models.ibphmm import _birth_kernels, collapsed, unique
+from homothety.models.ibphmm import _birth_kernels, unique
 from homothety.models.ibphmm.allocation import Allocation, Concentrations, put_last, redrawn
 
 MIN_P = 1e-4  # of tests of a distribution
@@ -236,6 +236,13 @@ def with_window(model, *window, birth="data-driven"):
     return replace(model, proposals=replace(model.proposals, window=window, birth=birth))
 
 
+def draw_window(rng, model, start, stop):
+    """Draw a stretch of a series and return its posterior."""
+    window = _birth_kernels.build_window(model.z.shape[1])
+    _birth_kernels.draw_window(rng, model.z, start, stop, model.emission.weight, unique.source_of(model), window)
+    return window
+
+
 @pytest.mark.parametrize(
     ("window", "lengths"), [((1, 3), (1, 2, 3)), ((2, 100), (2, 3, 4)), ((15, 100), (4,)), ((4, 4), (4,))]
 )
@@ -251,7 +258,7 @@ def test_windows_are_stretches_of_the_series(window, lengths):
             scale = naive_emissions.scale_matrix(model.z[first : first + n], model.emission)
             stretches[n, np.tril(scale).round(9).tobytes()] = 1 / len(lengths) / (4 - n + 1)
     for _ in range(1_500):
-        sizes, scales, factors = unique.draw_window(rng, model, 4, 8)
+        sizes, scales, factors = draw_window(rng, model, 4, 8)
         observed[int(sizes[0]), np.tril(scales[0]).round(9).tobytes()] += 1
     np.testing.assert_allclose(np.tril(factors[0] @ factors[0].T), np.tril(scales[0]), atol=1e-10)
     assert set(observed) == set(stretches)
@@ -262,7 +269,7 @@ def test_windows_are_stretches_of_the_series(window, lengths):
 @pytest.mark.parametrize("birth", ["prior", "data-driven"])
 def test_newborn_parameters_follow_the_proposal(birth):
     model, rng = with_window(make_model(), 2, 2, birth=birth), np.random.default_rng(7)
-    window = unique.draw_window(rng, model, 0, 2)
+    window = draw_window(rng, model, 0, 2)
     source, whitener, draws = unique.source_of(model), np.empty((1, 2)), []
     for _ in range(3_000):
         _birth_kernels.propose_parameters(rng, source, window, whitener)
@@ -273,70 +280,7 @@ def test_newborn_parameters_follow_the_proposal(birth):
     assert stats.kstest(draws, lambda value: 0.5 * (laws[0].cdf(value) + laws[1].cdf(value))).pvalue > MIN_P
 
 
-# --- births and deaths with parameters integrated out ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("world", WORLDS)
-def test_probabilities_of_paths_with_a_feature_more_and_without_it(world):
-    smaller, rng = make_allocation("with others", world), np.random.default_rng(8)
-    newborn = collapsed.window_parameters(rng, smaller.model, 0)
-    grown, shrunk = [], []
-    for steps in product(range(3), repeat=N_STEPS):
-        path = np.array([*steps, *smaller.path[2:]])
-        larger = Allocation(smaller.model, np.column_stack([smaller.active, [True, False, False]]), path)
-        followed, log_prob = collapsed.draw_grown(rng, smaller, 0, newborn, AT, target=larger)
-        assert key(followed) == key(larger)
-        assert log_prob == pytest.approx(log_prob_of_growth(smaller, larger, newborn), abs=1e-10)
-        grown.append(log_prob)
-    for steps in product(range(2), repeat=N_STEPS):
-        target = Allocation(smaller.model, smaller.active, np.array([*steps, *smaller.path[2:]]))
-        followed, log_prob = collapsed.draw_shrunk(rng, larger, 0, AT, target=target)
-        assert key(followed) == key(target)
-        assert log_prob == pytest.approx(log_prob_of_loss(larger, target), abs=1e-10)
-        shrunk.append(log_prob)
-    assert np.logaddexp.reduce(grown) == pytest.approx(0.0, abs=1e-10)
-    assert np.logaddexp.reduce(shrunk) == pytest.approx(0.0, abs=1e-10)
-
-
-def plug_ins(allocation, features):
-    steps = [allocation.model.z[allocation.path == k] for k in features]
-    return {k: naive_emissions.plug_in(z, allocation.model.emission) for k, z in zip(features, steps, strict=True)}
-
-
-def log_prob_of_growth(smaller, larger, newborn):
-    emission, last = smaller.model.emission, larger.n_features - 1
-    own_look = emission.coefficients_of(newborn[None])[0], emission.covariances_of(newborn[None])[0]
-    parameters = plug_ins(smaller, range(last)) | {last: own_look}
-    own = np.flatnonzero(larger.active[0])
-    return naive.log_prob_of_path(smaller.model, 0, own, parameters, larger.path, AT.alpha, AT.kappa)
-
-
-def log_prob_of_loss(larger, smaller):
-    own, parameters = np.flatnonzero(smaller.active[0]), plug_ins(larger, range(smaller.n_features))
-    return naive.log_prob_of_path(larger.model, 0, own, parameters, smaller.path, AT.alpha, AT.kappa)
-
-
-@pytest.mark.parametrize("world", WORLDS)
-def test_ratio_of_a_collapsed_death_is_that_of_the_birth_upside_down(world):
-    smaller, rng = make_allocation("with others", world), np.random.default_rng(9)
-    newborn = collapsed.window_parameters(rng, smaller.model, 0)
-    for _ in range(5):
-        larger, log_ratio = collapsed.propose_birth(rng, smaller, 0, newborn, AT)
-        expected = log_prob_of_loss(larger, smaller) - log_prob_of_growth(smaller, larger, newborn)
-        assert log_ratio == pytest.approx(expected, abs=1e-9)
-    current = put_last(larger, 1)  # what dies then stands in the middle
-    back = put_last(current, 1)
-    for _ in range(5):
-        proposed, log_ratio = collapsed.propose_death(rng, current, 0, 1, newborn, AT)
-        expected = log_prob_of_growth(proposed, back, newborn) - log_prob_of_loss(back, proposed)
-        assert log_ratio == pytest.approx(expected, abs=1e-9)
-
-
-def test_what_a_newborn_looks_like_is_the_mean_of_the_window():
-    model = with_window(make_model(), 2, 2)
-    found = collapsed.window_parameters(np.random.default_rng(10), model, 1)
-    expected = naive_emissions.whitener(*naive_emissions.plug_in(model.z[2:4], model.emission))
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+# --- paths under plug-in parameters ----------------------------------------------------------------------------------
 
 
 def test_a_path_is_drawn_through_its_features_alone():

@@ -96,9 +96,9 @@ MAKERS = {
     "shapes": make_shapes,
 }
 SWEEPS = {
-    "ibphmm": ibphmm.default_sweep(collapsed_births=True),
-    "icsc": icsc.default_sweep(collapsed_births=True),
-    "frames": frames.default_sweep(collapsed_births=True),
+    "ibphmm": ibphmm.default_sweep(),
+    "icsc": icsc.default_sweep(),
+    "frames": frames.default_sweep(),
     "hdphmm": hdphmm.default_sweep(),
     "crp": crp.default_sweep(sample_concentration=True),
     "ddcrp": ddcrp.default_sweep(sample_concentration=True),
@@ -154,7 +154,7 @@ WITHOUT = {
 SEGMENTATION_SWAPPED = {
     ("births and deaths", "paths"): "paths",
     ("paths", "halves and joins"): "paths",
-    ("collapsed births and deaths", "emissions"): "emissions",
+    ("swaps", "emissions"): "emissions",
 }
 SWAPPED = {
     "ibphmm": SEGMENTATION_SWAPPED,

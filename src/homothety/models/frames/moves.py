@@ -234,15 +234,12 @@ def log_evidence(model: Model, state: ChainState, frames: Frames, series: IntArr
     return float(total - np.diff(model.starts)[series] @ per_step)
 
 
-def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., tuple[ChainState, Any]]]:
+def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     """Return the moves of one sweep, in order, by name: frames first, then the segmentation of what they align.
 
     It may be changed, as that of the segmentation: see `homothety.models.ibphmm.default_sweep`.
     """
-    lifted = {
-        name: partial(move_segmentation, move)
-        for name, move in ibphmm.default_sweep(collapsed_births=collapsed_births).items()
-    }
+    lifted = {name: partial(move_segmentation, move) for name, move in ibphmm.default_sweep().items()}
     return {
         "frames": resample_frames,
         "large rotations": turn_globally,

@@ -2,8 +2,8 @@
 
 See docs/model.md, section 3.10.
 
-What splits, merges and collapsed births have in common: a series that owns some features draws its path through them,
-or follows a given one, and how likely that was is the result.
+What splits and merges have in common: a series that owns some features draws its path through them, or follows a given
+one, and how likely that was is the result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Features and paths with parameters integrated out: what splits, merges and collapsed births work on."""
+"""Features and paths with parameters integrated out: what splits and merges work on."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) ->
 
 
 def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Redraw alpha and kappa given the paths, transition weights integrated out (docs/model.md, section 3.15)."""
+    """Redraw alpha and kappa given the paths, transition weights integrated out (docs/model.md, section 3.14)."""
     from homothety.models.ibphmm._feature_kernels import walk_concentrations
 
     active, counts = active_of(model, state), transition_counts(model, path_of(model, state), state.n_features)
@@ -230,7 +230,7 @@ def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[C
 
 
 def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
-    """Redraw the transition weights given the paths (docs/model.md, section 3.14)."""
+    """Redraw the transition weights given the paths (docs/model.md, section 3.13)."""
     counts = transition_counts(model, path_of(model, state), state.n_features)
     weights = draw_weights(rng, active_of(model, state), counts, state.alpha, state.kappa, model.leaving_at(state))
     return replace(state, weights=weights), ()
@@ -239,7 +239,7 @@ def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[C
 def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the parameters of every feature given the paths; unused ones come from the prior.
 
-    See docs/model.md, section 3.14.
+    See docs/model.md, section 3.13.
     """
     statistics = path_statistics(model, path_of(model, state), state.n_features)
     whiteners = draw_parameters(rng, model.emission, statistics)
@@ -247,7 +247,7 @@ def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple
 
 
 def resample_buffet(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Redraw gamma, and c unless it is fixed, given who has which feature (docs/model.md, section 3.15)."""
+    """Redraw gamma, and c unless it is fixed, given who has which feature (docs/model.md, section 3.14)."""
     prior, n_owners = model.hyperpriors.gamma, state.active.sum(axis=0)
     rate = prior.rate + expected_new(model.n_series, state.mass)
     gamma = float(rng.gamma(prior.shape + state.n_features, 1 / rate))
@@ -272,24 +272,17 @@ def _walk_mass(
     return mass, n_accepted
 
 
-def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., tuple[ChainState, Any]]]:
+def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     """Return the moves of one sweep, in order, by name.
 
     The dictionary may be changed: moves left out, put in another order, or added. In an order in which a move would use
     what an earlier one has left out of date, the move raises a `SweepError` that names the move to put between them.
     Leaving out "buffet" or "concentrations" holds their parameters fixed; "emissions" and "weights" cannot be left out
     as long as "splits and merges" is there, nor "paths" as long as features change.
-
-    Parameters
-    ----------
-    collapsed_births : bool, default=False
-        Whether features are born and die once more, with parameters integrated out.
     """
-    from homothety.models.ibphmm.collapsed import resample_unique_collapsed
     from homothety.models.ibphmm.split_merge import halve_or_join, split_or_merge
     from homothety.models.ibphmm.swaps import swap_states
 
-    collapsed = {"collapsed births and deaths": resample_unique_collapsed} if collapsed_births else {}
     return {
         "shared features": resample_shared_features,
         "births and deaths": resample_unique_features,
@@ -297,7 +290,6 @@ def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., 
         "halves and joins": halve_or_join,
         "splits and merges": split_or_merge,
         "swaps": swap_states,
-        **collapsed,
         "emissions": resample_emissions,
         "buffet": resample_buffet,
         "concentrations": resample_concentrations,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import IntArray
-    from homothety.models.ibphmm._birth_kernels import Births, Newborns, Source, Window
+    from homothety.models.ibphmm._birth_kernels import Births, Newborns, Source
     from homothety.models.ibphmm._series_kernels import Data
     from homothety.models.ibphmm.model import Model
     from homothety.models.ibphmm.state import ChainState
@@ -90,12 +90,3 @@ def expect_newborns(model: Model, state: ChainState) -> Newborns:
     weights = np.zeros((n_series, n_features + 1, n_features + 1))
     weights[:, :-1, :-1] = weights_of(model, state)
     return Newborns(active, weights, np.empty((n_series, model.emission.n_dims, model.z.shape[1])))
-
-
-def draw_window(rng: Generator, model: Model, start: int, stop: int) -> Window:
-    """Draw a stretch of a series, whatever the state of the chain, and return its posterior."""
-    from homothety.models.ibphmm import _birth_kernels as kernels
-
-    window = kernels.build_window(model.z.shape[1])
-    kernels.draw_window(rng, model.z, start, stop, model.emission.weight, source_of(model), window)
-    return window

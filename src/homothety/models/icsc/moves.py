@@ -128,18 +128,13 @@ def coupled_hyperpriors(
     return replace(before or ibphmm.Hyperpriors(), gamma=each, alpha=each, kappa=own)
 
 
-def default_sweep(*, collapsed_births: bool = False) -> dict[str, Callable[..., tuple[ChainState, Any]]]:
+def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     """Return the moves of one sweep, in order, by name: clusters come after the emissions they are drawn from.
 
     It may be changed, as that of the segmentation: see `homothety.models.ibphmm.default_sweep`.
-
-    Parameters
-    ----------
-    collapsed_births : bool, default=False
-        As in the sweep of the segmentation.
     """
     sweep: dict[str, Callable[..., tuple[ChainState, Any]]] = {}
-    for name, move in ibphmm.default_sweep(collapsed_births=collapsed_births).items():
+    for name, move in ibphmm.default_sweep().items():
         sweep[name] = partial(move_segmentation, move)
         if name == "emissions":
             sweep |= {"clusters": resample_clusters, "coupling": couple_hyperpriors}
