@@ -1,26 +1,143 @@
-"""Slow twin of splits, merges, halves and joins: the trials in Python, on immutable allocations, draw for draw."""
+"""Slow twin of splits, merges, halves and joins: the trials in Python, on immutable allocations, draw for draw.
+
+An `Allocation` has features and paths, with parameters integrated out.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
+from homothety.arrays import read_only
+from homothety.models.hmm.stays import has_short_stay
 from homothety.models.ibphmm import split_merge
+from homothety.models.ibphmm._series_kernels import Data
 from homothety.models.ibphmm._split_kernels import (
+    ANYWHERE,
     Halves,
+    Trial,
     allocate_halves,
     build_workspace,
+    redraw_paths,
     write_second_choice,
     write_union_gains,
 )
-from homothety.models.ibphmm._trial_kernels import N_AXES, N_ROUNDS, SPLIT, UNIFORM_SHARE, Choice, Way
-from homothety.models.ibphmm.allocation import Allocation, Concentrations, make_trial, put_last, redrawn, renewed
+from homothety.models.ibphmm._trial_kernels import N_AXES, N_ROUNDS, SPLIT, UNIFORM_SHARE, Choice, Concentrations, Way
+from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
+from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior
 from homothety.models.ibphmm.split_merge import SplitMergeInfo
 from homothety.models.ibphmm.state import active_of, path_of
-from homothety.models.ibphmm.statistics import Statistics, empty_statistics, mean_parameters, path_statistics
+from homothety.models.ibphmm.statistics import (
+    Statistics,
+    empty_statistics,
+    factors_of,
+    log_marginals,
+    mean_parameters,
+    path_statistics,
+    transition_counts,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """Which series has which feature, (n_series, n_features), and the path through them, (n_steps,)."""
+
+    model: object
+    active: np.ndarray
+    path: np.ndarray
+
+    def __post_init__(self):
+        object.__setattr__(self, "active", read_only(self.active))
+        object.__setattr__(self, "path", read_only(self.path))
+
+    @property
+    def n_features(self):
+        return self.active.shape[1]
+
+    @cached_property
+    def statistics(self):
+        return path_statistics(self.model, self.path, self.n_features)
+
+    @cached_property
+    def factors(self):
+        return factors_of(self.model.emission, self.statistics)
+
+    @cached_property
+    def log_marginals(self):
+        return log_marginals(self.model.emission, self.statistics, self.factors)
+
+    @cached_property
+    def mean_parameters(self):
+        return mean_parameters(self.model.emission, self.statistics, self.factors)
+
+    @cached_property
+    def counts(self):
+        return transition_counts(self.model, self.path, self.n_features)
+
+    def log_density(self, at):
+        """Log density of features, told apart, paths and data; minus infinity if a stay is too short for the model."""
+        if has_short_stay(self.path, self.model.starts, self.model.least_stay):
+            return -np.inf
+        n_owners = self.active.sum(axis=0)
+        log_features = log_feature_prior(n_owners, self.model.n_series, at.gamma, at.mass)
+        log_paths = log_path_prior(self.counts, self.active, at.alpha, at.kappa, self.model.leaving)
+        return log_features + log_paths + float(self.log_marginals.sum())
+
+    def reordered(self, order):
+        """The same allocation with its features in another order; what is known of them is kept."""
+        other = Allocation(self.model, self.active[:, order], np.argsort(order)[self.path])
+        other.__dict__["statistics"] = Statistics(*(values[order] for values in self.statistics))
+        return other
+
+
+def concentrations_of(state):
+    """The four parameters above features and transitions."""
+    return Concentrations(state.gamma, state.mass, state.alpha, state.kappa)
+
+
+def make_trial(model, active, path, whiteners, at, target, between=ANYWHERE):
+    """What a proposal reads and writes: features and paths, changed in place, and plug-in parameters."""
+    # A draw follows nothing; a kernel wants arrays all the same. Copies, since kernels are compiled for either kind.
+    followed = (path, active) if target is None else (target.path.copy(), target.active.copy())
+    emission = model.emission
+    settings = (emission.weight, emission.structure, model.least_stay, model.leaving)
+    data = Data(model.z, model.starts, whiteners, *settings)
+    return Trial(data, active, path, *followed, target is None, at.alpha, at.kappa, between)
+
+
+def redrawn(rng, current, active, owners, whiteners, at, target=None, least=-np.inf, between=ANYWHERE):
+    """Give the owners new paths through other features, or the target's, under plug-in parameters.
+
+    All other paths come from `current`. `between` has features whose steps are divided between them.
+
+    Returns
+    -------
+    proposed : Allocation
+    log_probability : float
+        Of drawing these paths; minus infinity if a path to follow leaves the features there are, or will do once it is
+        below `least`.
+    """
+    model, path = current.model, (current if target is None else target).path.copy()
+    trial = make_trial(model, active, path, whiteners, at, target, between)
+
+    def redraw(rng, series, least):
+        return redraw_paths(rng, series, least, trial, build_workspace(trial.data, active.shape[1]))
+
+    return Allocation(model, active, path), sum_over_blocks(rng, in_blocks(model, owners), redraw, least)
+
+
+def put_last(allocation, b):
+    """The same allocation with feature `b` numbered last."""
+    return allocation.reordered(np.append(np.delete(np.arange(allocation.n_features), b), b))
+
+
+def renewed(state, allocation, ids):
+    """The state with other features and paths; parameters and weights are out of date."""
+    parts = {"active": allocation.active, "path": allocation.path, "ids": ids, "weights": None, "whiteners": None}
+    return replace(state, **parts, next_id=max(state.next_id, int(ids.max()) + 1))
 
 
 def split_or_merge(rng, model, state):
@@ -60,7 +177,8 @@ class Anchors(NamedTuple):
 
 def try_often(rng, model, state, propose, n_trials):
     """Propose other features and paths some times, parameters and weights integrated out."""
-    current = Allocation(model.held_at(state), active_of(model, state), path_of(model, state))
+    held = replace(model, leaving=model.leaving_at(state), leaving_range=None)
+    current = Allocation(held, active_of(model, state), path_of(model, state))
     state = replace(state, weights=None, whiteners=None)  # also if no trial succeeds: an order fails always or never
     n_splits, n_merges = 0, 0
     for _ in range(n_trials):
@@ -75,7 +193,7 @@ def try_often(rng, model, state, propose, n_trials):
 
 def try_once(rng, current, state):
     """Propose one split or merge; return the new allocation with the ids of its features, or None if rejected."""
-    at = Concentrations.of(state)
+    at = concentrations_of(state)
     first, second = draw_pair(rng, current.model.n_series)
     own = np.flatnonzero(current.active[first])
     a = int(own[rng.integers(len(own))])
@@ -236,7 +354,7 @@ def make_halves(current, a, at):
 
 def try_halving(rng, current, state):
     """Propose to halve or to join; return the new allocation with the ids of its features, or None if rejected."""
-    at, bar, axis = Concentrations.of(state), Bar(np.log(rng.random())), int(rng.integers(N_AXES))
+    at, bar, axis = concentrations_of(state), Bar(np.log(rng.random())), int(rng.integers(N_AXES))
     a = int(rng.integers(current.n_features))
     if rng.random() < 0.5:
         proposed, log_ratio = halve(rng, current, a, axis, at)

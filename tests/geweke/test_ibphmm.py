@@ -24,7 +24,6 @@ from homothety.models.ibphmm import (
     GammaPrior,
     _birth_kernels,
     _feature_kernels,
-    allocation,
     blocks,
     default_sweep,
     moves,
@@ -478,8 +477,8 @@ PAIR = naive.World(2, 2, gamma=2.0, mass=1.0, alpha=0.8, kappa=1.5)  # many feat
 # Per fault: the move it is in, that move, and how often it is repeated to be seen.
 HALVES = "halves and joins"
 SHARED, JUMPS, SPLITS = "shared features", "births and deaths", "splits and merges"
-START = (allocation, "log_path_prior", path_prior_without_start)
-FACTORIALS = (allocation.Allocation, "log_density", density_with_factorials)
+START = (naive_splits, "log_path_prior", path_prior_without_start)
+FACTORIALS = (naive_splits.Allocation, "log_density", density_with_factorials)
 FAULTS = {
     "wrong odds": (SHARED, faulty(SHARED, (_feature_kernels, "flip_in_turn", odds_of_more_series)), 1),
     "odds with oneself": (SHARED, faulty(SHARED, (_feature_kernels, "flip_in_turn", odds_of_all_owners)), 1),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import naive_ibphmm as naive
+import naive_splits
 from homothety.errors import InputError
 from homothety.metrics import hamming
 from homothety.models.emissions import Emission
@@ -18,7 +19,6 @@ from homothety.models.ibphmm import (
     Model,
     Proposals,
     _feature_kernels,
-    allocation,
     blocks,
     check_state,
     default_sweep,
@@ -392,8 +392,8 @@ def test_a_path_with_a_short_stay_has_no_density():
     both = replace(state, active=np.ones((2, 2), dtype=bool))
     short = replace(both, path=np.array([0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1]))
     assert log_joint(model, short) == -np.inf
-    at = allocation.Concentrations.of(state)
-    assert allocation.Allocation(model, short.active, short.path).log_density(at) == -np.inf
+    at = naive_splits.concentrations_of(state)
+    assert naive_splits.Allocation(model, short.active, short.path).log_density(at) == -np.inf
     assert np.isfinite(log_joint(replace(model, least_stay=2), short))
 
 
@@ -401,8 +401,8 @@ def test_density_with_a_least_stay_equals_its_twin():
     rng, world = np.random.default_rng(0), replace(naive.GAUSSIAN, n_steps=7, least_stay=3)
     for _ in range(20):
         model, state = naive.draw_world(rng, world)
-        at = (state.gamma, state.mass, state.alpha, state.kappa)
-        found = allocation.Allocation(model, state.active, state.path).log_density(allocation.Concentrations(*at))
+        at = naive_splits.concentrations_of(state)
+        found = naive_splits.Allocation(model, state.active, state.path).log_density(at)
         assert found == pytest.approx(naive.log_density(model, state.active, state.path, *at), abs=1e-9)
 
 

@@ -14,7 +14,8 @@ import naive_emissions
 import naive_ibphmm as naive
 import naive_splits
 from homothety.models.ibphmm import _birth_kernels, unique
-from homothety.models.ibphmm.allocation import Allocation, Concentrations, put_last, redrawn
+from homothety.models.ibphmm._trial_kernels import Concentrations
+from naive_splits import Allocation, put_last, redrawn
 
 MIN_P = 1e-4  # of tests of a distribution
 AT = Concentrations(gamma=1.3, mass=0.7, alpha=0.8, kappa=1.7)

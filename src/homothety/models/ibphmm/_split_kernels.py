@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from homothety.models.ibphmm._series_kernels import Data, Room
 
 NEITHER, FIRST, SECOND, BOTH = 0, 1, 2, 3  # what a series has of the two halves
+ANYWHERE = (-1, -1)  # steps of all features may be drawn into any feature
 
 
 class Trial(NamedTuple):

@@ -26,6 +26,7 @@ from homothety.models.emissions._kernels import (
 from homothety.models.hmm._stay_kernels import mark_transitions
 from homothety.models.ibphmm._feature_kernels import count_transitions, log_feature_density, log_path_density
 from homothety.models.ibphmm._split_kernels import (
+    ANYWHERE,
     Trial,
     allocate_halves,
     redraw_paths,
@@ -33,7 +34,6 @@ from homothety.models.ibphmm._split_kernels import (
     write_second_choice,
     write_union_gains,
 )
-from homothety.models.ibphmm.allocation import ANYWHERE
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.ibphmm._series_kernels import Data
     from homothety.models.ibphmm._split_kernels import Halves, Workspace
-    from homothety.models.ibphmm.allocation import Concentrations
 
 # The way back is of the kind `kind ^ 1`.
 SPLIT, MERGE, HALVE, JOIN, NOTHING = 0, 1, 2, 3, 4
@@ -49,6 +48,15 @@ UNIFORM_SHARE = 0.01  # of the choice of the second feature
 N_AXES = 3  # principal axes along which steps are halved at first
 N_ROUNDS = 5  # of two-means
 TINY = float(np.finfo(np.float64).tiny)
+
+
+class Concentrations(NamedTuple):
+    """The four parameters above features and transitions."""
+
+    gamma: float
+    mass: float
+    alpha: float
+    kappa: float
 
 
 class Version(NamedTuple):

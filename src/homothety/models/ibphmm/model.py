@@ -195,10 +195,6 @@ class Model:
         """Return the probability of leaving a state that may be left: that of the chain if it is sampled."""
         return self.leaving if self.leaving_range is None else state.leaving
 
-    def held_at(self, state: ChainState) -> Model:
-        """Return the model with the probability of leaving that a chain has, held fixed."""
-        return self if self.leaving_range is None else replace(self, leaving=state.leaving, leaving_range=None)
-
     def chain_between(self, weights: FloatArray, leaving: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Return start and transition probabilities of a series with given weights between its features."""
         leaving = self.leaving if leaving is None else leaving

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety.models.ibphmm.allocation import Concentrations
 from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
 from homothety.models.ibphmm.state import active_of, path_of
 from homothety.models.ibphmm.statistics import empty_statistics
@@ -79,9 +78,9 @@ def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArr
     """Return what trials read and write, with room for up to `n_most` features."""
     from homothety.models.ibphmm._series_kernels import Data
     from homothety.models.ibphmm._split_kernels import Halves, build_workspace
-    from homothety.models.ibphmm._trial_kernels import Bench
+    from homothety.models.ibphmm._trial_kernels import Bench, Concentrations
 
-    emission, at = model.emission, Concentrations.of(state)
+    emission, at = model.emission, Concentrations(state.gamma, state.mass, state.alpha, state.kappa)
     current, proposed, reordered = (build_version(model, n_most) for _ in range(3))
     current.active[:, : state.n_features], current.path[:] = active, path
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
