@@ -27,8 +27,8 @@ from homothety.models.ibphmm._split_kernels import (
 )
 from homothety.models.ibphmm._trial_kernels import N_AXES, N_ROUNDS, SPLIT, UNIFORM_SHARE, Choice, Concentrations, Way
 from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
+from homothety.models.ibphmm.infos import Tried
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior
-from homothety.models.ibphmm.split_merge import SplitMergeInfo
 from homothety.models.ibphmm.state import active_of, path_of
 from homothety.models.ibphmm.statistics import (
     Statistics,
@@ -180,15 +180,14 @@ def try_often(rng, model, state, propose, n_trials):
     held = replace(model, leaving=model.leaving_at(state), leaving_range=None)
     current = Allocation(held, active_of(model, state), path_of(model, state))
     state = replace(state, weights=None, whiteners=None)  # also if no trial succeeds: an order fails always or never
-    n_splits, n_merges = 0, 0
+    n_accepted = 0
     for _ in range(n_trials):
         proposed, ids = propose(rng, current, state)
         if proposed is None:
             continue
-        n_splits += proposed.n_features > current.n_features
-        n_merges += proposed.n_features < current.n_features
+        n_accepted += 1
         current, state = proposed, renewed(state, proposed, ids)
-    return state, SplitMergeInfo(n_trials, n_splits + n_merges, n_splits, n_merges)
+    return state, Tried(n_trials, n_accepted)
 
 
 def try_once(rng, current, state):

@@ -35,10 +35,6 @@ def filter_with(log_evidence, initial, transition, least_stay):
     return kernels.filter_stays(*arguments, least_stay, np.empty((2, n_states)), room)
 
 
-def up_to(chain, t):
-    return chain[0][: t + 1], *chain[1:]
-
-
 # --- against every path ----------------------------------------------------------------------------------------------
 
 
@@ -54,9 +50,6 @@ def test_likelihood_and_marginals_equal_enumeration(n_steps, n_states, least_sta
     np.testing.assert_allclose(smoothed.probs, marginals, atol=1e-11)
     np.testing.assert_allclose(smoothed.n_transitions, pairs, atol=1e-11)
     assert smoothed.log_likelihood == pytest.approx(expected, abs=1e-11)
-    # A step has the same state whatever comes later only where nothing comes: filtering is smoothing of what was seen.
-    filtered = [naive.stay_marginals(*up_to(chain, t), least_stay)[0][-1] for t in range(n_steps)]
-    np.testing.assert_allclose(hmm.filtered_probs(*chain, least_stay=least_stay), filtered, atol=1e-11)
 
 
 @pytest.mark.parametrize("least_stay", STAYS)
@@ -161,7 +154,7 @@ def test_frequencies_of_states_are_smoothed_probabilities():
 @pytest.mark.parametrize("spread", [0.1, 3.0, 1000.0])
 def test_least_stay_of_one_is_the_plain_chain(spread):
     chain = make_chain(300, 5, spread=spread)
-    for function in (hmm.log_likelihood, hmm.filtered_probs, hmm.smoothed_probs):
+    for function in (hmm.log_likelihood, hmm.smoothed_probs):
         np.testing.assert_array_equal(function(*chain), function(*chain, least_stay=1))
     one, other = (hmm.sample_path(np.random.default_rng(1), *chain, **stay) for stay in ({}, {"least_stay": 1}))
     assert one[0].tolist() == other[0].tolist()
@@ -259,7 +252,7 @@ def test_series_without_a_path_has_no_likelihood():
     evidence[2] = -np.inf
     chain = evidence, initial, transition
     assert hmm.log_likelihood(*chain, least_stay=2) == -np.inf
-    for function in (hmm.filtered_probs, hmm.smoothed_probs, hmm.most_likely_path):
+    for function in (hmm.smoothed_probs, hmm.most_likely_path):
         with pytest.raises(InputError, match="No path through the states is possible"):
             function(*chain, least_stay=2)
     with pytest.raises(InputError, match="No path through the states is possible"):

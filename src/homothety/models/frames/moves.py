@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from homothety.models.frames.frames import (
 )
 from homothety.models.frames.state import checked
 from homothety.models.frames.statistics import recorded_sums, state_gaussians
+from homothety.models.ibphmm.infos import Tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,13 +35,6 @@ if TYPE_CHECKING:
 
 HAAR_SHARE = 0.3  # of large rotations that are drawn uniformly instead of being half turns
 PRIOR_SHARE = 0.1  # of new frames that are drawn from the prior
-
-
-class Tried(NamedTuple):
-    """How many proposals were made and accepted."""
-
-    n_tried: int
-    n_accepted: int
 
 
 def move_segmentation(move: Callable[..., Any], rng: Generator, model: Model, state: ChainState) -> Any:

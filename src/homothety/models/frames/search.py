@@ -40,6 +40,8 @@ N_COMPARED = 3  # states with which models are compared
 N_AFRESH = 3  # states up to which models are fitted afresh; larger ones come from splits of states
 N_REFIT = 4  # numbers of states that are fitted again when weights have changed
 N_SPLIT = 2  # fits whose states are split when a state is added
+N_REFERENCES = 2  # recordings that are the reference in turn, for each number of states
+N_WORSE = 2  # numbers of states in a row that may be worse than the best before the search ends
 
 
 class Start(NamedTuple):
@@ -70,8 +72,6 @@ def search_starts(
     ways: Sequence[Model] = (),
     *,
     most_states: int = 12,
-    n_references: int = 2,
-    n_worse: int = 2,
 ) -> tuple[Model, list[Start]]:
     """Return the likeliest model and its starts, best first, with one state, two, and so on until more are worse.
 
@@ -83,22 +83,18 @@ def search_starts(
         Models of the same recordings whose frames act on other blocks. With up to `N_COMPARED` states they are fitted
         too, beginning with the fits of `model`; then the likeliest of them takes its place.
     most_states : int
-    n_references : int
-        Recordings that are the reference in turn, for each number of states.
-    n_worse : int
-        Numbers of states in a row that may be worse than the best before the search ends.
     """
     search, n_since = Search(model, [], []), 0
     others = [Search(way, [], []) for way in ways]
     for n_states in range(1, most_states + 1):
         before = search.best
-        search = with_more_states(rng, search, n_states, n_references)
+        search = with_more_states(rng, search, n_states)
         if n_states <= N_COMPARED:
             others = [fitted_again(rng, other, search) for other in others]
         if n_states == min(N_COMPARED, most_states) and others:
             search, others, before = max(others, key=lambda one: one.best), [], -np.inf
         n_since = 0 if search.best > before else n_since + 1
-        if not others and (not search.latest or n_since == n_worse):
+        if not others and (not search.latest or n_since == N_WORSE):
             break
     return search.model, best_first(search.starts)
 
@@ -111,10 +107,10 @@ def best_first(starts: list[Start]) -> list[Start]:
 # --- one number of states ---------------------------------------------------------------------------------------------
 
 
-def with_more_states(rng: Generator, search: Search, n_states: int, n_references: int) -> Search:
+def with_more_states(rng: Generator, search: Search, n_states: int) -> Search:
     """Return a search with fits of one state more: afresh if they are few, and with a state of the best fits split."""
     model = search.model
-    fits = fits_afresh(rng, model, n_states, n_references) if n_states <= min(N_AFRESH, len(model.steps)) else []
+    fits = fits_afresh(rng, model, n_states) if n_states <= min(N_AFRESH, len(model.steps)) else []
     fits += [fitted for one in search.latest[:N_SPLIT] for fitted in with_state_split(rng, model, one)]
     return with_fits(rng, search, fits)
 
@@ -140,7 +136,7 @@ def with_fits(rng: Generator, search: Search, fits: list[Fitted]) -> Search:
     return Search(model, search.starts + found, [fits[place] for place in order])
 
 
-def fits_afresh(rng: Generator, model: Model, n_states: int, n_references: int) -> list[Fitted]:
+def fits_afresh(rng: Generator, model: Model, n_states: int) -> list[Fitted]:
     """Return fits with a number of states: recordings as they are, centred, and in frames found from references."""
     groups = model.start_groups
     together = np.zeros_like(groups) if model.sharing == "inferred" else groups
@@ -149,7 +145,7 @@ def fits_afresh(rng: Generator, model: Model, n_states: int, n_references: int) 
     if n_groups == 1 or not (model.blocks.turned or model.blocks.placed):
         return [shared]
     centred = fit_clusters(rng, model, centred_frames(model), n_states, N_LAST)
-    references = rng.permutation(n_groups)[:n_references].tolist()
+    references = rng.permutation(n_groups)[:N_REFERENCES].tolist()
     return [shared, centred, *(fit_from_reference(rng, model, reference, n_states) for reference in references)]
 
 

@@ -3,7 +3,6 @@
 from homothety.models.hmm.em import HMMFit, HMMSelection, fit_hmm, most_likely_paths, select_hmm
 from homothety.models.hmm.messages import (
     Smoothed,
-    filtered_probs,
     log_likelihood,
     most_likely_path,
     sample_path,
@@ -15,7 +14,6 @@ __all__ = [
     "HMMFit",
     "HMMSelection",
     "Smoothed",
-    "filtered_probs",
     "fit_hmm",
     "log_likelihood",
     "most_likely_path",

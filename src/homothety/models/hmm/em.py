@@ -183,11 +183,10 @@ def fit_hmm(
     *,
     n_init: int = 5,
     max_iter: int = MAX_ITERATIONS,
-    tol: float = LEAST_GAIN,
 ) -> HMMFit:
     """Fit a model of `n_states` states by EM from several starts and return the likeliest.
 
-    Parameters are those of `select_hmm`, and `tol`: EM stops when an iteration gains less log-likelihood.
+    Parameters are those of `select_hmm`.
 
     Examples
     --------
@@ -201,7 +200,7 @@ def fit_hmm(
         raise InputError(f"n_init is {n_init} and max_iter is {max_iter}: both must be at least 1.")
     check_enough_steps(points, n_states)
     floor = variance_floor(points)
-    improve = partial(run_em, points, bounds, floor=floor, max_iter=max_iter, tol=tol)
+    improve = partial(run_em, points, bounds, floor=floor, max_iter=max_iter, tol=LEAST_GAIN)
     fits = run_all([partial(improve, draw_start(rng, points, n_states, floor)) for _ in range(n_init)])
     return max(fits, key=lambda fit: fit.log_likelihood)
 

@@ -92,30 +92,6 @@ def log_likelihood(
     return float(_kernels.filter_forward(*chain, np.empty((2, len(chain.states)))))
 
 
-def filtered_probs(
-    log_evidence: ArrayLike,
-    initial: ArrayLike,
-    transition: ArrayLike,
-    *,
-    states: ArrayLike | None = None,
-    least_stay: int = 1,
-) -> FloatArray:
-    """Probability of each state at each step given the series up to that step, (n_steps, n_active).
-
-    Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible.
-
-    Examples
-    --------
-    >>> filtered_probs(np.log([[0.5, 0.5], [0.9, 0.1]]), [0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]]).round(3).tolist()
-    [[0.5, 0.5], [0.9, 0.1]]
-    """
-    chain = _check_chain(log_evidence, initial, transition, states)
-    if check_count(least_stay, "least_stay") > 1:
-        return _filtered_stays(chain, least_stay)
-    filtered, _ = _filter(chain)
-    return filtered / filtered.sum(axis=1, keepdims=True)
-
-
 def smoothed_probs(
     log_evidence: ArrayLike,
     initial: ArrayLike,
@@ -283,26 +259,6 @@ def _filter_stays(chain: Chain, least_stay: int, n_rows: int | None = None) -> _
     arguments = chain.log_evidence, chain.states, chain.initial, chain.transition
     log_total = float(kernels.filter_stays(*arguments, least_stay, free, room))
     return _Stays(log_total, free, room)
-
-
-def _filtered_stays(chain: Chain, least_stay: int) -> FloatArray:
-    """Return filtered probabilities: of stays that may end, and of those that have to go on, by when they began."""
-    from homothety.models.hmm import _stay_kernels as kernels
-
-    stays, evidence = _filter_stays(chain, least_stay), chain.log_evidence[:, chain.states]
-    check_possible(stays.log_likelihood)
-    n_steps, n_active = evidence.shape
-    entries = np.full((n_steps, n_active), -np.inf)
-    for t in range(1, n_steps):
-        entries[t] = [kernels.log_entry(k, stays.free, t - 1, chain.transition) for k in range(n_active)]
-    logs, window = stays.free, np.zeros((n_steps, n_active))
-    for n_before in range(min(least_stay - 1, n_steps - 1)):
-        window = evidence[n_before:] + window[: n_steps - n_before]
-        present = np.full((n_steps, n_active), -np.inf)
-        present[n_before:] = entries[: n_steps - n_before] + window
-        logs = np.logaddexp(logs, present)
-    probs = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(probs / probs.sum(axis=1, keepdims=True))
 
 
 def _smooth_stays(chain: Chain, least_stay: int) -> Smoothed:

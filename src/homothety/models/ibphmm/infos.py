@@ -1,4 +1,4 @@
-"""What several moves report of what they did."""
+"""What moves report of their proposals."""
 
 from __future__ import annotations
 
@@ -10,12 +10,3 @@ class Tried(NamedTuple):
 
     n_tried: int
     n_accepted: int
-
-
-class JumpInfo(NamedTuple):
-    """How many births and deaths were accepted, of one attempt per series."""
-
-    n_tried: int
-    n_accepted: int
-    n_born: int
-    n_died: int

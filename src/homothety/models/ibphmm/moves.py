@@ -16,7 +16,7 @@ import numpy as np
 from homothety.arrays import read_only
 from homothety.models.hmm.messages import check_possible
 from homothety.models.ibphmm.blocks import over_blocks
-from homothety.models.ibphmm.infos import JumpInfo, Tried
+from homothety.models.ibphmm.infos import Tried
 from homothety.models.ibphmm.prior import expected_new, log_feature_prior
 from homothety.models.ibphmm.state import active_of, draw_weights, path_of, weights_of
 from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
@@ -110,13 +110,10 @@ def draw_log_odds(rng: Generator, active: BoolArray, mass: float) -> FloatArray:
     return np.asarray(np.log(np.maximum(having, tiny)) - np.log(np.maximum(lacking, tiny)))
 
 
-def resample_unique_features(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, JumpInfo]:
+def resample_unique_features(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Let every series try to gain or lose a feature of its own (docs/model.md, section 3.9)."""
     outcomes, newborns = try_jumps(rng, model, state)
-    n_born = int((outcomes == state.n_features).sum())
-    n_died = int(((outcomes >= 0) & (outcomes < state.n_features)).sum())
-    info = JumpInfo(model.n_series, n_born + n_died, n_born, n_died)
-    return apply_jumps(state, outcomes, newborns), info
+    return apply_jumps(state, outcomes, newborns), Tried(model.n_series, int((outcomes >= 0).sum()))
 
 
 def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> ChainState:

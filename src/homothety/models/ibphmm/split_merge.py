@@ -16,11 +16,12 @@ A model of several blocks (see `blocks.py`) shares series out among threads.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
+from homothety.models.ibphmm.infos import Tried
 from homothety.models.ibphmm.state import active_of, path_of
 from homothety.models.ibphmm.statistics import empty_statistics
 
@@ -34,35 +35,26 @@ if TYPE_CHECKING:
     from homothety.models.ibphmm.state import ChainState
 
 
-class SplitMergeInfo(NamedTuple):
-    """How many splits and merges were tried and accepted."""
-
-    n_tried: int
-    n_accepted: int
-    n_splits: int
-    n_merges: int
-
-
-def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, SplitMergeInfo]:
+def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Try to split or merge features, a few times; parameters and weights, integrated out, are left out of date."""
     return try_often(rng, model, state, True, model.proposals.n_split_merge if model.n_series > 1 else 0)
 
 
-def halve_or_join(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, SplitMergeInfo]:
+def halve_or_join(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Try to halve or join features, a few times; parameters and weights, integrated out, are left out of date."""
     return try_often(rng, model, state, False, model.proposals.n_halving)
 
 
 def try_often(
     rng: Generator, model: Model, state: ChainState, by_anchors: bool, n_trials: int
-) -> tuple[ChainState, SplitMergeInfo]:
+) -> tuple[ChainState, Tried]:
     """Propose other features and paths some times, parameters and weights integrated out."""
     from homothety.models.ibphmm._trial_kernels import try_trials
 
     active, path = active_of(model, state), path_of(model, state)
     state = replace(state, weights=None, whiteners=None)  # also if no trial succeeds: an order fails always or never
     if n_trials == 0:
-        return state, SplitMergeInfo(0, 0, 0, 0)
+        return state, Tried(0, 0)
     bench = build_bench(model, state, active, path, state.n_features + n_trials)
     arguments = (n_trials, by_anchors, state.n_features, bench)
     tried = try_trials(rng, *arguments) if len(model.blocks) == 1 else try_in_blocks(rng, model, *arguments)
@@ -71,7 +63,7 @@ def try_often(
         ids = np.append(state.ids, state.next_id + np.arange(n_splits))[bench.numbers[:n]]
         active, next_id = bench.current.active[:, :n].copy(), state.next_id + n_splits
         state = replace(state, active=active, path=bench.current.path, ids=ids, next_id=next_id)
-    return state, SplitMergeInfo(n_trials, n_splits + n_merges, n_splits, n_merges)
+    return state, Tried(n_trials, n_splits + n_merges)
 
 
 def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArray, n_most: int) -> Bench:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,13 +35,6 @@ TINY = np.finfo(float).tiny
 SPHERE = 0.2  # observations that a sphere counts as, beside the steps of a state
 
 
-class ClustersInfo(NamedTuple):
-    """How many states were clustered, and into how many clusters."""
-
-    n_clustered: int
-    n_clusters: int
-
-
 def move_segmentation(move: Move, rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Any]:
     """Make a move of the segmentation under the hyper-priors in force."""
     conditions = model.segmentation
@@ -51,13 +44,12 @@ def move_segmentation(move: Move, rng: Generator, model: Model, state: ChainStat
     return replace(state, segmentation=segmentation), info
 
 
-def resample_clusters(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ClustersInfo]:  # noqa: ARG001
+def resample_clusters(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:  # noqa: ARG001
     """Redraw the clusters of states given their covariances, from a random stream of their own."""
     generator = revive(state.generator)
     states = states_to_cluster(model, state.segmentation)
     clusters = model.grouping.draw(generator, states, state.clusters)
-    state = replace(state, clusters=clusters, generator=dict(generator.bit_generator.state))
-    return state, ClustersInfo(len(states.ids), clusters.n_clusters)
+    return replace(state, clusters=clusters, generator=dict(generator.bit_generator.state)), ()
 
 
 def states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:

@@ -153,15 +153,12 @@ def log_rising_factorials(weights: FloatArray, most_at_once: int, most_steps: in
     return out
 
 
-def redrawn(rng: Generator, labels: IntArray, shapes: Shapes, powers: FloatArray, n_fixed: int = 0) -> IntArray:
-    """Return actions after a sweep over states for each power to which the probability of stays is raised.
-
-    The first `n_fixed` states keep their actions.
-    """
+def redrawn(rng: Generator, labels: IntArray, shapes: Shapes, powers: FloatArray) -> IntArray:
+    """Return actions after a sweep over states for each power to which the probability of stays is raised."""
     from homothety.models.icsc._kernels import redraw_groups
 
     labels = labels.copy()
-    redraw_groups(rng, np.arange(n_fixed, len(labels)), labels, shapes, powers)
+    redraw_groups(rng, np.arange(len(labels)), labels, shapes, powers)
     return labels
 
 
