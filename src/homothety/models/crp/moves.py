@@ -25,12 +25,6 @@ class LabelsInfo(NamedTuple):
     log_likelihood: float
 
 
-class ConcentrationInfo(NamedTuple):
-    """What one step on the concentration did: an exact draw, always accepted."""
-
-    accepted: bool = True
-
-
 def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, LabelsInfo]:
     """Redraw the cluster of every item given all others, in random order (Neal 2000, algorithm 3).
 
@@ -47,7 +41,7 @@ def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
     return replace(state, labels=number_by_appearance(tables.labels)), info
 
 
-def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ConcentrationInfo]:
+def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the concentration given the number of clusters, exactly (Escobar and West 1995).
 
     Notes
@@ -61,7 +55,7 @@ def resample_concentration(rng: Generator, model: Model, state: ChainState) -> t
     fraction = rng.beta(state.concentration + 1, model.n_items)
     from_items = rng.random() * (model.n_items + state.concentration) < model.n_items
     concentration = rng.gamma(shape + state.n_clusters - from_items, 1 / (rate - np.log(fraction)))
-    return replace(state, concentration=float(concentration)), ConcentrationInfo()
+    return replace(state, concentration=float(concentration)), ()
 
 
 def default_sweep(*, sample_concentration: bool = False) -> dict[str, Move]:

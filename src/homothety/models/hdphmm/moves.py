@@ -37,12 +37,6 @@ class PathsInfo(NamedTuple):
     """Of all series given transitions and emissions, paths summed out."""
 
 
-class ExactDraw(NamedTuple):
-    """What an exact draw from a conditional did: it is always accepted."""
-
-    accepted: bool = True
-
-
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
     """Redraw every path given transitions and emissions: forward filtering, backward sampling."""
     initial, transition = part_of(model, state, "initial"), part_of(model, state, "transition")
@@ -58,7 +52,7 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     return replace(state, path=path, tables=None), info
 
 
-def resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+def resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw how transitions are seated at tables, and which tables stand for staying, whatever the weights.
 
     Transitions are integrated out; first states have a restaurant of their own, without stickiness.
@@ -72,10 +66,10 @@ def resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
     overrides = rng.binomial(staying, state.self_share / (state.self_share + by_weight))
     considered = tables.sum(axis=0) - overrides + first
     found = Tables(counts.sum(axis=1), int(tables.sum()), int(overrides.sum()), considered)
-    return replace(state, tables=found, initial=None, transition=None), ExactDraw()
+    return replace(state, tables=found, initial=None, transition=None), ()
 
 
-def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the concentration of a row of transitions, and the share of it that goes to staying.
 
     Notes
@@ -88,10 +82,10 @@ def resample_concentration(rng: Generator, model: Model, state: ChainState) -> t
     concentration = sample_concentration(rng, state.concentration, n_left, tables.n_tables, model.concentration_prior)
     staying, leaving = model.self_share_prior
     self_share = rng.beta(staying + tables.n_overrides, leaving + tables.n_tables - tables.n_overrides)
-    return replace(state, concentration=concentration, self_share=float(self_share)), ExactDraw()
+    return replace(state, concentration=concentration, self_share=float(self_share)), ()
 
 
-def resample_mass(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+def resample_mass(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the mass with weights integrated out.
 
     Notes
@@ -104,29 +98,29 @@ def resample_mass(rng: Generator, model: Model, state: ChainState) -> tuple[Chai
     considered = tables.n_considered
     parents = sample_tables(rng, considered, np.full(model.n_states, state.mass / model.n_states))
     mass = sample_concentration(rng, state.mass, considered.sum(keepdims=True), int(parents.sum()), model.mass_prior)
-    return replace(state, mass=mass, weights=None), ExactDraw()
+    return replace(state, mass=mass, weights=None), ()
 
 
-def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the weights of states given how many tables chose each of them."""
     tables: Tables = state.needed("tables")
     parameters = np.asarray(state.mass / model.n_states + tables.n_considered, dtype=np.float64)
-    return replace(state, weights=sample_dirichlet(rng, parameters), tables=None), ExactDraw()
+    return replace(state, weights=sample_dirichlet(rng, parameters), tables=None), ()
 
 
-def resample_transitions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+def resample_transitions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw initial and transition probabilities given paths and weights."""
     weights = part_of(model, state, "weights")
     rows = transition_parameters(state, weights) + model.count_transitions(path_of(model, state))
     first = model.initial_concentration * weights + model.count_starts(state.path)
     drawn = replace(state, transition=sample_dirichlet(rng, rows), initial=sample_dirichlet(rng, first))
-    return drawn, ExactDraw()
+    return drawn, ()
 
 
-def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ExactDraw]:
+def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw mean and covariance of every state given its steps; a state without steps draws from the prior."""
     means, covariances = sample_gaussians(rng, model.base, model.sequences.steps, path_of(model, state), model.n_states)
-    return replace(state, means=means, covariances=covariances), ExactDraw()
+    return replace(state, means=means, covariances=covariances), ()
 
 
 def default_sweep() -> dict[str, Move]:
