@@ -76,7 +76,7 @@ def make_ordered():
     spectra = np.sort(np.random.default_rng(0).gamma(2.0, size=(N_ITEMS, 3)), axis=1)
     similarity = ordered.PairSimilarity.of_spectra(spectra, SPCM_VARIANTS["log"], 1.0)
     model = ordered.Model(make_points(), similarity, BASE)
-    return model, ordered.init_state(model)
+    return model, ddcrp.init_state(model)
 
 
 def make_shapes():

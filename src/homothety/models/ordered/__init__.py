@@ -5,7 +5,7 @@ from homothety.models.ordered.moves import default_sweep, resample_links
 from homothety.models.ordered.neighbors import grid_neighbors
 from homothety.models.ordered.recording import RECORDING
 from homothety.models.ordered.similarity import PairSimilarity
-from homothety.models.ordered.start import grow_state, init_state
+from homothety.models.ordered.start import grow_state
 
 __all__ = [
     "RECORDING",
@@ -14,7 +14,6 @@ __all__ = [
     "default_sweep",
     "grid_neighbors",
     "grow_state",
-    "init_state",
     "log_joint",
     "resample_links",
 ]

@@ -26,11 +26,6 @@ N_SAMPLE, N_SWEEPS = 2000, 50
 N_CLUSTERS = 30
 
 
-def init_state(model: Model, concentration: float = 1.0) -> ChainState:
-    """Return the state in which every item sits alone."""
-    return ChainState(np.arange(model.n_items), check_positive(concentration, "concentration"))
-
-
 def grow_state(
     rng: Generator, model: Model, base_of: Callable[[FloatArray], NIW | NormalGamma], concentration: float = 1.0
 ) -> ChainState:
