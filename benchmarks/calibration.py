@@ -211,7 +211,7 @@ steps on average) and the slow beginning of the return after it (1 step). Most o
 """
 MATRICES = """`coclustering_` of the SPCM-CRP mixture (`model="links"`): whether two matrices are of one family. Three
 families of 20 sample covariance matrices each (`make_wishart_families`), turned and resized at random. The mixture of
-shapes, which is the default, is measured on [its own page](clusters.md#calibration).
+shapes, which is the default, is measured on [the page of clusters](clusters.md#calibration).
 
 Shares of draws are no calibrated probabilities with `points="spectral"`. The embedding is computed
 from the similarities of all matrices and then taken for data without noise: matrices that are alike by chance become a
