@@ -17,8 +17,8 @@ from benchmarks.pages import write_result
 from homothety import SPCMMixture
 from homothety.datasets import make_wishart_families
 from homothety.errors import ConvergenceWarning, InputError
+from homothety.markdown import markdown_table
 from homothety.summaries.partitions import named_after
-from homothety.words.markdown import markdown_table
 
 if TYPE_CHECKING:
     from homothety import ActionHMM

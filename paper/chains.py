@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from homothety._version import __version__
+from homothety.markdown import bullet_list, markdown_table
 from homothety.viz import plot_trace
-from homothety.words.markdown import bullet_list, markdown_table
 from paper.plan import AnySet, Effort, Outcomes, Report, Task
 
 if TYPE_CHECKING:

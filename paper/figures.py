@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from homothety.markdown import spread
 from homothety.viz import cluster_colors
-from homothety.words.markdown import spread
 from paper.comparison import Method, printed_mean
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from homothety._version import __version__
 from homothety.estimators.methods import fit_whole
 from homothety.estimators.spcm import SPCMMixture
+from homothety.markdown import bullet_list, markdown_table
 from homothety.metrics import f_measure
 from homothety.viz import plot_heatmap
-from homothety.words.markdown import bullet_list, markdown_table
 from paper.plan import Effort, Outcomes, Report, Task
 from paper.sets import PaperSet, load_sets
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 
 from homothety import ICSCHMM, ActionHMM, SPCMMixture
@@ -13,7 +16,9 @@ from homothety.models.hmm.states import StateModel
 from homothety.preprocessing import Preprocessing
 from homothety.sampling.paths import RunPath
 from homothety.sequences import check_sequences
+from homothety.summaries.chains import Chains
 from homothety.summaries.frames import FrameTable
+from homothety.summaries.result import Labels, Partition, Provenance, Segmentation
 from homothety.summaries.runs import PathDraws
 from homothety.summaries.transforms import TransformTable
 
@@ -37,8 +42,8 @@ def make_segmentation(recordings, *, unsure=0.55):
     The first series has state 1 where the others have state 0, of the same action. All steps are sure but for the last
     segment of the last series.
     """
-    model = _segmented(ICSCHMM(n_chains=2, n_sweeps=40, random_state=7), recordings, unsure)
-    model.transform_table_ = transform_table(recordings.n_dims)
+    model = ICSCHMM(n_chains=2, n_sweeps=40, random_state=7)
+    model.result_ = replace(_segmented(model, recordings, unsure), transform_table=transform_table(recordings.n_dims))
     return model
 
 
@@ -48,18 +53,24 @@ def make_framed_segmentation(recordings, *, shared=False):
     The last recording is the reference. The first is turned by 90 degrees about the last axis, twice as large and moved
     by 5 along x; all others share the frame of the reference, and so does the first if `shared`.
     """
-    model = _segmented(ActionHMM(n_chains=2, n_sweeps=40, random_state=7), recordings, 0.55)
-    model.trace_ |= made_up_trace(("n_action_segments", "action_entropy"))
-    model.blocks_ = guess_blocks(recordings.channels, recordings.n_dims)
-    model.prepared_blocks_ = Blocks(model.blocks_.kinds, model.blocks_.dim)
-    n_series, dim, half = len(recordings), model.blocks_.dim, np.sqrt(0.5)
+    model = ActionHMM(n_chains=2, n_sweeps=40, random_state=7)
+    found, channels = _segmented(model, recordings, 0.55), guess_blocks(recordings.channels, recordings.n_dims)
+    blocks = model.prepared_blocks_ = Blocks(channels.kinds, channels.dim)
+    model.blocks_, model.middle_orientations_, model.has_path_, model.least_looks_ = channels, [], True, 4
+    model.recordings_digest_ = digest_of(check_sequences(recordings))
+    model.block_weights_ = np.full(len(channels.kinds), 0.2)
+    n_series, dim, half = len(recordings), channels.dim, np.sqrt(0.5)
     turns = np.tile([1.0, 0, 0, 0][: 4 if dim == 3 else 2], (n_series, 1))
     log_sizes, places = np.zeros((n_series, 1)), np.zeros((n_series, 1, dim))
     if not shared:
         turns[0] = [half, 0, 0, half] if dim == 3 else [0.0, 1.0]
         log_sizes[0], places[0, 0, 0] = np.log(2), 5.0
     width = np.array([-0.05, 0.05])
-    model.frame_table_ = FrameTable(
+    table = FrameTable(
+        blocks=blocks,
+        n_recorded=len(blocks.kinds),
+        offset=found.preparation.offset,
+        factors=found.preparation.factors,
         names=recordings.names,
         reference=n_series - 1,
         labels=np.minimum(np.arange(n_series), 0 if shared else 1),
@@ -72,34 +83,57 @@ def make_framed_segmentation(recordings, *, shared=False):
         agreements=np.ones(n_series),
         free_axes=np.zeros((n_series, dim)),
     )
-    model.frame_labels_, model.middle_orientations_ = model.frame_table_.labels, []
-    model.recordings_digest_ = digest_of(check_sequences(recordings))
-    model.has_path_ = True
-    model.block_weights_, model.least_looks_ = np.full(len(model.blocks_.kinds), 0.2), 4
-    model.merges_, model.merge_gains_ = np.array([[0, 1], [0, 2], [0, 3]]), np.array([9.0, -12.0, -30.0])
+    trace = found.chains.trace | made_up_trace(("n_action_segments", "action_entropy"))
+    compared = ("log_joint", "n_actions", "n_action_segments", "action_entropy")
+    model.result_ = replace(
+        found,
+        frame_table=table,
+        blocks=channels,
+        step_weights={"positions": 0.2},
+        merges=np.array([[0, 1], [0, 2], [0, 3]]),
+        merge_gains=np.array([9.0, -12.0, -30.0]),
+        chains=replace(found.chains, trace=trace, compared=compared),
+    )
     return model
 
 
 def _segmented(model, recordings, unsure):
+    """Return the result of a model that knows states and actions."""
     lengths = [len(one) for one in recordings.sequences]
     paths = [np.repeat([0 if i else 1, 2, 3, 2], -(-n // 4))[:n] for i, n in enumerate(lengths)]
-    model.preprocessing_ = Preprocessing().fit(recordings.sequences)
-    model.names_, model.starts_ = recordings.names, np.concatenate([[0], np.cumsum(lengths)])
-    model.paths_, model.n_burn_, model.interrupted_ = paths, 20, False
-    model.states_ = state_model(recordings.n_dims)
-    model.actions_ = [ACTION_OF_STATE[path] for path in paths]
-    model.n_actions_, model.state_actions_ = 3, ACTION_OF_STATE
-    model.coaction_ = (ACTION_OF_STATE[:, None] == ACTION_OF_STATE) * 0.96 + 0.02
-    for kind in ("state", "action"):
-        sure = [np.ones(n) for n in lengths]
-        sure[-1][np.flatnonzero(np.diff(paths[-1]))[-1] + 1 :] = unsure
-        setattr(model, f"{kind}_probability_", sure)
-    model.change_probability_ = [np.append(0.0, np.diff(path) != 0) for path in paths]
-    model.action_change_probability_ = model.change_probability_
-    model.draws_ = PathDraws.of([RunPath.of(np.concatenate(paths))] * 40)
-    model.trace_ = made_up_trace(("n_states", "n_actions", "n_segments"))
-    model.boundary_table_ = model.action_boundary_table_ = np.empty((0, 5))
-    return model
+    flat, starts = np.concatenate(paths), np.concatenate([[0], np.cumsum(lengths)])
+    sure = np.ones(len(flat))
+    sure[starts[-2] + np.flatnonzero(np.diff(paths[-1]))[-1] + 1 :] = unsure
+    changes = np.concatenate([np.append(0.0, np.diff(path) != 0) for path in paths])
+    known = {"starts": starts, "sure": sure, "changes": changes, "boundaries": []}
+    draws = PathDraws.of([RunPath.of(flat)] * 40)
+    return Segmentation(
+        provenance=Provenance.of(model),
+        names=recordings.names,
+        channels=recordings.channels,
+        rate=None,
+        preparation=Preprocessing().fit(recordings.sequences),
+        stride_is_measured=True,
+        states=Labels(flat=flat, draws=draws, **known),
+        parameters=state_model(recordings.n_dims),
+        actions=Labels(flat=ACTION_OF_STATE[flat], draws=draws, **known),
+        state_actions=ACTION_OF_STATE,
+        coaction=(ACTION_OF_STATE[:, None] == ACTION_OF_STATE) * 0.96 + 0.02,
+        chains=made_up_chains(("n_states", "n_actions", "n_segments")),
+    )
+
+
+def with_parts(model, **parts):
+    """Return a copy of a model with other parts of its result."""
+    changed = copy(model)
+    changed.result_ = replace(model.result_, **parts)
+    return changed
+
+
+def with_trace(model, **traces):
+    """Return a copy of a model whose chains have traced other numbers."""
+    chains = model.result_.chains
+    return with_parts(model, chains=replace(chains, trace=chains.trace | traces))
 
 
 def state_model(n_dims):
@@ -140,6 +174,12 @@ def made_up_trace(counts, n_chains=2, n_sweeps=40):
     return trace | {name: np.full((n_chains, n_sweeps), 4.0) for name in counts}
 
 
+def made_up_chains(counts):
+    """Return chains with the traces of `made_up_trace`, which are compared in all of them."""
+    trace = made_up_trace(counts)
+    return Chains(trace=trace, n_burn=20, n_kept=40, weights=np.array([0.5, 0.5]), compared=tuple(trace))
+
+
 def make_clustering(n_items=30):
     """Return an SPCMMixture as if it had been fitted: cigars, plates and balls, the last item unsure."""
     rng = np.random.default_rng(2)
@@ -147,12 +187,18 @@ def make_clustering(n_items=30):
     axes = np.array([[4.0, 1.0, 1.0], [2.0, 2.0, 0.5], [1.0, 1.0, 1.0]])
     model = SPCMMixture(n_chains=2, n_sweeps=40, random_state=3)
     sizes = rng.uniform(1, 3, n_items)
-    model.matrices_ = np.stack([size * np.diag(axes[k]) for size, k in zip(sizes, labels, strict=True)])
-    model.similarity_ = (labels[:, None] == labels) * 0.9 + 0.1
-    model.embedding_ = axes[labels] + 0.05 * rng.normal(size=(n_items, 3))
-    model.labels_, model.n_clusters_, model.n_burn_, model.interrupted_ = labels, 3, 20, False
-    model.draws_ = np.tile(labels, (40, 1))
-    model.draws_[:20, -1] = 0
-    model.trace_ = made_up_trace(("n_clusters", "size_entropy"))
-    model.bandwidth_, model.spectral_ = None, None
+    draws = np.tile(labels, (40, 1))
+    draws[:20, -1] = 0
+    model.result_ = Partition(
+        provenance=Provenance.of(model),
+        labels=labels,
+        basis="shape",
+        draws=draws,
+        map_labels=labels,
+        embedding=axes[labels] + 0.05 * rng.normal(size=(n_items, 3)),
+        similarity=(labels[:, None] == labels) * 0.9 + 0.1,
+        matrices=np.stack([size * np.diag(axes[k]) for size, k in zip(sizes, labels, strict=True)]),
+        n_dims=3,
+        chains=made_up_chains(("n_clusters", "size_entropy")),
+    )
     return model

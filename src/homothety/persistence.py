@@ -1,6 +1,6 @@
-"""Saving and loading fitted models: a zip of one JSON text and plain arrays. Reading one executes nothing.
+"""Saving and loading fitted models and results: a zip of one JSON text and plain arrays. Reading one executes nothing.
 
-The file holds the class name, the constructor parameters, the fitted attributes and the version that wrote it. Arrays
+The file holds class names, constructor parameters, fitted attributes and the version that wrote it. Arrays
 are stored in NumPy's own format and read with ``allow_pickle=False``.
 """
 
@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from homothety._version import __version__
 from homothety.errors import InputError
 
-FORMAT = 1
+FORMAT = 2
 HEADER = "model.json"
 
 # Only these can be in a file; a name in a file is looked up here and nowhere else.
@@ -50,6 +50,12 @@ SAVEABLE = {
     "ShapeGrouping": "homothety.models.icsc.shapes",
     "LinkGrouping": "homothety.models.icsc.links",
     "PathDraws": "homothety.summaries.runs",
+    "BoundaryInterval": "homothety.summaries.paths",
+    "Chains": "homothety.summaries.chains",
+    "Labels": "homothety.summaries.result",
+    "Partition": "homothety.summaries.result",
+    "Provenance": "homothety.summaries.result",
+    "Segmentation": "homothety.summaries.result",
     "TransformTable": "homothety.summaries.transforms",
     "Preprocessing": "homothety.preprocessing",
     "FittedPreprocessing": "homothety.preprocessing",
@@ -62,13 +68,13 @@ class Saveable:
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file without pickle; `homothety.load` reads it."""
         check_is_fitted(self)
-        write_model(self, Path(path))
+        write_value(self, Path(path))
 
 
-def write_model(model: Any, path: Path) -> None:
-    """Write a fitted estimator, first aside and then renamed, so that a full disk never leaves half a file."""
+def write_value(value: Any, path: Path) -> None:
+    """Write a fitted estimator or a result, first aside and then renamed: a full disk never leaves half a file."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
-    header = {"format": FORMAT, "version": __version__, **_encode_model(model, arrays)}
+    header = {"format": FORMAT, "version": __version__, "value": _encode(value, arrays)}
     aside = path.with_name(path.name + ".part")
     try:
         with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -83,7 +89,7 @@ def write_model(model: Any, path: Path) -> None:
 
 
 def load(path: str | Path) -> Any:
-    """Return the fitted model that `save` wrote.
+    """Return the fitted model, or the result, that `save` wrote.
 
     Parameters
     ----------
@@ -101,16 +107,16 @@ def load(path: str | Path) -> Any:
             if header["format"] != FORMAT:
                 raise InputError(
                     f"{path} has format {header['format']}, this version of homothety reads {FORMAT}. "
-                    f"It was written by homothety {header['version']}: use that version or newer."
+                    f"It was written by homothety {header['version']}: use that version, or fit the model again."
                 )
-            model = _Decoder(archive).decode_model(header)
+            value = _Decoder(archive).decode(header["value"])
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist. Give the path that was passed to save().") from error
     except (InputError, MemoryError):
         raise
     except Exception as error:  # a damaged file can make zipfile, json and NumPy raise nearly anything
         raise InputError(f"{path} is not a model saved by homothety, or is damaged: {error}.") from error
-    return model
+    return value
 
 
 def _saveable(name: str) -> Any:
@@ -133,7 +139,8 @@ def _encode_model(model: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[s
 def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     """Return `value` as what JSON can hold; arrays go into `arrays` and are referred to by name."""
     if isinstance(value, np.ndarray):
-        name = f"array-{len(arrays)}.npy"
+        known = (name for name, array in arrays.items() if array is value)  # results share arrays with their models
+        name = next(known, f"array-{len(arrays)}.npy")
         arrays[name] = value
         return {"array": name}
     if isinstance(value, np.generic):
@@ -144,9 +151,12 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         return {"items": [[_encode(key, arrays), _encode(item, arrays)] for key, item in value.items()]}
     if isinstance(value, dict):
         return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
-    if isinstance(value, tuple) and hasattr(value, "_asdict") and type(value).__name__ in SAVEABLE:
+    if _is_row(value):
         parts = {name: _encode(item, arrays) for name, item in value._asdict().items()}
         return {"object": type(value).__name__, "fields": parts}
+    if isinstance(value, list) and value and _is_row(value[0]) and len({type(row) for row in value}) == 1:
+        columns = zip(*value, strict=True)  # many small objects, such as intervals of changes
+        return {"rows": type(value[0]).__name__, "columns": [_encode(list(column), arrays) for column in columns]}
     if isinstance(value, list | tuple):
         return {"list": [_encode(item, arrays) for item in value], "tuple": isinstance(value, tuple)}
     if isinstance(value, Saveable):
@@ -160,6 +170,11 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         f"Cannot save a {type(value).__name__} ({value!r}): only numbers, texts, arrays and their containers. "
         "If it is a parameter that is no longer needed, replace it first: model.set_params(random_state=None)."
     )
+
+
+def _is_row(value: Any) -> bool:
+    """Say whether a value is a named tuple that can be in a file."""
+    return isinstance(value, tuple) and hasattr(value, "_asdict") and type(value).__name__ in SAVEABLE
 
 
 class _Decoder:
@@ -184,6 +199,9 @@ class _Decoder:
             return {self.decode(key): self.decode(item) for key, item in value["items"]}
         if "dict" in value:
             return {key: self.decode(item) for key, item in value["dict"].items()}
+        if "rows" in value:
+            columns = [self.decode(column) for column in value["columns"]]
+            return [_saveable(value["rows"])(*row) for row in zip(*columns, strict=True)]
         if "list" in value:
             items = [self.decode(item) for item in value["list"]]
             return tuple(items) if value["tuple"] else items

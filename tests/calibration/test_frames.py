@@ -15,7 +15,7 @@ import pytest
 import naive_frames as naive
 from homothety.models.emissions import Emission
 from homothety.models.frames import Blocks, default_sweep
-from homothety.summaries.frames import LEVEL, angle_between_turns, frame_table, relative_to
+from homothety.summaries.frames import LEVEL, PreparedBlocks, angle_between_turns, frame_table, relative_to
 
 N_SETS, N_SWEEPS, N_BURN, EVERY = 150, 4_000, 200, 10
 MAX_Z = 4.0
@@ -68,13 +68,14 @@ def drawn_frames(seed, weight):
 def what_is_held(seed, weight=1.0):
     """Whether the intervals of each frame hold rotation, sizes (a share) and places (a share)."""
     model, truth, draws = drawn_frames(seed, weight)
-    middle = model.steps[: model.starts[1], :3].mean(axis=0)[None]
-    table = frame_table(BLOCKS, draws, ("a", "b", "c"), REFERENCE, len(draws) - 1, middle, ORIGIN)
+    middle = model.steps[: model.starts[1]].mean(axis=0)
     offset, factors = np.concatenate([-ORIGIN[0] / FACTOR, np.zeros(3)]), np.full(6, FACTOR)
+    prepared = PreparedBlocks(BLOCKS, 2, offset, factors)
+    table = frame_table(prepared, draws, ("a", "b", "c"), REFERENCE, len(draws) - 1, middle)
     known = relative_to(BLOCKS, truth, REFERENCE)
-    truly = frame_table(BLOCKS, [truth], ("a", "b", "c"), REFERENCE, 0, middle, ORIGIN).rows(BLOCKS, offset, factors)
+    truly = frame_table(prepared, [truth], ("a", "b", "c"), REFERENCE, 0, middle).rows
     held = []
-    for row, true in zip(table.rows(BLOCKS, offset, factors), truly, strict=True):
+    for row, true in zip(table.rows, truly, strict=True):
         if row.is_reference:
             continue
         error = np.degrees(angle_between_turns(table.turns[row.recording], known.turns[row.recording]))

@@ -53,14 +53,14 @@ def test_a_callable_cannot_be_saved(tmp_path):
 
 
 def test_an_unknown_class_is_not_looked_up(saved):
-    rewrite_header(saved, **{"class": "os.system"})
+    rewrite_header(saved, value={"model": {"class": "os.system", "parameters": {"dict": {}}, "fitted": {"dict": {}}}})
     with pytest.raises(InputError, match=r"holds a 'os\.system'; known are"):
         homothety.load(saved)
 
 
 def test_a_newer_format_is_refused(saved):
     rewrite_header(saved, format=99)
-    with pytest.raises(InputError, match="has format 99, this version of homothety reads 1"):
+    with pytest.raises(InputError, match="has format 99, this version of homothety reads 2"):
         homothety.load(saved)
 
 
@@ -120,3 +120,34 @@ def test_blocks_of_channels_come_back_as_such(tmp_path):
     assert loaded.blocks_ == model.blocks_
     assert loaded.blocks_.channels == ((0, 1, 2),)
     assert [one.angle for one in loaded.frames_] == [one.angle for one in model.frames_]
+
+
+def test_results_come_back_whole(tmp_path):
+    result = make_framed_segmentation(make_recordings()).result_
+    result.save(tmp_path / "result")
+    back = homothety.load(tmp_path / "result")
+    assert (
+        repr(back) == repr(result) == "<Segmentation by ActionHMM: 3 recordings in 12 segments of 3 actions (4 states)>"
+    )
+    for name in result.tables():
+        assert [dict(row) for row in back.tables()[name]] == [dict(row) for row in result.tables()[name]]
+    assert back.chains.verdict == result.chains.verdict
+    for path, other in zip(back.actions_at(2), result.actions_at(2), strict=True):
+        np.testing.assert_array_equal(path, other)
+
+
+def test_models_of_the_version_before_are_refused_by_name(saved):
+    rewrite_header(saved, format=1, version="0.1.0")
+    with pytest.raises(InputError, match=r"written by homothety 0\.1\.0: use that version, or fit the model again"):
+        homothety.load(saved)
+
+
+def test_arrays_that_model_and_result_share_are_stored_once(tmp_path):
+    model = SPCMMixture(n_sweeps=4, n_chains=1, random_state=0).fit(make_toy_3d(random_state=0).matrices)
+    model.cluster_sizes_ = model.result_.matrices
+    model.save(tmp_path / "m")
+    loaded = homothety.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.cluster_sizes_, loaded.matrices_)
+    with zipfile.ZipFile(tmp_path / "m") as archive:
+        shapes = [np.load(archive.open(name)).shape for name in archive.namelist() if name.endswith(".npy")]
+    assert shapes.count(model.matrices_.shape) == 1

@@ -11,7 +11,6 @@ from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations, read_sequences, sequences_from_frame
 from homothety.datasets.sets import join_sets
 from homothety.errors import InputError, UnevenTimesWarning
-from homothety.export import segments_table
 from homothety.sequences import check_sequences
 from homothety.times import as_seconds, is_duration, rate_of, steps_of, unit_of
 
@@ -267,16 +266,16 @@ def test_least_stays_and_segments_in_seconds():
         model = ActionHMM(least_stay="0.4 s", **quick).fit(timed)
     assert model.rate_ == 50
     assert model.least_looks_ == 4  # 20 steps, of which every fifth is used
-    for row in segments_table(model):
+    for row in model.result_.tables()["segments"]:
         assert row["start_s"] == row["start"] / 50
         assert row["end_s"] == row["end"] / 50
     with pytest.raises(InputError, match=r"least_stay is .0\.4 s., but the steps per second"):
         ActionHMM(least_stay="0.4 s", **quick).fit(timed.sequences)
     plain = ActionHMM(**quick).fit(timed.sequences)
     assert plain.rate_ is None
-    assert "start_s" not in segments_table(plain)[0]
+    assert "start_s" not in plain.result_.tables()["segments"][0]
     pandas = pytest.importorskip("pandas")
     frames = [pandas.DataFrame(one, columns=[*"xyz"]).assign(time=np.arange(300) / 50) for one in timed.sequences]
     framed = ActionHMM(least_stay="0.4 s", **quick).fit(frames)
     assert framed.rate_ == 50
-    assert segments_table(framed) == segments_table(model)
+    assert framed.result_.tables()["segments"] == model.result_.tables()["segments"]

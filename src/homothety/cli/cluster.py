@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from homothety.cli.files import check_folder
-from homothety.cli.options import add_cluster_option, add_command, add_shared_options, at_least, number_or_name, sweeps
+from homothety.cli.options import (
+    add_cluster_option,
+    add_command,
+    add_figures_option,
+    add_shared_options,
+    at_least,
+    check_figures,
+    number_or_name,
+    sweeps,
+)
 from homothety.errors import InputError, NotSPDError
 from homothety.files import printable
+from homothety.phrases import AXES, cluster_number, enumerated, voxel_in_words
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +31,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Cluster the covariance matrices in a file by shape, whatever their rotation and scale. The number of clusters is
-inferred. Reads .npy, .npz, .mat, .csv and NIfTI tensor images; writes labels, a summary, figures and the fitted model.
+inferred. Reads .npy, .npz, .mat, .csv and NIfTI tensor images; writes labels, a summary, an
+interactive report and the fitted model; figures with --figures.
 """
 EPILOG = """\
 examples:
@@ -85,6 +97,7 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(resumed=None)
     parser.add_argument("file", metavar="FILE", type=Path, help=".npy, .npz, .h5, .mat, .csv, .nii, .nii.gz or .fif")
     add_shared_options(parser, output=OUTPUT)
+    add_figures_option(parser)
     add_cluster_option(parser)
     reading = parser.add_argument_group("reading")
     reading.add_argument("--variable", metavar="NAME", help="array in a .npz or .mat file that holds the matrices")
@@ -108,11 +121,13 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Cluster a file; return whether it came to its end."""
-    from homothety.cli import clustering, runs
-    from homothety.cli.chains import verdict_follows
+    from homothety.cli import results, runs
+    from homothety.cli.fitting import fit
     from homothety.estimators.spcm import SPCMMixture
+    from homothety.report import render_text
     from homothety.sampling.fingerprint import fingerprint
 
+    check_figures(args)
     folder = check_folder(args.output or Path(OUTPUT))
     items, index = read(args, console)
     positions = check_image(items, args.file, console) if args.spatial else None
@@ -122,32 +137,26 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     model = SPCMMixture(random_state=args.seed, **parameters)
     data = {"matrices": items.matrices} | ({"positions": positions} if args.spatial else {})
     this, source = runs.of(args, folder, fingerprint(**data), console), printable(str(args.file))
+    n_dims = items.matrices.shape[1]
+    size = f"{len(items)} matrices of {n_dims} x {n_dims}"
     with this.explaining_interrupts():
         try:
-            with this.sampling(model), verdict_follows():
-                result = clustering.fit(items, model, console, source=source, index=index, positions=positions)
+            with this.sampling(model):
+                fit(model, items.matrices, console, size=size, source=source, positions=positions)
         except NotSPDError as error:
             where = where_is(error, items)
             raise InputError(f"{args.file}: {error}{where} Or leave all such matrices out with --only-spd.") from error
-        files = clustering.write(result, folder, console)
-    this.end(interrupted=model.interrupted_)
-    written = f"Written to {folder}: {', '.join(files)}."
-    data = clustering.summarise(result) | outputs(result, folder, files)
-    console.show(f"{clustering.report(result)}\n\n{written}", data)
-    return not model.interrupted_
-
-
-def outputs(result: Any, folder: Path, files: list[str]) -> dict[str, Any]:
-    """Return what the JSON on stdout has besides the summary."""
-    from homothety.numbering import cluster_number
-
-    return {"labels": cluster_number(result.model.labels_).tolist(), "output": str(folder), "files": files}
+        model.result_ = replace(model.result_, numbers=index)
+        files, document, summary = results.write(model, items, folder, with_figures=args.figures)
+    this.end(interrupted=model.result_.interrupted)
+    labels = cluster_number(model.result_.labels).tolist()
+    found = summary | {"labels": labels, "output": str(folder), "files": files}
+    console.show(f"{render_text(document)}\n\nWritten to {folder}: {', '.join(files)}.", found)
+    return not model.result_.interrupted
 
 
 def where_is(error: NotSPDError, items: MatrixSet) -> str:
     """Return the voxel of the matrix that an error names, as a sentence; nothing if there is none."""
-    from homothety.words import voxel_in_words
-
     named = re.search(r"\[(\d+)\]", str(error))
     if named is None or items.positions is None:
         return ""
@@ -157,8 +166,6 @@ def where_is(error: NotSPDError, items: MatrixSet) -> str:
 
 def check_image(items: MatrixSet, file: Path, console: Console) -> IntArray:
     """Return the voxel of every matrix, thick slices set apart, or raise if they are not those of an image."""
-    from homothety.words import AXES, enumerated
-
     if items.link_positions is None:
         raise InputError(
             f"{file} does not say where its matrices are, which --spatial needs: a NIfTI image does, or an .npz or .h5 "

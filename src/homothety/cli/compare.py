@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from homothety.cli import series
 from homothety.cli.files import check_folder
-from homothety.cli.options import add_cluster_option, add_command, add_shared_options, at_least
+from homothety.cli.options import (
+    add_cluster_option,
+    add_command,
+    add_figures_option,
+    add_shared_options,
+    at_least,
+    check_figures,
+)
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 
@@ -80,6 +87,7 @@ def add_parser(commands: Any) -> None:
     )
     series.add_files(parser)
     add_shared_options(parser, output=OUTPUT)
+    add_figures_option(parser)
     add_cluster_option(parser)
     parser.add_argument("--matrices", action="store_true", help="FILE holds covariance matrices to cluster, no series")
     parser.add_argument(
@@ -100,12 +108,13 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     """Compare methods; return whether it came to its end."""
     from homothety.cli import comparing
 
+    check_figures(args)
     folder = check_folder(args.output or Path(OUTPUT))
     comparison = of_matrices(args, console) if args.matrices else of_series(args, console)
     outcomes, finished = comparing.run_tasks(comparison.tasks(args.seed, args.runs), console)
     if not finished:
         console.say("Interrupted: only what was finished until then is here.")
-    files = comparing.write(comparison, outcomes, folder, console)
+    files = comparing.write(comparison, outcomes, folder, with_figures=args.figures)
     text = f"{comparison.table(outcomes)}\n\n{comparison.note}\n\nWritten to {folder}: {', '.join(files)}."
     console.show(text, comparison.summary(outcomes) | {"finished": finished, "output": str(folder), "files": files})
     return finished

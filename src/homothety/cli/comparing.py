@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety._version import __version__
 from homothety.cli.figures import draw_paths
-from homothety.cli.files import has_matplotlib, make_folder, write_figures
+from homothety.cli.files import make_folder, write_figures
 from homothety.cli.series import dimension_names
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
@@ -23,9 +23,9 @@ from homothety.estimators.embedding import SpectralEmbedding
 from homothety.estimators.methods import METHODS, fit_whole, labels_of
 from homothety.estimators.spcm import SPCMMixture
 from homothety.files import write_text, written_aside
+from homothety.markdown import format_cell, markdown_table
 from homothety.metrics import ari, f_measure, gce, hamming, nmi, purity, vi
 from homothety.summaries.partitions import named_after
-from homothety.words.markdown import format_cell, markdown_table
 from homothety.workers import run_in_order
 
 if TYPE_CHECKING:
@@ -268,15 +268,15 @@ def count(labels: Any) -> int:
     return len(np.unique(np.concatenate([np.ravel(one) for one in labels])))
 
 
-def write(comparison: Comparison, outcomes: Outcomes, folder: Path, console: Console) -> list[str]:
-    """Write the table as Markdown and every run as CSV, and draw what was found."""
+def write(comparison: Comparison, outcomes: Outcomes, folder: Path, *, with_figures: bool = False) -> list[str]:
+    """Write the table as Markdown and every run as CSV, and draw what was found if asked to."""
     make_folder(folder)
     rows = comparison.rows(outcomes)
     with written_aside(folder / "comparison.csv") as aside, aside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    figures = write_figures(folder, drawings(comparison, outcomes) if has_matplotlib() else {}, console, FIGURES)
+    figures = write_figures(folder, drawings(comparison, outcomes) if with_figures else {}, FIGURES)
     images = [f"![{name}]({name})" for name in figures]
     made = f"homothety {__version__}; " + comparison.note
     write_text(

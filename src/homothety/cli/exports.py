@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from homothety.cli.files import make_folder, write_json
 from homothety.errors import InputError
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from homothety.arrays import IntArray
-    from homothety.cli.segmentation import Segmentation
     from homothety.datasets import SequenceSet
+    from homothety.summaries.result import Labels, Segmentation
 
 KINDS = ("ruptures", "aeon", "elan", "moments")
 FORMATS = ("csv", "parquet", "json")
@@ -66,16 +65,16 @@ def with_rate(items: SequenceSet, args: Namespace, kinds: list[str]) -> Sequence
     return items
 
 
-def write(result: Segmentation, folder: Path, kinds: list[str]) -> list[str]:
+def write(result: Segmentation, items: SequenceSet, folder: Path, kinds: list[str]) -> list[str]:
     """Write what was asked for, and return the names of the files."""
-    writers: dict[str, Callable[[Segmentation, Path], list[str]]] = {
-        "ruptures": partial(_write_changes, kind="ruptures"),
-        "aeon": partial(_write_changes, kind="aeon"),
-        "elan": _write_elan,
-        "moments": _write_moments,
+    writers: dict[str, Callable[[], list[str]]] = {
+        "ruptures": partial(_write_changes, result, folder, "ruptures"),
+        "aeon": partial(_write_changes, result, folder, "aeon"),
+        "elan": partial(_write_elan, result, folder),
+        "moments": partial(_write_moments, result, items, folder),
     }
-    written = [name for kind in KINDS if kind in kinds for name in writers[kind](result, folder)]
-    _remove_earlier(folder, {*known_names(result.items.names)}.difference(written))
+    written = [name for kind in KINDS if kind in kinds for name in writers[kind]()]
+    _remove_earlier(folder, {*known_names(result.names)}.difference(written))
     return written
 
 
@@ -92,10 +91,9 @@ def _remove_earlier(folder: Path, names: set[str]) -> None:
         (folder / ELAN_FOLDER).rmdir()
 
 
-def label_kinds(result: Segmentation) -> dict[str, list[IntArray]]:
-    """Return the label of every step of each series: states, and actions where they are known."""
-    model: Any = result.model
-    return {"state": model.paths_} | ({"action": model.actions_} if hasattr(model, "actions_") else {})
+def label_kinds(result: Segmentation) -> dict[str, Labels]:
+    """Return the labels of all steps: states, and actions where they are known."""
+    return {"state": result.states} | ({} if result.actions is None else {"action": result.actions})
 
 
 def file_names(names: tuple[str, ...], suffix: str) -> list[str]:
@@ -125,8 +123,8 @@ def _write_changes(result: Segmentation, folder: Path, kind: str) -> list[str]:
     convert = {"ruptures": export.to_ruptures, "aeon": export.to_aeon}[kind]
     name = CHANGES.format(kind)
     changes = {
-        series: {label: convert(paths[i]) for label, paths in label_kinds(result).items()}
-        for i, series in enumerate(result.items.names)
+        series: {label: convert(labels.paths[i]) for label, labels in label_kinds(result).items()}
+        for i, series in enumerate(result.names)
     }
     write_json(folder / name, changes)
     return [name]
@@ -136,11 +134,11 @@ def _write_elan(result: Segmentation, folder: Path) -> list[str]:
     """Write one file of annotations per series, into a folder of their own."""
     from homothety.export import write_elan
 
-    names, rate = _elan_names(result.items.names), result.items.rate or 0.0  # with_rate has seen to it
+    names, rate = _elan_names(result.names), result.rate or 0.0  # with_rate has seen to it
     make_folder(folder / ELAN_FOLDER)
     for i, name in enumerate(names):
         with written_aside(folder / name) as aside:
-            write_elan(aside, {label: paths[i] for label, paths in label_kinds(result).items()}, rate=rate)
+            write_elan(aside, {label: labels.paths[i] for label, labels in label_kinds(result).items()}, rate=rate)
     return names
 
 
@@ -148,12 +146,12 @@ def _elan_names(series: tuple[str, ...]) -> list[str]:
     return [f"{ELAN_FOLDER}/{name}" for name in file_names(series, ".eaf")]
 
 
-def _write_moments(result: Segmentation, folder: Path) -> list[str]:
+def _write_moments(result: Segmentation, items: SequenceSet, folder: Path) -> list[str]:
     """Write means and covariances of the steps of all states and actions, in the units of the recordings."""
     from homothety.export import pooled_moments, write_moments
 
-    counts = {"state": result.model.n_states_, "action": getattr(result.model, "n_actions_", None)}
-    found = {label: pooled_moments(result.items, paths, counts[label]) for label, paths in label_kinds(result).items()}
+    kinds = label_kinds(result)
+    found = {name: pooled_moments(items, labels.paths, labels.number) for name, labels in kinds.items()}
     with written_aside(folder / MOMENTS) as aside:
-        write_moments(aside, found, result.channels)
+        write_moments(aside, found, result.channel_names("{}"))
     return [MOMENTS]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from importlib.util import find_spec
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.figure import Figure
-
-    from homothety.cli.console import Console
 
 REPORT = "report.html"  # in the folder of a run
 
@@ -57,25 +54,17 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def write_figures(
-    folder: Path, figures: Mapping[str, Callable[[], Figure]], console: Console, replaced: Collection[str] = ()
+    folder: Path, figures: Mapping[str, Callable[[], Figure]], replaced: Collection[str] = ()
 ) -> list[str]:
-    """Draw and write figures as PNG, and return the names of the files; none without matplotlib, which is said.
+    """Draw and write figures as PNG, and return the names of the files.
 
     Figures called as in `replaced` that are not written again are of an earlier run, and are removed.
     """
     for name in set(replaced).difference(figures):
-        if (earlier := folder / f"{name}.png").is_file():
-            earlier.unlink()
-    if not has_matplotlib():
-        console.say("Figures are left out: matplotlib is not installed. pip install 'homothety[plot]' brings it.")
-        return []
-    from homothety.viz.figures import write_figure
+        (folder / f"{name}.png").unlink(missing_ok=True)
+    if figures:
+        from homothety.viz.figures import write_figure
 
-    for name, draw in figures.items():
-        write_figure(folder / f"{name}.png", draw())
+        for name, draw in figures.items():
+            write_figure(folder / f"{name}.png", draw())
     return [f"{name}.png" for name in figures]
-
-
-def has_matplotlib() -> bool:
-    """Say whether figures can be drawn."""
-    return find_spec("matplotlib") is not None

@@ -31,6 +31,19 @@ def add_shared_options(parser: ArgumentParser, *, output: str) -> None:
     add_output_options(parser)
 
 
+def add_figures_option(parser: ArgumentParser) -> None:
+    """Add whether figures are drawn."""
+    parser.add_argument("--figures", action="store_true", help="draw figures as PNG files too (needs matplotlib)")
+
+
+def check_figures(args: Namespace) -> None:
+    """Raise if figures are asked for that cannot be drawn here: better before the work than after it."""
+    if args.figures:
+        from homothety.datasets.readers.checks import require
+
+        require("matplotlib", "plot", "--figures")
+
+
 def add_output_options(parser: ArgumentParser) -> None:
     """Add what to print."""
     parser.add_argument("--quiet", action="store_true", help="print errors only")

@@ -39,8 +39,8 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Write the page; return that it came to its end."""
+    from homothety.cli.results import read
     from homothety.report import write_report
-    from homothety.report.saved import read_run
 
     console.say(f"Reading {args.folder}")
     path = args.output or args.folder / REPORT
@@ -48,8 +48,9 @@ def run(args: argparse.Namespace, console: Console) -> bool:
         raise InputError(
             f"{path} cannot be written: there is no folder {path.parent}. Make it, or name another with -o."
         )
-    report = write_report(read_run(args.folder), path)
-    answers = [{"question": one.question, "answer": f"{one.short} {one.text}".strip()} for one in report.answers]
+    result, data = read(args.folder)
+    document = write_report(result, path, data=data)
+    answers = [{"question": one.question, "answer": f"{one.short} {one.text}".strip()} for one in document.answers]
     text = "\n\n".join(f"{one['question']}\n{one['answer']}" for one in answers)
-    console.show(f"{text}\n\nWritten to {path}.", {"title": report.title, "answers": answers, "output": str(path)})
+    console.show(f"{text}\n\nWritten to {path}.", {"title": document.title, "answers": answers, "output": str(path)})
     return True

@@ -10,8 +10,10 @@ from homothety.cli.files import check_folder
 from homothety.cli.options import (
     add_cluster_option,
     add_command,
+    add_figures_option,
     add_shared_options,
     at_least,
+    check_figures,
     number_or_auto,
     steps_or_time,
     sweeps,
@@ -19,11 +21,13 @@ from homothety.cli.options import (
 )
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
+from homothety.phrases import number_of
 from homothety.times import steps_of
 
 if TYPE_CHECKING:
     import argparse
 
+    from homothety.channels import ChannelBlocks
     from homothety.cli.console import Console
     from homothety.datasets import SequenceSet
     from homothety.estimators.segmentation import Segmenter
@@ -33,7 +37,7 @@ DESCRIPTION = """\
 Cut recordings, such as demonstrations of a task, into segments, and find which segments are the same action, also in
 recordings that are turned, moved or resized. The number of actions is inferred, and so is the frame (rotation, size and
 place) of every recording. Writes segments, changes with their intervals, labels of every step, states and actions,
-frames, a summary, an interactive report, figures and the fitted model.
+frames, a summary, an interactive report and the fitted model; figures with --figures.
 """
 EPILOG = """\
 examples:
@@ -60,6 +64,7 @@ burn-in (--burn), of which nothing is kept; homothety resume goes on from there,
 """
 
 OUTPUT = "homothety-output"
+IN_JSON = ("segments", "boundaries", "action_segments", "action_boundaries")  # tables on stdout
 FRAMED = ("actions",)
 SELECTING = ("icsc", "ibp")
 SAMPLED = (*FRAMED, *SELECTING, "hdp")
@@ -152,6 +157,7 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(resumed=None)
     series.add_files(parser)
     add_shared_options(parser, output=OUTPUT)
+    add_figures_option(parser)
     add_cluster_option(parser)
     series.add_reading_options(parser)
     series.add_preparation_options(parser)
@@ -173,25 +179,31 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Segment files; return whether it came to its end."""
-    from homothety.cli import runs, segmentation
-    from homothety.cli.chains import verdict_follows
+    from homothety.cli import results, runs
+    from homothety.cli.fitting import fit
+    from homothety.report import render_text
 
+    check_figures(args)
     kinds = exports.check_exports(args)
     folder = check_folder(args.output or Path(OUTPUT))
     items = exports.with_rate(series.read(args, console), args, kinds)
     this = runs.of(args, folder, digest(items), console)
+    size = f"{number_of(len(items), 'recording')}, {items.n_steps} steps of {number_of(items.n_dims, 'channel')}"
     with this.explaining_interrupts():
         with columns_called(prepared_columns(args, items)):
             model = build_model(args, items)
-            with this.sampling(model), verdict_follows():
-                result = segmentation.fit(items, model, console, source=series.title(args.files))
-        files = segmentation.write(result, folder, console, args.format)
-        files += exports.write(result, folder, kinds)
-    this.end(interrupted=result.interrupted)
-    written = f"Written to {folder}: {', '.join(files)}."
-    data = segmentation.summarise(result) | segmentation.tables(result) | {"output": str(folder), "files": files}
-    console.show(f"{segmentation.report(result)}\n\n{written}", data)
-    return not result.interrupted
+            if args.model in FRAMED:
+                console.say(channel_blocks(args, items).sentence.replace("blocks=[...]", "--blocks"))
+                size += ", after a search for frames to start from"
+            with this.sampling(model):
+                fit(model, items, console, size=size, source=series.title(args.files))
+        written = results.write(model, items, folder, kind=args.format, with_figures=args.figures)
+        files = [*written.files, *exports.write(model.result_, items, folder, kinds)]
+    this.end(interrupted=model.result_.interrupted)
+    tables = {name: [dict(row) for row in rows] for name, rows in model.result_.tables().items() if name in IN_JSON}
+    data = written.summary | tables | {"output": str(folder), "files": files}
+    console.show(f"{render_text(written.document)}\n\nWritten to {folder}: {', '.join(files)}.", data)
+    return not model.result_.interrupted
 
 
 def digest(items: SequenceSet) -> Fingerprint:
@@ -225,13 +237,17 @@ def prepared_columns(args: argparse.Namespace, items: SequenceSet) -> list[str]:
     """Return what errors call the dimensions; nothing where the model rearranges the columns."""
     if args.model not in FRAMED:
         return series.dimension_names(items, args.velocities)
+    blocks = channel_blocks(args, items)
+    return [] if list(blocks.order) != sorted(blocks.order) else series.dimension_names(items, None)
+
+
+def channel_blocks(args: argparse.Namespace, items: SequenceSet) -> ChannelBlocks:
+    """Return what a model with frames takes the columns for."""
     from homothety.channels import check_blocks, guess_blocks
 
     if args.blocks in (None, ["auto"]):
-        blocks = guess_blocks(items.channels or None, items.n_dims)
-    else:
-        blocks = check_blocks(args.blocks, items.n_dims, items.channels or None)
-    return [] if list(blocks.order) != sorted(blocks.order) else series.dimension_names(items, None)
+        return guess_blocks(items.channels or None, items.n_dims)
+    return check_blocks(args.blocks, items.n_dims, items.channels or None)
 
 
 def chosen_parameters(args: argparse.Namespace, rate: float | None) -> dict[str, Any]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from homothety.models.hmm.states import StateModel
     from homothety.preprocessing import FittedPreprocessing
     from homothety.sequences import Sequences
-    from homothety.summaries.frames import FrameTable, RecordingFrame
+    from homothety.summaries.frames import FrameTable, PreparedBlocks, RecordingFrame
 
 LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
 N_FRAME_DRAWS = 200  # of the frame of a new recording
@@ -75,6 +75,7 @@ class LaysNewRecordings:
     place_spread_: FloatArray
     frame_table_: FrameTable
     interval_factors_: IntervalFactors
+    reference_middle_: FloatArray
     states_: StateModel
     n_states_: int
     paths_: list[IntArray]
@@ -88,7 +89,7 @@ class LaysNewRecordings:
         def _expand(self, values: Any, n_steps: int) -> Any: ...
         def _rearranged(self, recordings: Sequences) -> Sequences: ...
         def _score_of(self, aligned: FloatArray) -> float: ...
-        def _middle_and_origin(self) -> tuple[FloatArray, FloatArray]: ...
+        def _prepared(self) -> PreparedBlocks: ...
 
     def _new_frames(self, X: Any, lengths: ArrayLike | None) -> frames.Frames:
         laid = self._lay_new(X, lengths)[0]
@@ -212,10 +213,9 @@ class LaysNewRecordings:
         # The likeliest frame comes first: draws that are turned far from it are another mode.
         draws = [stacked(np.arange(2), [reference, self._in_fit(laid, one)]) for one in (laid.frame, *sampled)]
         axes = np.stack([np.zeros(blocks.dim), laid.line_axis])
-        about = self._middle_and_origin()
-        table = frame_table(blocks, draws, ("reference", name), 0, 0, *about, axes, self.interval_factors_)
-        row = table.rows(blocks, self.preprocessing_.offset, self.preprocessing_.factors)[1]
-        return row._replace(recording=i)
+        names, spread = ("reference", name), self.interval_factors_
+        table = frame_table(self._prepared(), draws, names, 0, 0, self.reference_middle_, axes, spread)
+        return table.rows[1]._replace(recording=i)
 
     def _chain(self, model: frames.Model, inner: frames.Frames) -> Chain:
         """Return the states of the fit in one of its frames."""

@@ -17,27 +17,27 @@ from homothety.arrays import check_count
 from homothety.block_preparation import filled, motion_stride, prepare_blocks
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
 from homothety.errors import FewerActionsWarning, InputError, RestingRecordingWarning, StraightRecordingsWarning
+from homothety.estimators._fitted import part
 from homothety.estimators._new_recordings import LaysNewRecordings
 from homothety.estimators.action_reports import ReportsActions
-from homothety.estimators.sampled import AutoSweeps, forget_fit, most_probable, seed_sequence
+from homothety.estimators.sampled import AutoSweeps, most_probable, seed_sequence
 from homothety.estimators.segmentation import SampledSegmenter
 from homothety.models import frames
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
 from homothety.models.frames.frames import Frames, aligned_steps, log_determinants
-from homothety.models.frames.grouping import Evidence, MergeTree, draw_groups, merge_tree, summarise_states
+from homothety.models.frames.grouping import Evidence, draw_groups, merge_tree, summarise_states
 from homothety.models.frames.intervals import interval_factors
 from homothety.models.frames.measurements import line_axes, resting_recordings, spans_of
 from homothety.models.hmm.left_out import log_left_out
 from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.orientations import middle_orientation, orientations, rotation_vectors
-from homothety.sampling.paths import RunPath, count_segments, occupancy_entropy
+from homothety.sampling.paths import count_segments, occupancy_entropy
 from homothety.sampling.trace import Trace
 from homothety.sequences import Sequences, check_sequences
-from homothety.summaries.frames import frame_table
+from homothety.summaries.frames import PreparedBlocks, frame_table, weights_by_kind
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import minimise_expected_vi_paths
-from homothety.summaries.runs import PathDraws
 from homothety.times import is_duration, steps_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from homothety.models.emissions import Emission
     from homothety.models.frames.blocks import Rotations
     from homothety.models.frames.grouping import StateSummary
-    from homothety.summaries.frames import RecordingFrame
+    from homothety.sampling.paths import RunPath
 
 LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
 MOST_COMPARED = 100  # draws of each chain whose actions are drawn to see whether chains agree
@@ -144,6 +144,12 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     subsample: int | Literal["auto"] = "auto"
     n_actions: int | None = None
 
+    frames_ = part("frame_table.rows")
+    frame_table_ = part("frame_table")
+    frame_labels_ = part("frame_table.labels")
+    merges_ = part("merges")
+    merge_gains_ = part("merge_gains")
+
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Find actions and frames of recordings.
 
@@ -160,17 +166,16 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         -------
         self
         """
-        forget_fit(self)
+        self._begin_fit()
         self._check_parameters()
         recordings = check_sequences(X, lengths=lengths, allow_constant=True)
-        self.blocks_ = self._channel_blocks(recordings)
-        check_quaternions(recordings, self.blocks_)
+        self.blocks_ = blocks = self._channel_blocks(recordings)
+        check_quaternions(recordings, blocks)
         self._check_blocks_vary(recordings)
-        self.names_, self.starts_, self.rate_ = recordings.names, recordings.starts, recordings.rate
         self.least_steps_ = steps_of(self.least_stay, recordings.rate, "least_stay")
         self.recordings_digest_ = digest_of(recordings)
         rearranged = self._rearranged(recordings)
-        self.preprocessing_, self.prepared_blocks_ = prepare_blocks(
+        preparation, self.prepared_blocks_ = prepare_blocks(
             rearranged,
             ["orientation" if kind == "quaternion" else kind for kind in self.blocks_.kinds],
             self.blocks_.dim,
@@ -178,11 +183,13 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             velocities=None if self.velocities == "auto" else bool(self.velocities),
             subsample=None if self.subsample == "auto" else int(self.subsample),
         )
+        self._begin_result(recordings, preparation, stride_is_measured=self.subsample == "auto")
+        self._amend(blocks=blocks)
         slices = self.prepared_blocks_.slices
-        self.has_path_ = self.preprocessing_.settings.velocities is not None or any(
+        self.has_path_ = preparation.settings.velocities is not None or any(
             motion_stride([one[:, slices[b]] for one in rearranged]) is not None for b in self.prepared_blocks_.points
         )
-        prepared = self.preprocessing_.transform(rearranged)
+        prepared = preparation.transform(rearranged)
         self._say_which_rest(prepared)
         self.spans_ = spans_of(self.prepared_blocks_, prepared)
         self.line_axes_ = line_axes(self.prepared_blocks_, prepared)
@@ -196,6 +203,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             for channels, kind in zip(self.blocks_.channels, self.blocks_.kinds, strict=True)
             if kind == "quaternion"
         ]
+        self._amend(provenance=self._provenance())
         return self
 
     def _check_parameters(self) -> None:
@@ -316,18 +324,20 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         point = super()._answer(aligned, emission, states)
         where = self._steps_of_recordings(aligned, 0)
         actions = [draw.actions for draw in kept]
-        self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
         starts = prepared.starts
         summary = self._summarise_states(aligned.steps, point, starts)
         tree = merge_tree(Evidence(summary))
-        self.merges_ = np.array(tree.merged, dtype=np.int64).reshape(-1, 2)
-        self.merge_gains_ = np.array(tree.gains)
+        self._amend(
+            merges=np.array(tree.merged, dtype=np.int64).reshape(-1, 2),
+            merge_gains=np.array(tree.gains),
+            step_weights=weights_by_kind(self._prepared(), self.block_weights_),
+        )
         agreed = minimise_expected_vi_paths(actions)
         if self.n_actions is not None:
-            agreed = self._cut(self.n_actions)[point]
+            agreed = self.result_.state_groups(min(self.n_actions, len(tree.gains) + 1))[point]
         agreed = relabel_by_size(mend_short_stays(agreed, starts, self.least_looks_))
         self._say_if_fewer(int(agreed.max()) + 1)
-        self._report_actions(agreed[where])
+        self._report_actions(agreed[where], (path[where] for path in actions))
         self._report_scores(aligned)
         return point
 
@@ -345,13 +355,13 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
 
     def _trace_actions(self, actions: list[IntArray], n_kept: list[int], starts: IntArray) -> None:
         """Add numbers of the actions of every kept sweep to the trace; there are none in burn-in."""
-        numbers = numbers_of(actions, starts)
-        ends = np.cumsum([0, *n_kept])
-        for name, values in numbers.items():
-            traced = np.full(self.trace_["log_joint"].shape, np.nan)
+        chains, ends, added = self._chains(), np.cumsum([0, *n_kept]), {}
+        for name, values in numbers_of(actions, starts).items():
+            added[name] = np.full(chains.trace["log_joint"].shape, np.nan)
             for chain, (first, last) in enumerate(pairwise(ends)):
-                traced[chain, self.n_burn_ : self.n_burn_ + last - first] = values[first:last]
-            self.trace_[name] = traced
+                added[name][chain, chains.n_burn : chains.n_burn + last - first] = values[first:last]
+        trace = chains.trace | added
+        self._amend_chains(trace=trace, compared=tuple(self._compared(trace)))
 
     def _with_numbers(self, prepared: Sequences, trace: Trace) -> Trace:
         # Of a few draws, evenly spaced; and always by the same seed, so that a run that is resumed decides likewise.
@@ -368,16 +378,16 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         self.reference_middle_ = prepared[reference].mean(axis=0)
         model = default_model(prepared, blocks, self.block_weights_, self.least_looks_)
         self.interval_factors_ = interval_factors(model, kept[best].frames, kept[best].path.expand())
-        draws, about = [draw.frames for draw in kept], self._middle_and_origin()
-        self.frame_table_ = frame_table(
-            blocks, draws, self.names_, reference, best, *about, self.line_axes_, self.interval_factors_
-        )
-        self.frame_labels_ = self.frame_table_.labels
+        draws = [draw.frames for draw in kept]
+        middle, spread = self.reference_middle_, self.interval_factors_
+        table = frame_table(self._prepared(), draws, self.names_, reference, best, middle, self.line_axes_, spread)
+        self._amend(frame_table=table)
 
-    def _middle_and_origin(self) -> tuple[FloatArray, FloatArray]:
-        """Return the middle of the reference and the origin of the recordings, in each block with a place."""
-        blocks, zero = self.prepared_blocks_, -self.preprocessing_.offset * self.preprocessing_.factors
-        return blocks.at_places(self.reference_middle_), blocks.at_places(zero)
+    def _prepared(self) -> PreparedBlocks:
+        """Return the prepared blocks, of which computed velocities come last, and their units."""
+        preparation, blocks = self.preprocessing_, self.prepared_blocks_
+        n_computed = len(blocks.points) if preparation.settings.velocities else 0
+        return PreparedBlocks(blocks, len(blocks.kinds) - n_computed, preparation.offset, preparation.factors)
 
     def _aligned(self, prepared: Sequences) -> Sequences:
         """Return prepared recordings in the frame of the reference."""
@@ -412,18 +422,6 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         total = log_likelihood(evidence, states.initial, states.transition, least_stay=self.least_looks_)
         return total / (len(aligned) * float(self.block_weights_.mean()))
 
-    def _cut(self, n_actions: int) -> IntArray:
-        """Return the action of every state when states are merged into a number of actions."""
-        tree = MergeTree([(a, b) for a, b in self.merges_.tolist()], self.merge_gains_.tolist())
-        return tree.labels(len(self.merge_gains_) + 1, n_actions)
-
-    @property
-    def frames_(self) -> list[RecordingFrame]:
-        """How each recording is turned, resized and moved from the recording with most steps, with intervals."""
-        check_is_fitted(self)
-        preparation = self.preprocessing_
-        return self.frame_table_.rows(self.prepared_blocks_, preparation.offset, preparation.factors)
-
     def actions_at(self, n_actions: int) -> list[IntArray]:
         """Return the action of every step with another number of actions, without sampling again.
 
@@ -439,13 +437,14 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         actions : list of ndarray of int, shape (n_steps_i,)
         """
         check_is_fitted(self)
-        if check_count(n_actions, "n_actions") > self.n_states_:
-            raise InputError(
-                f"n_actions is {n_actions}, but only {self.n_states_} states were found, which are not split further. "
-                "Shorten least_stay to find finer states."
-            )
-        labels = self._cut(n_actions)[np.concatenate(self.paths_)]
-        return self._split(relabel_by_size(labels))
+        return self.result_.actions_at(n_actions)
+
+    def steps_of_states(self, X: Any) -> list[FloatArray]:
+        """Return the steps of the recordings of the fit that are used, in the units and the frame of `means_`."""
+        check_is_fitted(self)
+        recordings = check_sequences(X, allow_constant=True)
+        prepared = self.preprocessing_.transform(self._rearranged(recordings))
+        return [self.preprocessing_.restore_mean(one) for one in self._aligned(prepared)]
 
     def aligned(self, X: Any, *, lengths: ArrayLike | None = None) -> list[FloatArray]:
         """Return recordings in the frame of the reference, in its units.
@@ -464,8 +463,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         recordings = check_sequences(X, lengths=lengths, allow_constant=True)
         is_fitted = digest_of(recordings) == self.recordings_digest_
         found = self.frame_table_.frames if is_fitted else self._new_frames(X, lengths)
-        n_velocities = len(self.prepared_blocks_.points) if self.preprocessing_.settings.velocities else 0
-        n_recorded = len(self.prepared_blocks_.kinds) - n_velocities
+        n_recorded = self._prepared().n_recorded
         recorded = replace(self.prepared_blocks_, kinds=self.prepared_blocks_.kinds[:n_recorded])
         own = replace(found, log_sizes=np.ascontiguousarray(found.log_sizes[:, : len(recorded.sized)]))
         offset, factors = self.preprocessing_.offset[: recorded.n_dims], self.preprocessing_.factors[: recorded.n_dims]

@@ -7,61 +7,49 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.summaries.paths import (
-    boundaries_of_table,
-    boundary_intervals,
-    change_probability,
-    colabelling,
-    segments_table,
-    state_probability,
-    table_of_boundaries,
-)
+from homothety.estimators._fitted import part
+from homothety.summaries.paths import colabelling
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.preprocessing import FittedPreprocessing
     from homothety.summaries.paths import BoundaryInterval, Segment
+    from homothety.summaries.result import Labels, Segmentation
     from homothety.summaries.runs import PathDraws
 
 
 class ReportsActions:
     """Mixin of the segmenters whose states are grouped into actions; `action_draws_` has the actions of all draws."""
 
-    paths_: list[IntArray]
-    starts_: IntArray
-    n_states_: int
-    action_draws_: PathDraws
-    preprocessing_: FittedPreprocessing
+    result_: Segmentation
+    actions_: list[IntArray] = part("actions.paths")
+    n_actions_: int = part("actions.number")
+    action_probability_: list[FloatArray] = part("actions.probability")
+    action_change_probability_: list[FloatArray] = part("actions.change_probability")
+    action_segments_: list[Segment] = part("actions.segments")
+    action_boundaries_: list[BoundaryInterval] = part("actions.boundaries")
+    action_draws_: PathDraws = part("actions.draws")
+    state_actions_: IntArray = part("state_actions")
+    coaction_: FloatArray = part("coaction")
 
     if TYPE_CHECKING:
 
-        def _split(self, flat: Any) -> list[Any]: ...
+        def _labels(self, point: IntArray, draws: Iterable[IntArray]) -> Labels: ...
+        def _amend(self, **parts: Any) -> None: ...
 
-    def _report_actions(self, point: IntArray) -> None:
-        """Set actions and how sure they are, for every step of the recordings."""
-        draws, states, stride = list(self.action_draws_), np.concatenate(self.paths_), self._stride()
-        self.actions_ = self._split(point)
-        self.n_actions_ = int(point.max()) + 1
-        self.action_probability_ = self._split(state_probability(point, draws, self.starts_, stride))
-        self.action_change_probability_ = self._split(change_probability(draws, self.starts_))
-        self.action_boundary_table_ = table_of_boundaries(boundary_intervals(point, draws, self.starts_, stride=stride))
-        self.state_actions_ = shares_of_actions(states, point, self.n_states_).argmax(axis=1)
-        shares = [shares_of_actions(states, draw, self.n_states_) for draw in draws]
-        self.coaction_ = np.mean([share @ share.T for share in shares], axis=0)
-
-    @property
-    def action_segments_(self) -> list[Segment]:
-        """Segments of one action each: series, start, end (not included), action and probability."""
-        check_is_fitted(self)
-        return segments_table(np.concatenate(self.actions_), self.starts_, np.concatenate(self.action_probability_))
-
-    @property
-    def action_boundaries_(self) -> list[BoundaryInterval]:
-        """Every change of action with the interval that holds it with a probability of 90 %."""
-        check_is_fitted(self)
-        return boundaries_of_table(self.action_boundary_table_)
+    def _report_actions(self, point: IntArray, draws: Iterable[IntArray]) -> None:
+        """Set actions of all steps of the recordings, and how sure they are by some draws of them."""
+        states, n_states = self.result_.states.flat, self.result_.states.number
+        actions = self._labels(point, draws)
+        shares = [shares_of_actions(states, draw, n_states) for draw in actions.draws or ()]
+        self._amend(
+            actions=actions,
+            state_actions=shares_of_actions(states, point, n_states).argmax(axis=1),
+            coaction=np.mean([share @ share.T for share in shares], axis=0),
+        )
 
     def action_colabelling(self, rows: ArrayLike, columns: ArrayLike) -> FloatArray:
         """Return the probability that two steps have the same action, for chosen steps only.
@@ -76,11 +64,8 @@ class ReportsActions:
         probability : ndarray of shape (n_rows, n_columns)
         """
         check_is_fitted(self)
-        return colabelling(list(self.action_draws_), rows, columns, self.starts_, self._stride())
-
-    def _stride(self) -> int:
-        """Return the number of steps from one look to the next."""
-        return self.preprocessing_.settings.stride
+        result = self.result_
+        return colabelling(list(self.action_draws_), rows, columns, result.states.starts, result.stride)
 
 
 def shares_of_actions(states: IntArray, actions: IntArray, n_states: int) -> FloatArray:

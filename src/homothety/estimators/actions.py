@@ -7,21 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.errors import InputError
+from homothety.estimators._fitted import part
 from homothety.estimators.action_reports import ReportsActions
 from homothety.estimators.hmm import IBPHMM
 from homothety.estimators.sampled import seed_sequence
 from homothety.models import icsc
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.models.icsc.state import Coupling, Covariances
-from homothety.sampling.paths import RunPath
 from homothety.summaries.partitions import relabel_by_size
-from homothety.summaries.paths import (
-    minimise_expected_vi_paths,
-)
+from homothety.summaries.paths import minimise_expected_vi_paths
 from homothety.summaries.runs import PathDraws
 from homothety.summaries.transforms import transform_table
 
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
     from homothety.models.emissions import Emission
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
-    from homothety.summaries.transforms import StateTransform
 
 STILL = 1e-9  # share of the variance over all series, below which a dimension does not vary inside them
 
@@ -90,7 +86,9 @@ class ICSCHMM(ReportsActions, IBPHMM):
         Posterior probability that two states are one action.
     transforms_ : list of StateTransform
         For every state its rotation, scale and translation from the state with most steps of its action, with
-        intervals.
+        intervals. In the units of the recordings if the preparation multiplied all dimensions by the same number, else
+        in those of the prepared recordings, in which shapes were compared. Where each recording was centred on its own,
+        means and translations are relative to the centres of recordings.
     n_sweeps_, chain_weights_
         As in `IBPHMM`.
     paths_, n_states_, segments_, means_, covariances_, transition_probs_, step_weight_, trace_, draws_
@@ -114,6 +112,8 @@ class ICSCHMM(ReportsActions, IBPHMM):
     include_unused: bool = False
     mean_strength: float = 0.1
     scale: float = 0.5
+
+    transforms_ = part("transforms")
 
     def _spread(self, prepared: Sequences) -> FloatArray:
         return typical_variances(prepared)  # series may be in different places and sizes
@@ -144,8 +144,8 @@ class ICSCHMM(ReportsActions, IBPHMM):
         point = super()._answer(prepared, emission, states)
         where = self._steps_of_recordings(prepared, emission.order)
         actions = [draw.actions().expand() for draw in kept]
-        self.action_draws_ = PathDraws.of([RunPath.of(path[where]) for path in actions])
-        self._report_actions(self._agreed_actions(actions, emission.augment(prepared)[1])[where])
+        agreed = self._agreed_actions(actions, emission.augment(prepared)[1])
+        self._report_actions(agreed[where], (path[where] for path in actions))
         self._report_transforms(prepared, emission, point, PathDraws.of([path for one in states for path in one.kept]))
         return point
 
@@ -162,18 +162,7 @@ class ICSCHMM(ReportsActions, IBPHMM):
         factors = self.preprocessing_.factors
         if (factors == factors[0]).all():
             table = table.rescaled(float(factors[0]), self.preprocessing_.offset)
-        self.transform_table_ = table
-
-    @property
-    def transforms_(self) -> list[StateTransform]:
-        """For every state, how it is turned, resized and moved from the state with most steps of its action.
-
-        In the units of the recordings if the preparation multiplied all dimensions by the same number; otherwise in
-        those of the prepared series, in which shapes were compared. Where each series was centred on its own, means
-        and translations are relative to the centres of series.
-        """
-        check_is_fitted(self)
-        return self.transform_table_.rows(self.state_actions_, self.coaction_)
+        self._amend(transform_table=table)
 
     def predict_actions(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
         """Return the action of every step of new recordings, in the frames of those of the fit.

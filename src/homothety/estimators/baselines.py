@@ -12,13 +12,14 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from homothety.errors import InputError
-from homothety.estimators.sampled import SampledPartition, forget_fit, seed_sequence
+from homothety.estimators._fitted import Fitted, part
+from homothety.estimators.sampled import SampledPartition, seed_sequence
 from homothety.models import crp
 from homothety.models.base_measure import base_measure
 from homothety.models.crp.recording import RECORDING
 from homothety.models.gmm import select_gmm
-from homothety.persistence import Saveable
 from homothety.summaries.partitions import relabel_by_size
+from homothety.summaries.result import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -70,21 +71,20 @@ class CRPMixture(SampledPartition):
         """Cluster points `X` of shape (n_items, n_dims)."""
         if self.start not in ("singletons", "one"):
             raise InputError(f"start is {self.start!r}, needed 'singletons' or 'one'.")
-        forget_fit(self)
-        self.embedding_ = validate_data(self, X, dtype=np.float64)
+        self._begin_fit()
+        points = validate_data(self, X, dtype=np.float64)
         self.base_: NIW | NormalGamma = base_measure(
-            self.embedding_,
+            points,
             mean_strength=self.mean_strength,
             dof=self.dof,
             scale=self.scale,
             share=self.prior_share,
             diagonal=self.diagonal,
         )
-        model = crp.Model(self.embedding_, self.base_)
+        model = crp.Model(points, self.base_)
         sweep = crp.default_sweep(sample_concentration=self.sample_concentration)
-        self._sample(
-            model, crp.init_state(model, self.concentration, singletons=self.start == "singletons"), sweep, RECORDING
-        )
+        state = crp.init_state(model, self.concentration, singletons=self.start == "singletons")
+        self._sample(model, state, sweep, RECORDING, points)
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -107,7 +107,7 @@ class CRPMixture(SampledPartition):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GMMSelection(ClusterMixin, Saveable, BaseEstimator):
+class GMMSelection(ClusterMixin, Fitted, BaseEstimator):
     """Mixture of Gaussians by EM, number of clusters by an information criterion.
 
     Parameters
@@ -137,16 +137,20 @@ class GMMSelection(ClusterMixin, Saveable, BaseEstimator):
     n_init: int = 5
     random_state: RandomState = None
 
+    labels_ = part("labels")
+    n_clusters_ = part("n_clusters")
+
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Fit mixtures to points `X` of shape (n_items, n_dims) and keep the best."""
+        self._begin_fit()
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         rng = np.random.default_rng(seed_sequence(self.random_state))
         fitted = select_gmm(
             rng, points, max_components=self.max_components, criterion=self.criterion, n_init=self.n_init
         )
         self.criteria_ = fitted.criteria
-        self.labels_ = relabel_by_size(fitted.labels)
-        self.n_clusters_ = int(self.labels_.max()) + 1
+        labels = relabel_by_size(fitted.labels)
+        self.result_ = Partition(provenance=self._provenance(), labels=labels, basis="points", embedding=points)
         order = self._order(fitted.labels, fitted.n_components)
         self.weights_, self.means_ = fitted.weights[order], fitted.means[order]
         self.covariances_ = fitted.covariances[order]

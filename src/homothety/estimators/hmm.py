@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -168,6 +168,7 @@ class IBPHMM(SampledSegmenter):
         proposals = ibphmm.Proposals(n_split_merge=self.n_split_merge)
         given = (emission, hyperpriors, proposals, self._least_stay_in_looks())
         self.step_weight_ = self._measured_weight(prepared, given) if self.step_weight == "auto" else self.step_weight
+        self._amend(step_weights={"": float(self.step_weight_)})
         return ibphmm.Model.from_sequences(prepared, *given).at_weight(float(self.step_weight_))
 
     def _measured_weight(self, prepared: Sequences, given: tuple[Any, ...]) -> float:
@@ -338,13 +339,14 @@ class HMMSelection(Segmenter):
         labels, fit = relabel_by_size(chosen.paths), chosen.best
         visited = chosen.paths[np.unique(labels, return_index=True)[1]]
         transition = fit.transition[np.ix_(visited, visited)]
-        self.states_ = StateModel(
+        states = StateModel(
             fit.initial[visited] / fit.initial[visited].sum(),
             transition / transition.sum(axis=1, keepdims=True),
             fit.means[visited][:, :, None],
             fit.covariances[visited],
         )
-        self._set_paths(prepared, labels)
+        path = labels[self._steps_of_recordings(prepared, 0)]
+        self._amend(parameters=states, states=replace(self.result_.states, flat=path))
 
 
 def make_emission(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,71 +13,69 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_count
-from homothety.errors import InputError, ShortChainWarning
-from homothety.estimators.sampled import (
-    APART_R_HAT,
-    AutoSweeps,
-    SampledChains,
-    burn_of,
-    equal_weights,
-    forget_fit,
-    most_probable,
-    seed_sequence,
-    stack_traces,
-)
+from homothety.errors import InputError
+from homothety.estimators._fitted import Fitted, part
+from homothety.estimators.sampled import APART_R_HAT, AutoSweeps, SampledChains, most_probable, seed_sequence
 from homothety.models.hmm.left_out import log_left_out
 from homothety.models.hmm.states import StateModel
 from homothety.models.hmm.stays import mend_short_stays
-from homothety.persistence import Saveable
 from homothety.preprocessing import Preprocessing
 from homothety.sampling.paths import RunPath
 from homothety.sampling.stacking import draws_by_weight, leave_one_out, stacking_weights, thinned
 from homothety.sequences import check_sequences
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import (
-    BoundaryInterval,
-    Segment,
-    boundaries_of_table,
     boundary_intervals,
     change_probability,
     colabelling,
     minimise_expected_vi_paths,
-    segments_table,
     state_probability,
-    table_of_boundaries,
 )
+from homothety.summaries.result import Labels, Segmentation
 from homothety.summaries.runs import PathDraws
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions import Emission
+    from homothety.preprocessing import FittedPreprocessing
     from homothety.sampling.driver import Recording, Sweep
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
+    from homothety.summaries.paths import BoundaryInterval, Segment
 
 
+NO_STATES = StateModel(np.ones(0), np.ones((0, 0)), np.ones((0, 0, 0)), np.ones((0, 0, 0)))  # before a fit knows any
 N_PREDICTING = 100  # draws of each chain by which it predicts, where chains do not agree; few make noisy weights
 ROUNDING = 1e-12  # spreads below this share of the largest value are none
 MOST_OFFSET = 1e5  # of a dimension from zero, in units of its spread: squares keep half of their digits
 
 
-class Segmenter(Saveable, BaseEstimator):
-    """Base of the estimators that segment series.
+class Segmenter(Fitted, BaseEstimator):
+    """Base of the estimators that segment recordings.
 
     Subclasses store `preprocessing` as a constructor parameter and say, in `_segment`, what the paths through prepared
-    series are. Paths are reported for every step of the recordings, whatever the preparation left out.
+    recordings are. Paths are reported for every step of the recordings, whatever the preparation left out.
     """
 
     preprocessing: Preprocessing | None
 
-    paths_: list[IntArray]
-    rate_: float | None  # steps per second
-    states_: StateModel
+    result_: Segmentation
+    names_: tuple[str, ...] = part("names")
+    starts_: IntArray = part("states.starts")
+    preprocessing_: FittedPreprocessing = part("preparation")
+    states_: StateModel = part("parameters")
+    paths_: list[IntArray] = part("states.paths")
+    n_states_: int = part("parameters.n_states")
+    active_: BoolArray = part("states.active")
+    segments_: list[Segment] = part("states.segments")
+    covariances_: FloatArray = part("covariances")
+    transition_probs_: FloatArray = part("parameters.transition")
+    coefficients_: FloatArray = part("parameters.coefficients")
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Segment series.
@@ -93,13 +92,15 @@ class Segmenter(Saveable, BaseEstimator):
         -------
         self
         """
-        forget_fit(self)
+        self._begin_fit()
         recordings = check_sequences(X, lengths=lengths)
-        self.preprocessing_ = self._checked_preprocessing().fit(recordings)
-        prepared = self.preprocessing_.transform(recordings)
+        asked = self._checked_preprocessing()
+        preparation = asked.fit(recordings)
+        prepared = preparation.transform(recordings)
         check_spread(prepared)
-        self.names_, self.starts_, self.rate_ = recordings.names, recordings.starts, recordings.rate
+        self._begin_result(recordings, preparation, stride_is_measured=asked.subsample == "auto")
         self._segment(prepared)
+        self._amend(provenance=self._provenance())
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> list[IntArray]:
@@ -116,54 +117,35 @@ class Segmenter(Saveable, BaseEstimator):
             raise InputError(f"preprocessing is {self.preprocessing!r}, needed a Preprocessing, or None.")
         return self.preprocessing
 
-    @property
-    def n_states_(self) -> int:
-        """Number of states found."""
-        check_is_fitted(self)
-        return self.states_.n_states
+    def _begin_result(
+        self, recordings: Sequences, preparation: FittedPreprocessing, *, stride_is_measured: bool
+    ) -> None:
+        """Set a result that knows the recordings, and nothing of states yet."""
+        self.result_ = Segmentation(
+            provenance=self._provenance(),
+            names=recordings.names,
+            channels=tuple(recordings.channels or ()),
+            rate=recordings.rate,
+            preparation=preparation,
+            stride_is_measured=stride_is_measured,
+            states=Labels(flat=np.zeros(recordings.n_steps, dtype=np.int64), starts=recordings.starts),
+            parameters=NO_STATES,
+        )
 
     @property
-    def active_(self) -> BoolArray:
-        """Which series visits which state, (n_series, n_states)."""
+    def rate_(self) -> float | None:
+        """Steps per second; None where the recordings do not say."""
         check_is_fitted(self)
-        return np.stack([np.bincount(path, minlength=self.n_states_) > 0 for path in self.paths_])
+        return self.result_.rate
 
     @property
     def means_(self) -> FloatArray:
         """Mean of every state in the units of the recordings, (n_states, n_dims)."""
         check_is_fitted(self)
-        if self.states_.order:
+        means = self.result_.means
+        if means is None:
             raise AttributeError("An autoregressive state has no mean; see coefficients_.")
-        return self.preprocessing_.restore_mean(self.states_.coefficients[:, :, 0])
-
-    @property
-    def coefficients_(self) -> FloatArray:
-        """Coefficients of every autoregressive state, (n_states, n_dims, n_regressors), as the data were prepared."""
-        check_is_fitted(self)
-        return self.states_.coefficients
-
-    @property
-    def covariances_(self) -> FloatArray:
-        """Covariance of every state in the units of the recordings, (n_states, n_dims, n_dims)."""
-        check_is_fitted(self)
-        return self.preprocessing_.restore_covariance(self.states_.covariances)
-
-    @property
-    def transition_probs_(self) -> FloatArray:
-        """Probability to go from one state to another by the next step looked at, over all series.
-
-        (n_states, n_states); looks are ``preprocessing_.settings.stride`` steps apart.
-        """
-        check_is_fitted(self)
-        return self.states_.transition
-
-    @property
-    def segments_(self) -> list[Segment]:
-        """All segments: series, start, end (not included), state and probability."""
-        check_is_fitted(self)
-        probability = getattr(self, "state_probability_", None)
-        flat = None if probability is None else np.concatenate(probability)
-        return segments_table(np.concatenate(self.paths_), self.starts_, flat)
+        return means
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
         """Return the most probable path of new series through the states found, one array per series."""
@@ -183,6 +165,12 @@ class Segmenter(Saveable, BaseEstimator):
         log_units = float(np.log(np.abs(self.preprocessing_.factors)).sum())
         return total / sum(len(one) - self.states_.order for one in series) + log_units
 
+    def steps_of_states(self, X: Any) -> list[FloatArray]:
+        """Return the steps of recordings that are used, in the units and the frame of `means_`."""
+        check_is_fitted(self)
+        prepared = self.preprocessing_
+        return [prepared.restore_mean(one) for one in prepared.transform(X)]
+
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
         """Return new series as the fit prepared its own, each with its number of steps."""
         check_is_fitted(self)
@@ -194,10 +182,6 @@ class Segmenter(Saveable, BaseEstimator):
     def _expand(self, values: Any, n_steps: int) -> Any:
         return self.preprocessing_.expand(values, n_steps)
 
-    def _set_paths(self, prepared: Sequences, point: IntArray) -> None:
-        """Report a path through prepared series for every step of the recordings."""
-        self.paths_ = self._split(point[self._steps_of_recordings(prepared, self.states_.order)])
-
     def _steps_of_recordings(self, prepared: Sequences, order: int) -> IntArray:
         """Return, for every step of the recordings, the modelled step whose state it has."""
         where, first = [], 0
@@ -206,9 +190,6 @@ class Segmenter(Saveable, BaseEstimator):
             where.append(first + self._expand(modelled, int(n_recorded)))
             first += int(n_prepared) - order
         return np.concatenate(where)
-
-    def _split(self, flat: Any) -> list[Any]:
-        return [flat[start:stop] for start, stop in zip(self.starts_[:-1], self.starts_[1:], strict=True)]
 
 
 class SampledSegmenter(SampledChains, Segmenter):
@@ -221,13 +202,18 @@ class SampledSegmenter(SampledChains, Segmenter):
 
     least_stay: int
 
+    state_probability_: list[FloatArray] = part("states.probability")
+    change_probability_: list[FloatArray] = part("states.change_probability")
+    boundaries_: list[BoundaryInterval] = part("states.boundaries")
+    draws_: PathDraws = part("states.draws")
+
     def _sample(
         self, prepared: Sequences, model: Any, start: Any, sweep: Sweep, recording: Recording, emission: Emission
     ) -> None:
         """Run the chains and set everything that follows from them."""
-        traces = self._run_chains(model, start, sweep, recording, partial(self._with_numbers, prepared))
-        self._check_kept(sum(len(trace.kept) for trace in traces))
-        self.n_burn_, self.trace_ = burn_of(traces), stack_traces(traces)
+        numbers = partial(self._with_numbers, prepared)
+        traces, chains = self._run_chains(model, start, sweep, recording, numbers)
+        self._amend(chains=chains)
         traces = self._completed(prepared, traces)
         self._answer(prepared, emission, self._pooled(prepared, emission, traces))
         self._warn_unless_chains_agree()
@@ -252,13 +238,17 @@ class SampledSegmenter(SampledChains, Segmenter):
         Where chains agree, all draws count. Where they do not, chains get weights by stacking, and contribute draws in
         proportion to them.
         """
-        self.chain_weights_, n_kept = equal_weights(traces), [len(trace.kept) for trace in traces]
+        n_kept = [len(trace.kept) for trace in traces]
         chosen = [np.arange(number) for number in n_kept]
-        if self._warned_of(APART_R_HAT) and min(n_kept) > 0:
-            left_out = [self._log_left_out(prepared, emission, trace) for trace in traces]
-            self.chain_weights_ = stacking_weights(np.column_stack(left_out))
-            chosen = draws_by_weight(self.chain_weights_, n_kept)
+        if self._chains().differences(APART_R_HAT) and min(n_kept) > 0:
+            weights = stacking_weights(np.column_stack([self._log_left_out(prepared, emission, one) for one in traces]))
+            chosen = draws_by_weight(weights, n_kept)
+            self._amend_chains(weights=weights, n_kept=sum(map(len, chosen)))
         return [trace.taken(which) for trace, which in zip(traces, chosen, strict=True)]
+
+    def _amend_chains(self, **parts: Any) -> None:
+        """Set parts of what is known of the chains."""
+        self._amend(chains=replace(self._chains(), **parts))
 
     def _log_left_out(self, prepared: Sequences, emission: Emission, trace: Trace) -> FloatArray:
         """Return how well a chain predicts every look from the others, (n_looks,), by some of its draws."""
@@ -283,10 +273,12 @@ class SampledSegmenter(SampledChains, Segmenter):
             point = minimise_expected_vi_paths(list(augmented))
             if least_stay > 1:  # what draws agree on may have stays that none of them has
                 point = relabel_by_size(mend_short_stays(point, emission.augment(prepared)[1], least_stay))
-        self.states_ = StateModel.from_path(emission, prepared, point, least_stay)
         where = self._steps_of_recordings(prepared, emission.order)
-        self.draws_ = PathDraws.of([RunPath.of(path[where]) for path in augmented])
-        self._report(point[where])
+        self._amend(
+            parameters=StateModel.from_path(emission, prepared, point, least_stay),
+            states=self._labels(point[where], (path[where] for path in augmented)),
+            least_stay=least_stay * self.result_.stride,
+        )
         return point
 
     def _least_stay_in_looks(self) -> int:
@@ -294,26 +286,19 @@ class SampledSegmenter(SampledChains, Segmenter):
         n_steps = check_count(self.least_stay, "least_stay")
         return -(-n_steps // self.preprocessing_.settings.stride)
 
-    def _check_kept(self, n_kept: int) -> None:
-        if not n_kept:
-            raise KeyboardInterrupt("Interrupted before any sweep after burn-in: there is nothing to report.")
-        if self.interrupted_:
-            message = f"Interrupted: the answer rests on the {n_kept} sweeps kept until then."
-            warnings.warn(message, ShortChainWarning, stacklevel=5)
-
-    def _report(self, point: IntArray) -> None:
-        """Set paths and how sure they are, for every step of the recordings."""
-        draws, stride = list(self.draws_), self.preprocessing_.settings.stride
-        self.paths_ = self._split(point)
-        self.state_probability_ = self._split(state_probability(point, draws, self.starts_, stride))
-        self.change_probability_ = self._split(change_probability(draws, self.starts_))
-        self.boundary_table_ = table_of_boundaries(boundary_intervals(point, draws, self.starts_, stride=stride))
-
-    @property
-    def boundaries_(self) -> list[BoundaryInterval]:
-        """Every change of state with the interval that holds it with a probability of 90 %."""
-        check_is_fitted(self)
-        return boundaries_of_table(self.boundary_table_)
+    def _labels(self, point: IntArray, draws: Iterable[IntArray]) -> Labels:
+        """Return reported labels of all steps of the recordings, and how sure they are by some draws of them."""
+        stride, starts = self.result_.stride, self.starts_
+        runs = PathDraws.of([RunPath.of(path) for path in draws])
+        paths = list(runs)
+        return Labels(
+            flat=point,
+            starts=starts,
+            sure=state_probability(point, paths, starts, stride),
+            changes=change_probability(paths, starts),
+            boundaries=boundary_intervals(point, paths, starts, stride=stride),
+            draws=runs,
+        )
 
     @property
     def acceptance_(self) -> dict[str, float]:
@@ -341,10 +326,10 @@ class SampledSegmenter(SampledChains, Segmenter):
         probability : ndarray of shape (n_rows, n_columns)
         """
         check_is_fitted(self)
-        return colabelling(list(self.draws_), rows, columns, self.starts_, self.preprocessing_.settings.stride)
+        return colabelling(list(self.draws_), rows, columns, self.starts_, self.result_.stride)
 
-    def _compared_of(self, traced: Collection[str]) -> list[str]:
-        names = super()._compared_of(traced)
+    def _compared(self, traced: Collection[str]) -> list[str]:
+        names = super()._compared(traced)
         if "action_entropy" not in names:
             return names
         # Chains may differ in the states that they group into the same actions.

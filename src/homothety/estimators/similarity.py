@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from homothety.arrays import check_similarity, check_similarity_to
 from homothety.covariance.similarity import gaussian_similarity
 from homothety.errors import InputError
-from homothety.estimators.sampled import SampledPartition, forget_fit
+from homothety.estimators._fitted import part
+from homothety.estimators.sampled import SampledPartition
 from homothety.models import ddcrp
 from homothety.models.base_measure import base_measure
 from homothety.models.ddcrp.recording import RECORDING
@@ -30,20 +31,16 @@ if TYPE_CHECKING:
 class LinkMixture(SampledPartition):
     """Base of the estimators that cluster points under a similarity-dependent prior."""
 
-    embedding_: FloatArray
     base_: NIW | NormalGamma
-    probability_: FloatArray
-    # Files written when there was one model and one solver do not hold these.
-    model_: str = "links"
-    solver_: str = "exact"
+    similarity_: FloatArray = part("similarity")
 
-    def _fit_points(self, points: FloatArray, similarity: FloatArray) -> Self:
+    def _fit_points(self, points: FloatArray, similarity: FloatArray, basis: str = "points") -> Self:
         """Sample partitions of `points` whose links follow `similarity`."""
-        self.embedding_, self.similarity_ = points, similarity
         self.base_ = self._base_of(points)
         model = ddcrp.Model.from_similarity(points, similarity, self.base_)
         sweep = ddcrp.default_sweep(sample_concentration=self.sample_concentration)
-        self._sample(model, ddcrp.init_state(model, self.concentration), sweep, RECORDING)
+        self._sample(model, ddcrp.init_state(model, self.concentration), sweep, RECORDING, points, basis)
+        self._amend(similarity=similarity)
         return self
 
     @property
@@ -172,7 +169,7 @@ class SimilarityMixture(LinkMixture):
         -------
         self
         """
-        forget_fit(self)
+        self._begin_fit()
         points = validate_data(self, X, dtype=np.float64)
         self.bandwidth_: float | None = None
         if similarity is None:

@@ -21,8 +21,9 @@ from homothety.covariance.similarity import spcm_of_spectra
 from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues, spectra_in_blocks
 from homothety.covariance.variants import resolve_variant
 from homothety.errors import InputError, NearlySingularWarning
+from homothety.estimators._fitted import part
 from homothety.estimators._matrices import is_spcm, matrix_tags, similarity_between, similarity_within
-from homothety.estimators.sampled import forget_fit, seed_sequence
+from homothety.estimators.sampled import depth_in_library, seed_sequence
 from homothety.estimators.similarity import LinkMixture
 from homothety.models import ordered, shapes
 from homothety.summaries.partitions import agreed_partition, relabel_by_size
@@ -61,6 +62,7 @@ LINK_SETTINGS = (
 # Settings of the mixture of shapes, which the SPCM-CRP mixture does not use.
 SHAPE_SETTINGS = ("size", "n_samples", "resolution", "min_eigenvalue")
 LEAST_RESOLUTION = 1e-6  # narrower clusters would lie below the rounding of their statistics
+SHAPE_MEASURES = ("spcm", "bspcm")  # the others see where axes point and how long they are, too
 MAX_FULL_DIMS = 100  # every seat changed costs the cube of it
 NEARLY_SINGULAR = 1e-5  # of eigenvalues: the shortest axis is less than a 300th of the longest
 ROUNDING = 1e-9  # of eigenvalues raised to the least one
@@ -154,7 +156,8 @@ class SPCMMixture(LinkMixture):
     sample_ : ndarray of shape (n_sampled,)
         The matrices whose clusters were sampled, in the order of the columns of `draws_`. Mixture of shapes.
     probability_ : ndarray of shape (n_matrices,)
-        How probable it is that a matrix is in its cluster. If not exact.
+        How probable it is that a matrix is in its cluster: if exact, the mean share of kept sweeps in which it is in
+        one cluster with each of the other members.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
         "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep; "size_entropy", the
         entropy of the cluster sizes in bits, of every kept sweep.
@@ -202,6 +205,10 @@ class SPCMMixture(LinkMixture):
     n_landmarks: int = 1000
     neighbor_share: float = 10.0
 
+    matrices_ = part("matrices")
+    nearly_singular_ = part("nearly_singular")
+    one_cluster_probability_ = part("one_cluster_probability")
+
     def fit(self, X: ArrayLike, y: Any = None, *, positions: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Cluster matrices.
 
@@ -219,19 +226,46 @@ class SPCMMixture(LinkMixture):
         -------
         self
         """
-        forget_fit(self)
+        self._begin_fit()
         self.model_ = self._choose_model(has_positions=positions is not None)
         if self.model_ == "shapes":
-            return self._fit_shapes(X)
-        self.solver_ = self._choose_solver(len(X) if isinstance(X, Sized) else 0, has_positions=positions is not None)
-        if self.solver_ == "ordered":
-            return self._fit_ordered(X, positions)
-        self.matrices_, self.bandwidth_, similarity = similarity_within(X, self.measure, self._variant, self.tolerance)
+            self._fit_shapes(X)
+        else:
+            n_matrices = len(X) if isinstance(X, Sized) else 0
+            self.solver_ = self._choose_solver(n_matrices, has_positions=positions is not None)
+            if self.solver_ == "ordered":
+                self._fit_ordered(X, positions)
+            else:
+                self._fit_exact_links(X)
+        draws = self.draws_
+        self._amend(
+            one_cluster_probability=float((draws == draws[:, :1]).all(axis=1).mean()),
+            spatial=positions is not None,
+            provenance=self._provenance(),
+        )
+        return self
+
+    def _fit_exact_links(self, X: ArrayLike) -> None:
+        """Cluster matrices by the SPCM-CRP mixture, with the similarities of all pairs."""
+        matrices, self.bandwidth_, similarity = similarity_within(X, self.measure, self._variant, self.tolerance)
         self.spectral_: Embedding | None = None
         if self._points == "spectral":
             self.spectral_ = spectral_embedding(similarity, n_components=self.n_components, damping=self.damping)
-            return self._fit_points(self.spectral_.points, similarity)
-        return self._fit_points(self._coordinates(self.matrices_), similarity)
+            points = self.spectral_.points
+        else:
+            points = self._coordinates(matrices)
+        self._fit_points(points, similarity, self._basis())
+        n_dims = None if matrices is None else matrices.shape[1]
+        self._amend(matrices=matrices, n_dims=n_dims)
+
+    def _basis(self) -> str:
+        """Return what of the matrices clusters rest on."""
+        if callable(self.measure):
+            return "the measure that was given"
+        if self.model_ == "shapes":
+            return "shape and size" if self.size == "use" else "shape"
+        sees_shape_alone = self._points == "shape" or (self._points == "spectral" and self.measure in SHAPE_MEASURES)
+        return "shape" if sees_shape_alone else "matrices as a whole: shape, size and direction"
 
     @property
     def _variant(self) -> str | SPCMVariant:
@@ -270,7 +304,7 @@ class SPCMMixture(LinkMixture):
         defaults = inspect.signature(SPCMMixture).parameters
         return [f"{name}=" for name in names if is_other(getattr(self, name), defaults[name].default)]
 
-    def _fit_shapes(self, X: ArrayLike) -> Self:
+    def _fit_shapes(self, X: ArrayLike) -> None:
         """Cluster matrices by the mixture of shapes."""
         noise = check_positive(self.resolution, "resolution")
         if noise < LEAST_RESOLUTION:
@@ -280,45 +314,47 @@ class SPCMMixture(LinkMixture):
                 f"min_eigenvalue is {self.min_eigenvalue!r}, needed a share of the largest eigenvalue, below 1."
             )
         spectra = spectra_in_blocks(X, floor=self.min_eigenvalue)
-        self._find_nearly_singular(spectra)
+        nearly_singular = self._find_nearly_singular(spectra)
         n_matrices = len(spectra)
         narrowest = self._narrowest(n_matrices)
         is_large = self.solver == "sample" or (self.solver == "auto" and n_matrices > MAX_EXACT)
         self.solver_ = "sample" if is_large and n_matrices > MAX_EXACT else "exact"
         points = shape_points(spectra, use_size=self.size == "use")
         self.basis_, self.origin_ = span_of(points, noise)
-        self.embedding_ = (points - self.origin_) @ self.basis_
+        embedding = (points - self.origin_) @ self.basis_
         # A run without a seed that is resumed from its checkpoint has to find the same noise again.
         rng = np.random.default_rng(seed_sequence(0 if self.random_state is None else self.random_state))
         self.sample_ = np.arange(n_matrices)
         if self.solver_ == "sample":
             self.sample_ = np.sort(rng.permutation(n_matrices)[:MAX_EXACT])
-        sampled = self.embedding_[self.sample_]
+        sampled = embedding[self.sample_]
         sampled = sampled + noise * rng.standard_normal(sampled.shape)
         model = shapes.Model(sampled, shapes.ClusterKinds.of_points(sampled, narrowest))
-        self._sample(model, shapes.grow_state, shapes.default_sweep(), shapes.RECORDING)
-        self._describe_clusters(model)
+        self._sample(model, shapes.grow_state, shapes.default_sweep(), shapes.RECORDING, embedding, self._basis())
+        self.clusters_ = [shapes.cluster_posterior(model, self.labels_ == k) for k in range(self.n_clusters_)]
+        self.cluster_sizes_ = np.bincount(self.labels_)
         if self.solver_ == "exact":
-            self.matrices_ = np.asarray(X, dtype=np.float64)
-            self.similarity_ = spcm_of_spectra(spectra, None, resolve_variant("log"), self.tolerance)
+            similarity = spcm_of_spectra(spectra, None, resolve_variant("log"), self.tolerance)
+            self._amend(matrices=np.asarray(X, dtype=np.float64), similarity=similarity)
         else:
             self._place_all()
-        return self
+        self._amend(n_dims=spectra.shape[1], nearly_singular=nearly_singular)
 
-    def _find_nearly_singular(self, spectra: FloatArray) -> None:
-        """Note which matrices are nearly singular; warn if most are not."""
+    def _find_nearly_singular(self, spectra: FloatArray) -> IntArray:
+        """Return which matrices are nearly singular; warn if most are not."""
         least = max(NEARLY_SINGULAR, self.min_eigenvalue * (1 + ROUNDING))
-        self.nearly_singular_ = np.flatnonzero(spectra[:, 0] < least * spectra[:, -1])
-        n_found, n_matrices = len(self.nearly_singular_), len(spectra)
+        found = np.flatnonzero(spectra[:, 0] < least * spectra[:, -1])
+        n_found, n_matrices = len(found), len(spectra)
         if self.min_eigenvalue < NEARLY_SINGULAR and 0 < n_found <= n_matrices / 2:
-            some = ", ".join(map(str, self.nearly_singular_[:N_NAMED])) + ", ..." * (n_found > N_NAMED)
+            some = ", ".join(map(str, found[:N_NAMED])) + ", ..." * (n_found > N_NAMED)
             warnings.warn(
                 f"{n_found} of {n_matrices} matrices (numbers {some}) have an eigenvalue below {NEARLY_SINGULAR:g} of "
                 "their largest, as if it had been clipped: they may form clusters of their own. Leave them out, or "
                 "pass min_eigenvalue=, for example 0.001, to which such eigenvalues are raised.",
                 NearlySingularWarning,
-                stacklevel=3,
+                stacklevel=depth_in_library(),
             )
+        return found
 
     def _narrowest(self, n_matrices: int) -> float:
         """Return the width of the narrowest kind of cluster."""
@@ -330,17 +366,13 @@ class SPCMMixture(LinkMixture):
         # Not the variance of each matrix: clusters have a width of their own, which does not shrink with more samples.
         return float(np.sqrt(np.median(variance)))
 
-    def _describe_clusters(self, model: shapes.Model) -> None:
-        """Keep what is known of each reported cluster: its size and its most probable posterior."""
-        self.clusters_ = [shapes.cluster_posterior(model, self.labels_ == k) for k in range(self.n_clusters_)]
-        self.cluster_sizes_ = np.bincount(self.labels_)
-
     def _place_all(self) -> None:
         """Give all matrices a cluster, only some were sampled; clusters get new numbers, by their sizes among all."""
         probability = self._membership_in_shapes(self.embedding_)
         labels = probability.argmax(axis=1)
         labels[self.sample_] = self.labels_
-        self.labels_, self.probability_ = relabel_by_size(labels), probability[np.arange(len(labels)), labels]
+        renumbered = relabel_by_size(labels)
+        self._amend(labels=renumbered, placed_probability=probability[np.arange(len(labels)), labels])
         before = np.empty(self.n_clusters_, dtype=np.int64)
         before[self.labels_] = labels
         self.clusters_ = [self.clusters_[k] for k in before]
@@ -369,7 +401,7 @@ class SPCMMixture(LinkMixture):
             )
         return "ordered"
 
-    def _fit_ordered(self, X: ArrayLike, positions: ArrayLike | None) -> Self:
+    def _fit_ordered(self, X: ArrayLike, positions: ArrayLike | None) -> None:
         """Cluster many matrices without the similarities of all pairs."""
         if self.sample_concentration:
             raise InputError("sample_concentration needs all similarities: use solver='exact', or leave it out.")
@@ -381,14 +413,14 @@ class SPCMMixture(LinkMixture):
         neighbors, share = self._neighbors_of(positions)
         sample = spectra[self.order_[: check_count(self.n_landmarks, "n_landmarks", minimum=2)]]
         self.landmarks_ = Landmarks.of_spectra(sample, variant, self.tolerance, self.n_components, self.damping)
-        self.embedding_ = self._points_of(X, spectra)
-        self.base_ = self._base_of(self.embedding_)
+        points = self._points_of(X, spectra)
+        self.base_ = self._base_of(points)
         similarity = ordered.PairSimilarity.of_spectra(spectra[self.order_], variant, self.tolerance)
-        model = ordered.Model(frozen(self.embedding_[self.order_]), similarity, self.base_, neighbors, share)
+        model = ordered.Model(frozen(points[self.order_]), similarity, self.base_, neighbors, share)
         start = partial(ordered.grow_state, base_of=self._base_of, concentration=self.concentration)
-        self._sample(model, start, ordered.default_sweep(), ordered.RECORDING)
+        self._sample(model, start, ordered.default_sweep(), ordered.RECORDING, points, self._basis())
+        self._amend(n_dims=spectra.shape[1])
         self._choose_representatives(spectra)
-        return self
 
     def _neighbors_of(self, positions: ArrayLike | None) -> tuple[IntArray | None, float]:
         """Return who is whose neighbour, both by their places in the random order, and how much that counts."""
@@ -415,11 +447,8 @@ class SPCMMixture(LinkMixture):
             return draws
         return draws[:, np.argsort(self.order_)]
 
-    def _agreed(self, draws: IntArray) -> IntArray:
-        if self.solver_ != "ordered":
-            return super()._agreed(draws)
-        labels, self.probability_ = agreed_partition(draws)
-        return labels
+    def _agreed(self, draws: IntArray) -> tuple[IntArray, FloatArray | None]:
+        return agreed_partition(draws) if self.solver_ == "ordered" else super()._agreed(draws)
 
     def _choose_representatives(self, spectra: FloatArray) -> None:
         """Keep the eigenvalues of some members of each cluster, the first ones in the random order."""
@@ -427,25 +456,6 @@ class SPCMMixture(LinkMixture):
         chosen = [members[:N_REPRESENTATIVES] for members in of_clusters]
         self.representatives_ = spectra[np.concatenate(chosen)]
         self.represented_ = np.repeat(np.arange(self.n_clusters_), [len(members) for members in chosen])
-
-    @property
-    def coclustering_(self) -> FloatArray:
-        """Share of the kept sweeps in which two matrices are in one cluster, (n_matrices, n_matrices).
-
-        Too high for the mixture of shapes where clusters overlap; too close to 0 and 1 with ``points="spectral"``.
-        """
-        if self.solver_ != "exact":
-            raise AttributeError(
-                f"coclustering_ of {len(self.labels_)} matrices would have as many rows and columns. probability_ says "
-                "how sure each one is; homothety.summaries.partitions.coclustering takes some columns of draws_."
-            )
-        return super().coclustering_
-
-    @property
-    def one_cluster_probability_(self) -> float:
-        """Posterior probability that all matrices are one cluster."""
-        check_is_fitted(self)
-        return float((self.draws_ == self.draws_[:, :1]).all(axis=1).mean())
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return the probability of each cluster for new matrices.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_count
 from homothety.errors import InputError
+from homothety.estimators._fitted import Fitted, part
 from homothety.estimators.actions import make_grouping
 from homothety.estimators.hmm import IBPHMM
-from homothety.estimators.sampled import forget_fit, seed_sequence
+from homothety.estimators.sampled import seed_sequence
 from homothety.models import icsc
-from homothety.persistence import Saveable
 from homothety.summaries.partitions import relabel_by_size
+from homothety.summaries.result import Labels, Segmentation
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -31,7 +32,7 @@ DRAWS_PER_START = 10
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TwoStageHMM(Saveable, BaseEstimator):
+class TwoStageHMM(Fitted, BaseEstimator):
     """Segment series by any model, then group its states into actions: the decoupled variant of `ICSCHMM`.
 
     Parameters
@@ -75,6 +76,12 @@ class TwoStageHMM(Saveable, BaseEstimator):
     least_stay: int = 1
     random_state: RandomState = None
 
+    paths_ = part("states.paths")
+    n_states_ = part("states.number")
+    actions_ = part("actions.paths")
+    n_actions_ = part("actions.number")
+    state_actions_ = part("state_actions")
+
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:
         """Segment series, and group the states.
 
@@ -83,7 +90,7 @@ class TwoStageHMM(Saveable, BaseEstimator):
         X, y, lengths
             As in `IBPHMM.fit`.
         """
-        forget_fit(self)
+        self._begin_fit()
         grouping = make_grouping(self.grouping)
         check_count(self.n_draws, "n_draws")
         segmenter = self._unfitted_segmenter()
@@ -106,31 +113,16 @@ class TwoStageHMM(Saveable, BaseEstimator):
         return clone(self.segmenter)
 
     def _report(self, labels: IntArray) -> None:
-        """Set actions, numbered by their steps."""
-        states = np.concatenate(self.segmenter_.paths_)
+        """Set the result: that of the segmenter, with actions numbered by their steps."""
+        found: Segmentation = self.segmenter_.result_
+        states = found.states.flat
         actions = relabel_by_size(labels[states])
-        first = np.unique(states, return_index=True)[1]
-        self.state_actions_ = actions[first]
-        self.n_actions_ = int(actions.max()) + 1
-        self.actions_ = [self.state_actions_[path] for path in self.segmenter_.paths_]
-
-    @property
-    def paths_(self) -> list[IntArray]:
-        """State of every step of each series."""
-        check_is_fitted(self)
-        return self.segmenter_.paths_
-
-    @property
-    def n_states_(self) -> int:
-        """Number of states."""
-        check_is_fitted(self)
-        return self.segmenter_.n_states_
-
-    @property
-    def interrupted_(self) -> bool:
-        """Whether the states rest on fewer sweeps than asked for."""
-        check_is_fitted(self)
-        return bool(getattr(self.segmenter_, "interrupted_", False))
+        self.result_ = replace(
+            found,
+            provenance=self._provenance(),
+            actions=Labels(flat=actions, starts=found.states.starts),
+            state_actions=actions[np.unique(states, return_index=True)[1]],
+        )
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
         """Return the most probable path of new series through the states found, one array per series."""

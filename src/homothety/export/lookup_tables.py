@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from homothety.files import write_text
-from homothety.numbering import cluster_number
 from homothety.palette import cluster_colors
+from homothety.phrases import cluster_number
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tables of what was found, as rows; and rows as CSV, JSON or Parquet."""
+"""Tables as CSV, JSON or Parquet."""
 
 from __future__ import annotations
 
@@ -14,78 +14,10 @@ from homothety.datasets.readers.checks import require
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from os import PathLike
 
-    from homothety.summaries.paths import Segment
-
     Row = Mapping[str, Any]
-
-DIGITS = 4  # of probabilities
-
-
-def segments_table(model: Any, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """Return the segments of a fitted model, one row each, which ``pandas.DataFrame`` takes as they are.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted, such as `ICSCHMM`.
-    names : sequence of str, optional
-        What the series are called; as at the fit by default.
-
-    Returns
-    -------
-    rows : list of dict
-        Series by name, start, end (not included), state and its probability; the action that most steps have and its
-        probability, where the model knows actions; ``start_s`` and ``end_s``, in seconds, where the model knows the
-        rate of the recordings.
-    """
-    named = model.names_ if names is None else names
-    return [
-        {**one._asdict(), "series": named[one.series], "probability": rounded(one.probability)}
-        | in_seconds(model, start=one.start, end=one.end)
-        | (columns_of_segment(model, one) if hasattr(model, "action_probability_") else {})
-        for one in model.segments_
-    ]
-
-
-def action_segments_table(model: Any, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """Return segments of one action each: series by name, start, end (not included), action and probability.
-
-    Parameters are those of `segments_table`.
-    """
-    named = model.names_ if names is None else names
-    return [
-        {
-            "series": named[one.series],
-            "start": one.start,
-            "end": one.end,
-            "action": one.state,
-            "probability": rounded(one.probability),
-        }
-        | in_seconds(model, start=one.start, end=one.end)
-        for one in model.action_segments_
-    ]
-
-
-def in_seconds(model: Any, **steps: float | None) -> dict[str, float | None]:
-    """Return columns of times in seconds by the names of those in steps; none where the rate is not known.
-
-    The first step of a recording is at 0 s.
-    """
-    rate = getattr(model, "rate_", None)
-    if rate is None:
-        return {}
-    return {f"{name}_s": None if step is None else round(step / rate, 6) for name, step in steps.items()}
-
-
-def columns_of_segment(model: Any, segment: Segment) -> dict[str, Any]:
-    """Return the action that most steps of a segment have, and how sure it is over these."""
-    steps = slice(segment.start, segment.end)
-    actions, sure = model.actions_[segment.series][steps], model.action_probability_[segment.series][steps]
-    action = int(np.bincount(actions).argmax())
-    return {"action": action, "action_probability": rounded(float(sure[actions == action].mean()))}
 
 
 def write_rows(path: str | PathLike[str], rows: Iterable[Row], header: Iterable[str] | None = None) -> None:
@@ -143,8 +75,3 @@ KINDS: dict[str, Callable[[Path, Iterator[Row], list[str]], None]] = {
 def _is_known(value: Any) -> bool:
     """Tell whether JSON has a word for a value: it has none for NaN and infinity."""
     return not isinstance(value, float) or bool(np.isfinite(value))
-
-
-def rounded(value: float | None) -> float | None:
-    """Return a probability as tables have it."""
-    return None if value is None else round(value, DIGITS)

@@ -1,8 +1,8 @@
-"""One page about one run: a single HTML file that needs no network.
+"""Documents about results: what there is to say, and its rendering as an interactive page, as Markdown and as text.
 
-`write_report` is all most need. What goes on the page is decided in `segmentation` and `clustering`, which turn a run
-into a `Report` of plain texts, tables and numbers; `rendering` makes HTML of any `Report`. The page draws with a script
-of our own of 50 kB: a plotting library would weigh several megabytes, and do worse on phones.
+`segmentation` and `clustering` turn a result into a `Document` of plain texts, tables and numbers; `html` and `text`
+render any `Document`. A page draws with a script of its own of 50 kB: a plotting library would weigh several megabytes,
+and do worse on phones.
 """
 
 from __future__ import annotations
@@ -10,25 +10,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sklearn.utils.validation import check_is_fitted
+
+from homothety.datasets import MatrixSet, SequenceSet
+from homothety.errors import InputError
 from homothety.files import write_text
-from homothety.report.contents import describe_run
-from homothety.report.rendering import render
-from homothety.report.runs import run_of
+from homothety.phrases import number_of
+from homothety.report.clustering import describe_clustering
+from homothety.report.html import render_html
+from homothety.report.segmentation import describe_segmentation
+from homothety.report.text import render_markdown, render_text
+from homothety.sequences import check_sequences
+from homothety.summaries.result import Partition, Segmentation
 
 if TYPE_CHECKING:
-    from homothety.report.document import Report
+    from homothety.report.document import Document
 
-__all__ = ["describe_run", "render", "write_report"]
+__all__ = ["describe", "render_html", "render_markdown", "render_text", "write_report"]
 
 
-def write_report(result: Any, path: str | Path, *, data: Any = None) -> Report:
-    """Write a page about a fitted model: one HTML file that opens anywhere and asks the network for nothing.
+def write_report(result: Any, path: str | Path, *, data: Any = None) -> Document:
+    """Write a page about a result: one HTML file that opens anywhere and asks the network for nothing.
 
     Parameters
     ----------
-    result : estimator, Segmentation or Clustering
-        A fitted segmenter (`ActionHMM`, `ICSCHMM`, `IBPHMM`, `TwoStageHMM`, `StickyHDPHMM`, `HMMSelection`) or
-        clustering (`SPCMMixture`, `SimilarityMixture`, `CRPMixture`, `GMMSelection`); or what a command has of one.
+    result : Segmentation, Partition or estimator
+        A result, or the fitted estimator that has it.
     path : str or Path
         Of the file, best one ending in ``.html``.
     data : SequenceSet, MatrixSet, or whatever was given to `fit`, optional
@@ -36,7 +43,7 @@ def write_report(result: Any, path: str | Path, *, data: Any = None) -> Report:
 
     Returns
     -------
-    report : Report
+    document : Document
         What the page says, as plain texts, tables and numbers.
 
     Examples
@@ -46,10 +53,58 @@ def write_report(result: Any, path: str | Path, *, data: Any = None) -> Report:
     >>> toy = make_toy_6d(random_state=0, n_per_class=4)
     >>> model = SPCMMixture(n_chains=2, n_sweeps=40, random_state=0).fit(toy.matrices)
     >>> folder = getfixture("tmp_path")
-    >>> report = write_report(model, folder / "report.html", data=toy)
-    >>> report.answers[0].question
+    >>> document = write_report(model, folder / "report.html", data=toy)
+    >>> document.answers[0].question
     'How many clusters are there?'
     """
-    report = describe_run(run_of(result, data))
-    write_text(Path(path), render(report))
-    return report
+    document = describe(result, data)
+    write_text(Path(path), render_html(document))
+    return document
+
+
+def describe(result: Any, data: Any = None) -> Document:
+    """Return the document about a result; parameters are those of `write_report`."""
+    if hasattr(result, "get_params"):
+        check_is_fitted(result)
+        result = getattr(result, "result_", result)
+    if isinstance(result, Segmentation):
+        return describe_segmentation(result, _recordings(result, data))
+    if isinstance(result, Partition):
+        return describe_clustering(result, _matrices(result, data))
+    raise InputError(
+        f"result is a {type(result).__name__}, needed a Segmentation, a Partition or a fitted estimator that has one."
+    )
+
+
+def _recordings(result: Segmentation, data: Any) -> SequenceSet | None:
+    """Return the recordings that a result is about, or raise if they are others."""
+    if data is None:
+        return None
+    lengths = [len(path) for path in result.states.paths]
+    if not isinstance(data, SequenceSet):
+        checked = check_sequences(data, allow_constant=True, min_steps=1)
+        if len(checked) == 1 < len(lengths) and checked.lengths[0] == sum(lengths):
+            # One array of all steps, as `fit` takes it with the lengths of the recordings in it.
+            checked = check_sequences(checked[0], lengths=lengths, allow_constant=True, min_steps=1)
+        data = SequenceSet([checked[i] for i in range(len(checked.lengths))], names=checked.names)
+    given = [len(one) for one in data.sequences]
+    if given != lengths:
+        raise InputError(
+            f"data has {_size(given)}, but the model was fitted to {_size(lengths)}. Pass what it was fitted to."
+        )
+    return data
+
+
+def _size(lengths: list[int]) -> str:
+    return f"{number_of(len(lengths), 'recording')} of {sum(lengths)} steps"
+
+
+def _matrices(result: Partition, data: Any) -> MatrixSet | None:
+    """Return the matrices that a result is about, or raise if they are others."""
+    if not isinstance(data, MatrixSet):
+        return None  # results keep what they need of other data
+    if len(data) != len(result.labels):
+        raise InputError(
+            f"data has {len(data)} items, but the model was fitted to {len(result.labels)}. Pass what it was fitted to."
+        )
+    return data

@@ -1,4 +1,4 @@
-"""What a page consists of, before it is HTML: plain texts, tables and the names of charts."""
+"""A document about a result, before it is HTML, Markdown or plain text: texts, tables and the names of charts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
+    """A paragraph; `brief` ones are on the terminal too."""
 
     text: str
+    brief: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,12 @@ class Table:
         Whether it is shown only when asked for, under its caption.
     shaded : bool
         Whether numbers from 0 to 1 are also shown by how dark their cell is.
-    places : sequence of (series, start, end) or None, optional
-        Where the charts of series can show each row, if they do.
+    places : sequence of (recording, start, end) or None, optional
+        Where the charts of recordings can show each row, if they do.
+    file : str
+        Name, without ending, of the file that has all rows; empty if there is none.
+    brief : bool
+        Whether the table is on the terminal too.
     """
 
     caption: str
@@ -64,16 +69,18 @@ class Table:
     folded: bool = False
     shaded: bool = False
     places: Sequence[tuple[int, int, int] | None] | None = None
+    file: str = ""
+    brief: bool = False
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A place where the script of the page draws.
+    """A place where the script of a page draws.
 
     Parameters
     ----------
     name : str
-        Which part of the data of the report is drawn.
+        Which part of the data of the document is drawn.
     kind : str
         How: "series", "space", "aligned", "matrix" or "traces".
     label : str
@@ -89,7 +96,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that is part of the page.
+    """A picture that is part of the document.
 
     Parameters
     ----------
@@ -133,7 +140,7 @@ Block: TypeAlias = Text | Bullets | Code | Table | Chart | Pictures
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page, by a name that links can lead to."""
+    """A part of a document, by a name that links can lead to."""
 
     name: str
     title: str
@@ -141,8 +148,8 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Report:
-    """Everything a page says.
+class Document:
+    """Everything that is said of a result.
 
     Parameters
     ----------

@@ -1,244 +1,340 @@
-"""What goes on the page of segmented series."""
+"""A segmentation as a document."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.report import chains, settings
-from homothety.report.aligned import aligned_data, cuts_data
-from homothety.report.document import Bullets, Chart, Report, Section, Table, Text
-from homothety.report.looks import chain_looks
-from homothety.report.segmentation_answers import answers, differences
-from homothety.report.segmented import Segmented
-from homothety.report.series_data import MAX_CHANNELS, MAX_SERIES, n_drawn, series_data, steps_per_bin
-from homothety.report.words import listing
-from homothety.words import SURE, actions, enumerated, frames, listed, number_of, transforms
+from homothety.phrases import SURE, enumerated, listed, number_of, ordinal
+from homothety.report import frames, transforms
+from homothety.report.actions import doubts, explanation, one_recording, states_of
+from homothety.report.charts import MAX_CHANNELS, MAX_RECORDINGS, n_drawn, position_dims, recording_data, steps_per_bin
+from homothety.report.document import Answer, Bullets, Chart, Document, Section, Table, Text
+from homothety.report.shared import (
+    MAX_POINTS,
+    MAX_ROWS,
+    NOT_KNOWN,
+    chains_answer,
+    chains_section,
+    count_in_words,
+    listing,
+    settings_section,
+    subtitle,
+)
+from homothety.summaries.tables import transform_record, units_of_transforms
 
 if TYPE_CHECKING:
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.datasets import SequenceSet
     from homothety.report.document import Block
-    from homothety.report.runs import Run
+    from homothety.summaries.frames import FrameTable
+    from homothety.summaries.paths import Segment
+    from homothety.summaries.result import Segmentation
+    from homothety.summaries.transforms import StateTransform
 
-MAX_ROWS = 1000  # of segments in a table; the least sure ones come first
 MAX_STATES = 40  # of a table of all pairs
-
+MAX_NAMES = 3  # of recordings in brackets
+FULL_WEIGHT = 0.995  # of a step: more is all of it, in two digits
 NO_RECORDINGS = "The recordings were not at hand when this page was written, so it has no curves."
+ONLY_STATES = "This model knows no actions, and does not compare states."
 
 
-def describe_segmentation(run: Run) -> Report:
-    """Return what there is to say of segmented series."""
-    seen = Segmented(run)
-    data = series_data(seen)
-    if chains.is_sampled(seen.segmenter):
-        data["looks"]["chain"] = chain_looks(len(seen.segmenter.trace_["log_joint"]))
-        data["traces"] = chains.trace_data(seen.segmenter.trace_, seen.segmenter.n_burn_)
-    data |= {name: part for name, part in (("aligned", aligned_data(seen)), ("cuts", cuts_data(seen))) if part}
-    sections = [
-        *([aligned_section(seen)] if "aligned" in data else []),
-        series_section(seen),
-        *([trajectory_section(seen)] if "space" in data and "aligned" not in data else []),
-        *([frames_section(seen)] if hasattr(seen.model, "frames_") else []),
-        labels_section(seen),
-        *([transforms_section(seen)] if hasattr(seen.model, "transforms_") else []),
-        *([coaction_section(seen)] if hasattr(seen.model, "coaction_") and seen.model.n_states_ > 1 else []),
-        segments_section(seen),
-        chains.section(seen.segmenter),
-        settings.section(run, "recordings"),
+def describe_segmentation(result: Segmentation, data: SequenceSet | None = None) -> Document:
+    """Return the document about a segmentation; without the recordings it has no curves and trajectories."""
+    drawn = recording_data(result, data)
+    sections = [_recordings_section(result, data)]
+    if "aligned" in drawn:
+        sections.insert(0, _aligned_section(result))
+    elif "space" in drawn:
+        sections.append(_trajectories_section(result))
+    if result.frame_table is not None:
+        sections.append(_frames_section(result.frame_table))
+    sections.append(_labels_section(result))
+    if result.transforms is not None:
+        sections.append(_transforms_section(result, result.transforms))
+    if result.coaction is not None and result.state_actions is not None and result.states.number > 1:
+        sections.append(_coaction_section(result.coaction, result.state_actions))
+    sections += [
+        _segments_section(result),
+        _preparation_section(result),
+        chains_section(result.chains),
+        settings_section(result.provenance, "recordings", result.preparation.to_record()["settings"]),
     ]
-    return Report(headline(seen), settings.subtitle(run), answers(seen), sections, data)
+    answers = [
+        _how_many(result),
+        _what_is_uncertain(result),
+        _how_recordings_differ(result),
+        chains_answer(result.chains),
+    ]
+    return Document(result.headline, subtitle(result), answers, sections, drawn)
 
 
-def headline(seen: Segmented) -> str:
-    """Return the outcome in one sentence."""
-    known = f", {number_of(seen.n_labels, 'action')}" * (seen.called == "action")
-    n_segments, n_states = number_of(len(seen.segmenter.segments_), "segment"), number_of(seen.model.n_states_, "state")
-    return f"{number_of(len(seen.names), 'recording')} in {n_segments} of {n_states}{known}"
+# Answers
 
 
-def series_section(seen: Segmented) -> Section:
-    """Return the part with the series, their curves and bars."""
-    shown = "what was measured, " * (seen.sequences is not None)
-    bars = "the actions, the states" if seen.actions is not None else "the states"
-    caption = f"Every recording: {shown}{bars}{_doubt_words(seen)}. {_thinning(seen)}"
-    label = (
-        f"Charts of {number_of(len(seen.names), 'recording')} with bars of their {seen.called}s; the table of segments "
-        "says the same."
+def _how_many(result: Segmentation) -> Answer:
+    """Return how many actions or states were found, and how sure that is."""
+    labels, called = result.labels, result.called
+    versions = f"in {number_of(result.states.number, 'version')} (states), " if called == "action" else ""
+    they_are, where = "It is" if labels.number == 1 else "They are", number_of(len(labels.segments), "segment")
+    text = f"{they_are} found {versions}in {where} of {number_of(len(result.names), 'recording')}."
+    told = [count_in_words(result.chains, f"n_{called}s"), "" if result.coaction is None else doubts(result.coaction)]
+    told.append(one_recording(result))
+    short = f"{number_of(labels.number, called)}."
+    return Answer(f"How many {called}s are there?", short, " ".join([text, *filter(None, told)]))
+
+
+def _what_is_uncertain(result: Segmentation) -> Answer:
+    """Return which segments may be something else."""
+    question, labels = "Which segments are uncertain?", result.labels
+    if labels.probability is None:
+        return Answer(question, *NOT_KNOWN)
+    unsure = [one for one in labels.segments if one.probability is not None and one.probability < SURE]
+    limit = f"a probability below {SURE:.2f}"
+    if not unsure:
+        return Answer(question, "None.", f"No segment has {limit}.")
+    unsure.sort(key=lambda one: one.probability or 0.0)
+    points = [
+        f"{result.names[one.series]}, steps {one.start} to {one.end - 1}: {result.called} {one.state}, with "
+        f"probability {one.probability:.2f}"
+        for one in unsure[:MAX_POINTS]
+    ]
+    short = f"{len(unsure)} of {number_of(len(labels.segments), 'segment')}."
+    return Answer(question, short, f"They have {limit}. The least sure:", points)
+
+
+def _how_recordings_differ(result: Segmentation) -> Answer:
+    """Return how recordings are turned and resized, how states of an action differ, or which states are shared."""
+    if result.actions is None or result.state_actions is None:
+        return Answer("How do the recordings differ?", *_who_shares(result))
+    if result.frame_table is not None:
+        return _how_frames_differ(result.frame_table)
+    question = "How does the same action differ between recordings?"
+    repeated = [k for k, count in enumerate(np.bincount(result.state_actions)) if count > 1]
+    if not repeated:
+        return Answer(question, "It does not.", "Every action has one state only, the same wherever it is found.")
+    have = f"{enumerated([str(number) for number in repeated])} {'has' if len(repeated) == 1 else 'have'}"
+    short = f"Action{'s' if len(repeated) > 1 else ''} {have} several versions."
+    points = _differences(result, result.transforms or [])
+    more = [f"{len(points) - MAX_POINTS} more are listed under Transformations."] * (len(points) > MAX_POINTS)
+    text = "They are turned, moved or resized copies" + (":" if points else "; this model does not say by how much.")
+    return Answer(question, short, text, [*points[:MAX_POINTS], *more])
+
+
+def _how_frames_differ(table: FrameTable) -> Answer:
+    """Return how recordings are turned and resized, and which of them share a frame."""
+    question, points = "How do the recordings differ?", frames.sentences(table)
+    if not frames.may_differ(table):
+        return Answer(question, "This is not known.", frames.introduction(table))
+    if not points:
+        if len(table.names) == 1:
+            return Answer(question, "There is one recording.")
+        return Answer(question, "All recordings share one frame.", "None is turned, resized or moved.")
+    n_frames = len(np.unique(table.labels))
+    more = [frames.more_note(len(points) - MAX_POINTS, "listed under Frames")] * (len(points) > MAX_POINTS)
+    text = f"Each recording is compared with {frames.reference_of(table).name}, the one with most steps."
+    return Answer(question, f"They have {n_frames} frames.", text, [*points[:MAX_POINTS], *more])
+
+
+def _who_shares(result: Segmentation) -> tuple[str, str]:
+    """Return in few and in more words how many states recordings have in common."""
+    active = result.states.active
+    n_recordings, n_states = active.shape
+    counts = active.sum(axis=0)
+    n_common, n_private = int((counts == n_recordings).sum()), int((counts == 1).sum())
+    if n_common == n_states:
+        return "All recordings have all states.", ONLY_STATES
+    found = f"{n_common} are found in every recording and {n_private} in a single one."
+    return f"Of {number_of(n_states, 'state')}, {found}", f"The table of recordings has them. {ONLY_STATES}"
+
+
+def _differences(result: Segmentation, rows: list[StateTransform]) -> list[str]:
+    """Return a sentence for every state that is compared with another, with the recordings that have it."""
+    turned = sorted((one for one in rows if not one.is_reference), key=lambda one: one.action)
+    dims, directed = result.dims(), transforms.has_directions(result)
+    said = []
+    for one in turned:
+        names = [name for name, has in zip(result.names, result.states.active[:, one.state], strict=True) if has]
+        more = f"; and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+        where = f"{len(names)} of {number_of(len(result.names), 'recording')} ({'; '.join(names[:MAX_NAMES])}{more})"
+        words = transforms.sentence(one, dims, directed=directed)
+        said.append(f"Action {one.action}: {words} State {one.state} is found in {where}.")
+    return said
+
+
+# Sections
+
+
+def _aligned_section(result: Segmentation) -> Section:
+    """Return the recordings as they were recorded, and in one frame."""
+    called = result.called
+    caption = (
+        "Left: all chosen recordings as they were recorded. Right: the same recordings, turned, resized and moved into "
+        f"one frame. Coloured by {called}. A dot marks where a recording begins; a number marks the longest stretch of "
+        f"each {called}."
     )
-    notes = [NO_RECORDINGS] * (seen.sequences is None) + _left_out(seen) + _truth_words(seen)
-    table = Table("Recordings", *series_table(seen))
+    label = f"Trajectories of {len(result.names)} recordings, {{}}, coloured by {called}."
+    return Section("aligned", "Recorded and aligned", [Chart("aligned", "aligned", label, caption)])
+
+
+def _recordings_section(result: Segmentation, data: SequenceSet | None) -> Section:
+    """Return the recordings: their curves, bars of labels, and what they consist of."""
+    n_recordings, n_channels, called = len(result.names), result.n_channels, result.called
+    shown = "what was measured, " if data is not None else ""
+    bars = "the states" if result.actions is None else "the actions, the states"
+    doubtful = f", how doubtful the {called} is, and how probable a change is at every step"
+    known = doubtful if result.labels.probability is not None else ""
+    thinned = "" if data is None else f" {_thinning(result)}"
+    caption = f"Every recording: {shown}{bars}{known}.{thinned}"
+    label = (
+        f"Charts of {number_of(n_recordings, 'recording')} with bars of their {called}s; the table of segments says "
+        "the same."
+    )
+    notes = [NO_RECORDINGS] * (data is None)
+    notes += [f"Only the first {MAX_RECORDINGS} of {n_recordings} recordings are drawn."] * (
+        n_recordings > MAX_RECORDINGS
+    )
+    notes += [f"Only the first {MAX_CHANNELS} of {n_channels} channels are drawn."] * (
+        data is not None and n_channels > MAX_CHANNELS
+    )
+    if data is not None and data.actions is not None:
+        notes.append(
+            "The truth is the label of the input, which was not looked at. A true label has the colour of the "
+            f"{called} that most of its steps have."
+        )
+    table = Table("Recordings", *_recordings_table(result), brief=True)
     return Section("series", "Recordings", [Chart("series", "series", label, caption), *map(Text, notes), table])
 
 
-def _doubt_words(seen: Segmented) -> str:
-    if seen.probability is None:
-        return ""
-    return f", how doubtful the {seen.called} is, and how probable a change is at every step"
-
-
-def _thinning(seen: Segmented) -> str:
+def _thinning(result: Segmentation) -> str:
     """Return what is not drawn of the curves."""
-    size = steps_per_bin(seen)
-    if seen.sequences is None:
-        return ""
-    own = "Each dimension is drawn over its own range."
+    own, size = "Each channel is drawn over its own range.", steps_per_bin(result)
     if size == 1:
-        return f"{own} Every step is there; where a pixel holds several, the least and the largest value are drawn."
-    return (
-        f"{own} Of every {size} steps only the least and the largest value are drawn; nothing was left out of the fit."
-    )
+        return f"{own} Every step is drawn; where a pixel holds several, the least and the largest value are drawn."
+    return f"{own} Of every {size} steps only the least and the largest value are drawn; the fit used all of them."
 
 
-def _left_out(seen: Segmented) -> list[str]:
-    n_series, n_channels = len(seen.names), len(seen.channels)
-    return [f"Only the first {MAX_SERIES} of {n_series} recordings are drawn."] * (n_series > MAX_SERIES) + [
-        f"Only the first {MAX_CHANNELS} of {n_channels} dimensions are drawn."
-    ] * (n_channels > MAX_CHANNELS)
+def _recordings_table(result: Segmentation) -> tuple[list[str], list[list[Any]]]:
+    """Return header and rows of a table of recordings: steps, segments, states and actions."""
+    n_segments = np.bincount([one.series for one in result.labels.segments], minlength=len(result.names))
+    lengths = [len(path) for path in result.states.paths]
+    columns: dict[str, list[Any]] = {"recording": list(result.names), "steps": lengths}
+    if result.rate is not None:
+        columns["seconds"] = [f"{n_steps / result.rate:.1f}" for n_steps in lengths]
+    columns[f"{result.called} segments"] = n_segments.tolist()
+    columns["states"] = [listed(path) for path in result.states.paths]
+    if result.actions is not None:
+        columns["actions"] = [listed(path) for path in result.actions.paths]
+    return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
 
-def _truth_words(seen: Segmented) -> list[str]:
-    return [
-        "The bar called truth has the labels of the input, which the model was not told; each has the colour of the "
-        f"{seen.called} that most of its steps have."
-    ] * (seen.truth is not None)
-
-
-def series_table(seen: Segmented) -> tuple[list[str], list[list[object]]]:
-    """Return header and rows of a table of all series: steps, segments, how sure they are, and what is in them."""
-    n_segments = np.bincount([one.series for one in seen.segments], minlength=len(seen.names))
-    header = [
-        "recording",
-        "steps",
-        "segments",
-        *[f"mean probability of the {seen.called}"] * (seen.probability is not None),
-    ]
-    rows = []
-    for i, name in enumerate(seen.names):
-        sure = [] if seen.probability is None else [f"{seen.probability[i].mean():.2f}"]
-        kinds = [listed(seen.labels[i])] + [listed(seen.paths[i])] * (seen.actions is not None)
-        rows.append([name, len(seen.paths[i]), int(n_segments[i]), *sure, *kinds])
-    return [*header, *["actions"] * (seen.actions is not None), "states"], rows
-
-
-def trajectory_section(seen: Segmented) -> Section:
-    """Return the part with the series as curves in space."""
-    names = [seen.channels[dim] for dim in seen.position_dims]
-    turned = "Drag it, or use the arrow keys, to turn it. " * (len(names) == 3)
+def _trajectories_section(result: Segmentation) -> Section:
+    """Return the recordings as curves in space."""
+    names = result.channel_names()
+    where = enumerated([names[dim] for dim in position_dims(result)])
+    label = f"Trajectories of {number_of(len(result.names), 'recording')} in {where}, coloured by {result.called}."
     caption = (
-        f"All chosen recordings in {enumerated(names)}, coloured by {seen.called}. {turned}A dot marks where a "
-        f"recording begins; a number marks the longest stretch of each {seen.called}."
-    )
-    label = (
-        f"Trajectories of {number_of(len(seen.names), 'recording')} in {enumerated(names)}, coloured by {seen.called}."
+        f"All chosen recordings in {where}, coloured by {result.called}. A dot marks where a recording begins. Drag to "
+        "turn."
     )
     return Section("trajectories", "Trajectories", [Chart("space", "space", label, caption)])
 
 
-def aligned_section(seen: Segmented) -> Section:
-    """Return the part with the recordings as they were recorded, and in one frame."""
-    caption = (
-        "Left: all chosen recordings as they were recorded. Right: the same recordings, turned, resized and moved into "
-        f"one frame. Coloured by {seen.called}. A dot marks where a recording begins; a number marks the longest "
-        f"stretch of each {seen.called}."
-    )
-    label = f"Trajectories of {len(seen.names)} recordings, {{}}, coloured by {seen.called}."
-    return Section("aligned", "Recorded and aligned", [Chart("aligned", "aligned", label, caption)])
-
-
-def frames_section(seen: Segmented) -> Section:
-    """Return the part about how recordings are turned, resized and moved."""
-    model = seen.model
-    blocks: list[Block] = [Text(model.blocks_.sentence)]
-    opening = frames.introduction(model)
+def _frames_section(table: FrameTable) -> Section:
+    """Return how recordings are turned, resized and moved."""
+    opening, said = frames.introduction(table), frames.sentences(table)
     if not opening:
-        blocks.append(Text("There is only one recording, so there is no other frame to compare its frame with."))
-    elif said := frames.sentences(model):
+        opening = "There is only one recording, so there is no other frame to compare its frame with."
+    blocks: list[Block] = [Text(opening)]
+    if said:
         n_left = len(said) - frames.MAX_SENTENCES
         more = [frames.more_note(n_left, "in the table")] * (n_left > 0)
-        blocks += [Text(opening), Bullets([*said[: frames.MAX_SENTENCES], *more])]
-        blocks += [Table("Frames of all recordings", *frames.table(model)), Text(frames.moved_note(model))]
-    else:
-        blocks.append(Text(opening))
+        blocks.append(Bullets([*said[: frames.MAX_SENTENCES], *more]))
+        blocks.append(Table("Frames of all recordings", *frames.table_rows(table), file="frames"))
+        blocks.append(Text(frames.moved_note(table)))
     return Section("frames", "Frames", blocks)
 
 
-def labels_section(seen: Segmented) -> Section:
-    """Return the part about actions, or states where there are none: how much there is of each, and where."""
-    title = f"{seen.called.capitalize()}s"
-    numbers = [f"{seen.called} {k}" for k in range(seen.n_labels)]
-    cells = [[name, *_cells(seen, i)] for i, name in enumerate(seen.names)]
-    what = "states in brackets" if seen.actions is not None else "empty where there are none"
-    blocks: list[Block] = [Text(actions.explanation(seen.model))] * (seen.actions is not None)
-    blocks.append(Table(f"All {seen.called}s", *labels_table(seen)))
-    blocks.append(Table(f"Steps of every {seen.called} in every recording, {what}", ["recording", *numbers], cells))
-    if hasattr(seen.model, "actions_at") and seen.model.n_states_ > 1:
-        blocks.append(cuts_table(seen))
-    return Section("labels", title, blocks)
+def _labels_section(result: Segmentation) -> Section:
+    """Return the actions, or states where there are no actions: how much there is of each, and where."""
+    labels, called = result.labels, result.called
+    numbers = [f"{called} {k}" for k in range(labels.number)]
+    cells = [[name, *_cells(result, i)] for i, name in enumerate(result.names)]
+    what = "empty where there are none" if result.actions is None else "states in brackets"
+    blocks: list[Block] = [Text(explanation(result))] * (result.actions is not None)
+    blocks.append(Table(f"All {called}s", *_labels_table(result), brief=True))
+    blocks.append(Table(f"Steps of every {called} in every recording, {what}", ["recording", *numbers], cells))
+    if result.merge_gains is not None and len(result.merge_gains):
+        blocks.append(_cuts_table(result.merge_gains, labels.number))
+    return Section("labels", f"{called.capitalize()}s", blocks)
 
 
-def cuts_table(seen: Segmented) -> Table:
+def _labels_table(result: Segmentation) -> tuple[list[str], list[list[Any]]]:
+    """Return header and rows of a table of all actions or states."""
+    labels = result.labels
+    header = [result.called, "steps", "share of steps", "in recordings"]
+    header += ["states"] * (result.actions is not None) + ["mean probability"] * (labels.sure is not None)
+    rows = []
+    for k, steps in enumerate(labels.counts.tolist()):
+        share, there = steps / len(labels.flat), int(labels.active[:, k].sum())
+        row: list[Any] = [k, steps, f"{100 * share:.0f} %", f"{there} of {len(result.names)}"]
+        if result.actions is not None:
+            row.append(states_of(result)[k])
+        if labels.sure is not None:
+            row.append(f"{labels.sure[labels.flat == k].mean():.2f}")
+        rows.append(row)
+    return header, rows
+
+
+def _cells(result: Segmentation, i: int) -> list[str | None]:
+    """Return how many steps of a recording have each label, and as which states."""
+    cells: list[str | None] = []
+    for k in range(result.labels.number):
+        there = result.labels.paths[i] == k
+        states = "" if result.actions is None else f" ({listed(result.states.paths[i][there])})"
+        cells.append(f"{int(there.sum())}{states}" if there.any() else None)
+    return cells
+
+
+def _cuts_table(gains: FloatArray, inferred: int) -> Table:
     """Return how many actions there are if states are merged further or less, and the evidence for each merge."""
-    model = seen.model
+    n_states = len(gains) + 1
     rows = [
-        [f"{k}{' (inferred)' * (k == seen.n_labels)}", f"{model.merge_gains_[model.n_states_ - k - 1]:.1f}"]
-        for k in range(model.n_states_ - 1, 0, -1)
+        [f"{k}{' (inferred)' if k == inferred else ''}", f"{gains[n_states - k - 1]:.1f}"]
+        for k in range(n_states - 1, 0, -1)
     ]
     caption = "Evidence for merging states to fewer actions (nats; negative: against it)"
     return Table(caption, ["actions", "evidence for the last merge"], rows)
 
 
-def labels_table(seen: Segmented) -> tuple[list[str], list[list[object]]]:
-    """Return header and rows of a table of all actions or states."""
-    labels = np.concatenate(seen.labels)
-    header = [seen.called, "steps", "share of steps", "in recordings"]
-    header += ["states"] * (seen.actions is not None) + ["mean probability"] * (seen.probability is not None)
-    rows = []
-    for k in range(seen.n_labels):
-        there = labels == k
-        row: list[object] = [k, int(there.sum()), f"{there.mean():.0%}"]
-        row.append(f"{sum(k in path for path in seen.labels)} of {len(seen.names)}")
-        if seen.actions is not None:
-            row.append(", ".join(map(str, np.flatnonzero(seen.state_actions == k))) or "-")
-        if seen.probability is not None:
-            row.append(f"{np.concatenate(seen.probability)[there].mean():.2f}")
-        rows.append(row)
-    return header, rows
-
-
-def _cells(seen: Segmented, i: int) -> list[str | None]:
-    """Return how many steps of a series have each label, and as which states."""
-    cells: list[str | None] = []
-    for k in range(seen.n_labels):
-        there = seen.labels[i] == k
-        states = f" ({listed(seen.paths[i][there])})" if seen.actions is not None else ""
-        cells.append(f"{int(there.sum())}{states}" if there.any() else None)
-    return cells
-
-
-def transforms_section(seen: Segmented) -> Section:
-    """Return the part about how the states of an action differ."""
-    said = differences(seen)
+def _transforms_section(result: Segmentation, rows: list[StateTransform]) -> Section:
+    """Return how the states of an action differ."""
+    said = _differences(result, rows)
     if not said:
         nothing = "No action has two states: there is nothing to compare."
         return Section("transforms", "Transformations", [Text(nothing)])
-    introduction = (
-        "Every state is compared with the one of its action that has most steps. In brackets are 95 % intervals. "
-        f"Translations are in the units of the {transforms.units(seen.model)}."
-    )
-    table = Table("Turned, resized and moved: the numbers", *transforms_table(seen))
-    return Section("transforms", "Transformations", [Text(introduction), Bullets(said), table])
+    n_left = len(said) - frames.MAX_SENTENCES
+    more = [frames.more_note(n_left, "in the table")] * (n_left > 0)
+    caption = f"Turned, resized and moved: the numbers, in units of the {units_of_transforms(result)}"
+    table = Table(caption, *_transforms_table(rows), file="transforms")
+    blocks: list[Block] = [
+        Text(transforms.introduction(result, rows)),
+        Bullets([*said[: frames.MAX_SENTENCES], *more]),
+        table,
+    ]
+    return Section("transforms", "Transformations", blocks)
 
 
-def transforms_table(seen: Segmented) -> tuple[list[str], list[list[object]]]:
+def _transforms_table(transformations: list[StateTransform]) -> tuple[list[str], list[list[Any]]]:
     """Return header and rows of a table of the transformations of all states that are compared with another."""
     rows = []
-    for one in transforms.rows(seen.model):
-        if one["state"] != one["reference"]:
-            scale = _interval(one["scale"], one["scale_low"], one["scale_high"])
-            distance = None if None in one["translation"] else f"{np.linalg.norm(one['translation']):.3g}"
-            angle = None if one["angle"] is None else f"{one['angle']:.0f}°"
-            sure = f"{one['probability']:.2f}"
-            rows.append([one["state"], one["action"], one["reference"], angle, scale, distance, sure])
+    for one in map(transform_record, [one for one in transformations if not one.is_reference]):
+        scale = _interval(one["scale"], one["scale_low"], one["scale_high"])
+        distance = None if None in one["translation"] else f"{np.linalg.norm(one['translation']):.3g}"
+        angle = None if one["angle"] is None else f"{one['angle']:.0f}°"
+        sure = f"{one['probability']:.2f}"
+        rows.append([one["state"], one["action"], one["reference"], angle, scale, distance, sure])
     return ["state", "action", "compared with", "turned by", "times as large", "moved by", "probability"], rows
 
 
@@ -248,30 +344,73 @@ def _interval(value: float | None, low: float | None, high: float | None) -> str
     return f"{value:.3g}" + ("" if low is None else f" ({low:.3g} to {high:.3g})")
 
 
-def coaction_section(seen: Segmented) -> Section:
-    """Return the part that says which states are one action."""
-    model = seen.model
-    order = np.lexsort((np.arange(model.n_states_), seen.state_actions))
+def _coaction_section(coaction: FloatArray, actions: IntArray) -> Section:
+    """Return which states are one action."""
+    n_states = len(coaction)
+    order = np.lexsort((np.arange(n_states), actions))
     shown = order[:MAX_STATES]
-    header = ["state", *(str(k) for k in shown)]
-    rows = [[f"{k} (action {seen.state_actions[k]})", *model.coaction_[k, shown].round(2).tolist()] for k in shown]
-    left = f" The first {MAX_STATES} of {model.n_states_} states are shown." * (len(shown) < len(order))
-    table = Table("Probability that two states are one action", header, rows, shaded=True)
-    return Section("coaction", "Which states are one action", [Text(actions.doubts(model) + left), table])
+    rows = [[f"{k} (action {actions[k]})", *coaction[k, shown].round(2).tolist()] for k in shown]
+    left = f" The first {MAX_STATES} of {n_states} states are shown." if n_states > MAX_STATES else ""
+    table = Table("Probability that two states are one action", ["state", *(str(k) for k in shown)], rows, shaded=True)
+    return Section("coaction", "Which states are one action", [Text(doubts(coaction) + left), table])
 
 
-def segments_section(seen: Segmented) -> Section:
-    """Return the part with the segments, the least sure first; those of series that are drawn lead there."""
-    ordered = sorted(seen.segments, key=lambda one: 1.0 if one.probability is None else one.probability)[:MAX_ROWS]
-    header = ["recording", "from step", "to step", seen.called, *["probability"] * (seen.probability is not None)]
-    rows = [
-        [seen.names[one.series], one.start, one.end - 1, one.state]
-        + ([] if one.probability is None else [f"{one.probability:.2f}"])
-        for one in ordered
-    ]
-    sure = f" Those below {SURE:.2f} are called uncertain above." * (seen.probability is not None)
-    cut = f" Only {MAX_ROWS} of {len(seen.segments)} are listed." * (len(seen.segments) > MAX_ROWS)
-    places = [(one.series, one.start, one.end) if one.series < n_drawn(seen) else None for one in ordered]
-    caption = listing("segments", len(seen.segments), MAX_ROWS, by_doubt=seen.probability is not None)
-    table = Table(caption, header, rows, folded=True, places=places)
+def _segments_section(result: Segmentation) -> Section:
+    """Return the segments, the least sure first; a button shows each of them in the charts."""
+    labels = result.labels
+    by_doubt, n_segments = labels.sure is not None, len(labels.segments)
+    ordered = sorted(labels.segments, key=lambda one: 1.0 if one.probability is None else one.probability)[:MAX_ROWS]
+    header = ["recording", "from step", "to step", result.called, *["probability"] * by_doubt]
+    rows = [_segment_row(result, one) for one in ordered]
+    sure = f" Those below {SURE:.2f} are called uncertain above." if by_doubt else ""
+    cut = f" Only {MAX_ROWS} of {n_segments} are listed." if n_segments > MAX_ROWS else ""
+    places = [(one.series, one.start, one.end) if one.series < n_drawn(result) else None for one in ordered]
+    caption = listing("segments", n_segments, by_doubt=by_doubt)
+    file = "segments" if result.actions is None else "action_segments"
+    table = Table(caption, header, rows, folded=True, places=places, file=file)
     return Section("segments", "Segments", [Text(f"A button shows its segment in the charts above.{sure}{cut}"), table])
+
+
+def _segment_row(result: Segmentation, one: Segment) -> list[Any]:
+    row: list[Any] = [result.names[one.series], one.start, one.end - 1, one.state]
+    return row if one.probability is None else [*row, f"{one.probability:.2f}"]
+
+
+def _preparation_section(result: Segmentation) -> Section:
+    """Return what the channels were taken for, which steps were used, and how much they count."""
+    notes = ["" if result.blocks is None else result.blocks.sentence, stride_note(result), weight_note(result)]
+    blocks = [Text(note, brief=note is not notes[0]) for note in notes if note]
+    return Section("preparation", "Channels and steps that were used", blocks)
+
+
+def stride_note(result: Segmentation) -> str:
+    """Return which steps were used, and why."""
+    stride = result.stride
+    if not result.stride_is_measured:
+        return f"Every {ordinal(stride)} step was used, as asked for." if stride > 1 else "All steps were used."
+    if stride == 1:
+        return "All steps were used: neighbouring samples are not strongly correlated."
+    seconds = "" if result.rate is None else f" ({stride / result.rate:.2g} s)"
+    return (
+        f"Neighbouring samples are strongly correlated, so every {ordinal(stride)} was used (--subsample 1 uses all). "
+        f"Boundaries are accurate to about {stride} steps{seconds}."
+    )
+
+
+def weight_note(result: Segmentation) -> str:
+    """Return the weights of samples, and why; nothing for models that know no such weights."""
+    weights, asked = result.step_weights, result.provenance.settings.get("step_weight", "auto")
+    if not weights:
+        return ""
+    if "" not in weights:
+        named = enumerated([f"{weight:.2g} ({kind})" for kind, weight in weights.items()])
+        return f"Remaining autocorrelation is corrected for by weighting each sample {named}."
+    weight = weights[""]
+    if weight > FULL_WEIGHT:
+        return f"Each sample counts in full{': no autocorrelation is left' if asked == 'auto' else ''}."
+    if asked != "auto":
+        return f"Each sample has weight {weight:.2g}, as asked for."
+    return (
+        f"Remaining autocorrelation is corrected for by weighting each sample {weight:.2g} (--step-weight 1 counts "
+        "each in full; expect more states)."
+    )

@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from homothety.arrays import FloatArray
     from homothety.sampling.trace import Trace
@@ -32,7 +32,7 @@ class Diagnosis(NamedTuple):
         Rank-normalised split R-hat; 1 if chains agree. NaN where it is undefined: one chain, or always the same value.
         Infinite if every chain stays at one value, but not all at the same.
     ess : float
-        Bulk effective sample size, the number of independent draws that all draws are worth. NaN where it is undefined,
+        Bulk effective sample size of all draws together. NaN where it is undefined,
         or where ArviZ is not installed.
     trouble : str
         What is wrong, empty if nothing is.
@@ -64,20 +64,20 @@ class Verdict:
 
 
 def judge(
-    traces: Sequence[Trace],
+    draws: Mapping[str, FloatArray],
     *,
-    names: Sequence[str] | None = None,
+    compared: Collection[str] | None = None,
     max_r_hat: float | Mapping[str, float] = 1.01,
     min_ess: float = 100.0,
 ) -> Verdict:
-    """Return whether the kept sweeps of several chains agree.
+    """Return whether several chains agree.
 
     Parameters
     ----------
-    traces : sequence of Trace
-        Chains without a kept sweep are left out; all are cut to the length of the shortest.
-    names : sequence of str, optional
-        Which traced numbers to look at. Default: all but the seconds.
+    draws : mapping of str to ndarray of shape (n_chains, n_draws)
+        Traced numbers of the kept sweeps, see `kept_draws`.
+    compared : collection of str, optional
+        Numbers in which the chains have to agree; the table has the others too. Default: all of them.
     max_r_hat : float or mapping of str to float
         Largest R-hat at which chains agree; or that of each number, by name.
     min_ess : float
@@ -93,39 +93,36 @@ def judge(
 
     Examples
     --------
-    >>> from homothety.sampling import Trace
-    >>> rng = np.random.default_rng(0)
-    >>> traces = [Trace({"place": list(rng.normal(size=500))}, kept=list(range(500))) for _ in range(4)]
-    >>> judge(traces).text
-    'chains agree: over 4 chains of 500 draws R-hat is at most 1.00, and they are worth ... independent draws or more.'
+    >>> judge({"place": np.random.default_rng(0).normal(size=(4, 500))}).text
+    'chains agree: over 4 chains of 500 draws, R-hat is at most 1.00 and the effective sample size at least ...'
     """
-    draws = kept_draws(traces, names)
+    needed = set(draws if compared is None else compared)
     n_chains, n_draws = next(iter(draws.values())).shape
     if n_draws < MIN_DRAWS:
         return Verdict(False, f"run longer: {n_draws} kept sweeps in each chain, needed at least {MIN_DRAWS}.", ())
     r_hats = {name: r_hat(values) for name, values in draws.items()}
     limits = max_r_hat if isinstance(max_r_hat, Mapping) else dict.fromkeys(draws, max_r_hat)
-    differ = any(value > limits[name] for name, value in r_hats.items())
+    differ = any(r_hats[name] > limits[name] for name in needed)
     table = tuple(
         _diagnose(name, values, r_hats[name], limits[name], min_ess * n_chains, is_needed=not differ)
         for name, values in draws.items()
     )
+    table = tuple(row if row.name in needed else row._replace(trouble="") for row in table)
     if n_chains == 1:
         return Verdict(False, "one chain only: nothing to compare. Run several.", table)
     troubles = [f"{row.name} {row.trouble}" for row in table if row.trouble]
     if troubles:
         return Verdict(False, f"run longer: {'; '.join(troubles)}.", table)
-    return Verdict(True, _praise(table, n_chains, n_draws), table)
+    return Verdict(True, _praise([row for row in table if row.name in needed], n_chains, n_draws), table)
 
 
-def to_arviz(traces: Sequence[Trace], *, names: Sequence[str] | None = None) -> Any:
+def to_arviz(draws: Mapping[str, FloatArray], statistics: Mapping[str, FloatArray] | None = None) -> Any:
     """Return the traced numbers of the kept sweeps as ArviZ's data tree, for its plots and tables.
 
     Parameters
     ----------
-    traces : sequence of Trace
-    names : sequence of str, optional
-        Default: all but the seconds, which are among the sample statistics.
+    draws, statistics : mapping of str to ndarray of shape (n_chains, n_draws)
+        What is sampled, and what the sampler did, such as the seconds of each sweep.
 
     Returns
     -------
@@ -133,9 +130,7 @@ def to_arviz(traces: Sequence[Trace], *, names: Sequence[str] | None = None) -> 
         With groups "posterior" and "sample_stats", dimensions "chain" and "draw".
     """
     arviz = require_arviz()
-    groups = {"posterior": kept_draws(traces, names)}
-    if "seconds" in traces[0].scalars:
-        groups["sample_stats"] = kept_draws(traces, ["seconds"])
+    groups = {"posterior": dict(draws)} | ({"sample_stats": dict(statistics)} if statistics else {})
     if int(arviz.__version__.split(".")[0]) >= 1:
         return arviz.from_dict(groups)
     return arviz.from_dict(**groups).to_datatree()
@@ -256,7 +251,7 @@ def _trouble(r_hat: float, ess: float, n_chains: int, max_r_hat: float, min_ess:
     if n_chains > 1 and not r_hat <= max_r_hat:
         return f"differs between chains (R-hat {r_hat:.2f}, needed {max_r_hat:g} or less)"
     if not ess >= min_ess:
-        return f"is worth {ess:.0f} independent draws (needed {min_ess:.0f})"
+        return f"has an effective sample size of {ess:.0f} (needed {min_ess:.0f})"
     return ""
 
 
@@ -266,6 +261,6 @@ def _praise(table: Sequence[Diagnosis], n_chains: int, n_draws: int) -> str:
         return f"chains agree: in all {n_chains} chains everything traced stays at the same value."
     r_hat, ess = max(row.r_hat for row in moving), min(row.ess for row in moving)
     return (
-        f"chains agree: over {n_chains} chains of {n_draws} draws R-hat is at most {r_hat:.2f}, "
-        f"and they are worth {ess:.0f} independent draws or more."
+        f"chains agree: over {n_chains} chains of {n_draws} draws, R-hat is at most {r_hat:.2f} and the effective "
+        f"sample size at least {ess:.0f}."
     )

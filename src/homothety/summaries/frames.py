@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9  # of intervals
 TINY = 1e-12
-COLUMNS = ("turns", "log_sizes", "places", "angle_errors", "size_intervals", "place_intervals")  # of `FrameTable`
 NEAR = np.pi / 2  # radians: draws that are turned farther from the most probable one are another mode
 
 
@@ -55,12 +55,38 @@ class RecordingFrame(NamedTuple):
     the rotation is the smallest that lays line on line, and `angle_error` is that of the direction of the line."""
 
 
+class PreparedBlocks(NamedTuple):
+    """Blocks of prepared channels and their units, see `FrameTable`."""
+
+    blocks: Blocks
+    n_recorded: int
+    offset: FloatArray
+    factors: FloatArray
+
+
+KINDS = {"point": "positions", "vector": "vectors", "orientation": "orientations", "plain": "plain channels"}
+
+
+def weights_by_kind(prepared: PreparedBlocks, weights: FloatArray) -> dict[str, float]:
+    """Return the mean weight of the blocks of each kind; computed velocities are a kind of their own."""
+    by_kind: dict[str, list[float]] = {}
+    for b, (kind, weight) in enumerate(zip(prepared.blocks.kinds, weights, strict=True)):
+        by_kind.setdefault(KINDS[kind] if b < prepared.n_recorded else "velocities", []).append(float(weight))
+    return {kind: sum(values) / len(values) for kind, values in by_kind.items()}
+
+
 @dataclass(frozen=True, eq=False)
 class FrameTable:
     """Frames of all recordings, one row each, relative to the reference.
 
     Parameters
     ----------
+    blocks : Blocks
+        Of the prepared channels; velocities that were computed come last.
+    n_recorded : int
+        Number of blocks that were recorded, not computed.
+    offset, factors : ndarray of shape (n_dims,)
+        What was subtracted from each prepared channel, and what it was multiplied by then.
     names : tuple of str
     reference : int
         Recording that all frames are relative to.
@@ -79,6 +105,10 @@ class FrameTable:
         Directions about which rotations cannot be determined; zero for recordings that have none.
     """
 
+    blocks: Blocks
+    n_recorded: int
+    offset: FloatArray
+    factors: FloatArray
     names: tuple[str, ...]
     reference: int
     labels: IntArray
@@ -96,17 +126,12 @@ class FrameTable:
         """A frame for each recording."""
         return Frames(np.arange(len(self.labels)), self.turns, self.log_sizes, self.places)
 
-    def rows(self, blocks: Blocks, offset: FloatArray, factors: FloatArray) -> list[RecordingFrame]:
-        """Return one row per recording, in the units of the recordings.
-
-        Parameters
-        ----------
-        blocks : Blocks
-        offset, factors : ndarray of shape (n_dims,)
-            What was subtracted from each channel, and what it was multiplied by then.
-        """
+    @cached_property
+    def rows(self) -> list[RecordingFrame]:
+        """One row per recording, in the units of the recordings."""
+        blocks = self.blocks
         rotations = rotation_matrices(self.turns)
-        origins, scales = blocks.at_places(offset), 1 / blocks.at_places(factors)[:, :1]
+        origins, scales = blocks.at_places(self.offset), 1 / blocks.at_places(self.factors)[:, :1]
         points = [place for place, b in enumerate(blocks.placed) if blocks.kinds[b] == "point"]
         shifted = [place for place, b in enumerate(blocks.placed) if blocks.kinds[b] == "vector"]
         rows = []
@@ -166,38 +191,41 @@ def relative_to(blocks: Blocks, draw: Frames, reference: int) -> Frames:
 
 
 def frame_table(
-    blocks: Blocks,
+    prepared: PreparedBlocks,
     draws: Sequence[Frames],
     names: tuple[str, ...],
     reference: int,
     best: int,
     middle: FloatArray,
-    origin: FloatArray,
     axes: FloatArray | None = None,
-    factors: IntervalFactors | None = None,
+    spread: IntervalFactors | None = None,
 ) -> FrameTable:
     """Summarise draws of frames.
 
     Parameters
     ----------
-    blocks : Blocks
+    prepared : PreparedBlocks
     draws : sequence of Frames
     names : tuple of str
     reference : int
     best : int
         The most probable draw: those that are turned far from it, recording by recording, are counted apart.
-    middle : ndarray of shape (n_places, dim)
-        Middle of the points of the reference: rotations and sizes are averaged about it.
-    origin : ndarray of shape (n_places, dim)
-        Origin of the recordings in prepared units. A place is where a frame takes it, so intervals of places include
-        what rotations and sizes are uncertain by, times the distance of the recording from the origin.
+    middle : ndarray of shape (n_dims,)
+        Middle of the reference, in prepared units: rotations and sizes are averaged about it.
     axes : ndarray of shape (n_series, dim), optional
         Directions of recordings on a straight line, zero for all others.
-    factors : IntervalFactors, optional
+    spread : IntervalFactors, optional
         What the deviations of draws from their mean are multiplied by for intervals.
+
+    Notes
+    -----
+    A place is where a frame takes the origin of the recordings. Its interval therefore includes the uncertainty of
+    rotation and size, times the distance of the recording from the origin.
     """
-    if factors is None:
-        factors = IntervalFactors(1.0, np.ones(len(blocks.sized)), np.ones(len(blocks.placed)))
+    blocks = prepared.blocks
+    if spread is None:
+        spread = IntervalFactors(1.0, np.ones(len(blocks.sized)), np.ones(len(blocks.placed)))
+    middle, origin = blocks.at_places(middle), blocks.at_places(-prepared.offset * prepared.factors)
     labels = sharing(draws)
     free = np.zeros((len(names), blocks.dim)) if axes is None else free_axes(axes, labels, reference)
     relative = [relative_to(blocks, draw, reference) for draw in draws]
@@ -213,10 +241,10 @@ def frame_table(
         log_sizes = sizes[own, i].mean(axis=0)
         images = places[own, i] + carried(blocks, recorded[own, i], sizes[own, i], middle)
         image = images.mean(axis=0)
-        # Draws with the spread that `factors` correct for.
-        all_turns = with_angles_scaled(recorded[own, i], mean_turn(recorded[own, i], recorded[best, i]), factors.angle)
-        all_sizes = log_sizes + factors.sizes * (sizes[own, i] - log_sizes)
-        all_images = image + factors.places[:, None] * (images - image)
+        # Draws with the spread that `spread` corrects for.
+        all_turns = with_angles_scaled(recorded[own, i], mean_turn(recorded[own, i], recorded[best, i]), spread.angle)
+        all_sizes = log_sizes + spread.sizes * (sizes[own, i] - log_sizes)
+        all_images = image + spread.places[:, None] * (images - image)
         origins = all_images + carried(blocks, all_turns, all_sizes, origin - middle)
         low, high = (1 - LEVEL) / 2, (1 + LEVEL) / 2
         rows.append(
@@ -224,13 +252,16 @@ def frame_table(
                 turn,
                 log_sizes,
                 image - carried(blocks, turn, log_sizes, middle),
-                factors.angle * np.quantile(angle_between_turns(turns[own, i], turn), LEVEL),
+                spread.angle * np.quantile(angle_between_turns(turns[own, i], turn), LEVEL),
                 np.moveaxis(np.quantile(all_sizes, [low, high], axis=0), 0, -1),
                 np.moveaxis(np.quantile(origins, [low, high], axis=0), 0, -1),
             )
         )
-    columns = {name: np.stack(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
-    return FrameTable(names, reference, labels, **columns, agreements=near.mean(axis=0), free_axes=free)
+    quantities = ("turns", "log_sizes", "places", "angle_errors", "size_intervals", "place_intervals")
+    columns: dict[str, Any] = {
+        name: np.stack(column) for name, column in zip(quantities, zip(*rows, strict=True), strict=True)
+    }
+    return FrameTable(*prepared, names, reference, labels, **columns, agreements=near.mean(axis=0), free_axes=free)
 
 
 def free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.errors import InputError
+from homothety.phrases import number_of
 from homothety.sequences import Sequences, check_sequences
 from homothety.viz._labels import actions_of_states, legend_line, looks_of, match_numbers, number_labels, shaded_looks
 from homothety.viz._lanes import find_runs
 from homothety.viz.figures import axes_or_new, choose_dims, label_dims, legend_beside, panels_or_new
-from homothety.words import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

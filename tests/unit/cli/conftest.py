@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import wraps
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ from homothety.cli import main
 from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d, make_toy_6d
 from homothety.models.ordered import moves as ordered_moves
 from homothety.models.shapes import moves as shapes_moves
-from homothety.sampling.diagnostics import require_arviz
 from homothety.sampling.trace import Trace
 
 
@@ -43,13 +41,6 @@ def run(capsys):
         return Answer(status, *capsys.readouterr())
 
     return answer
-
-
-@pytest.fixture
-def no_figures(monkeypatch):
-    """Take matplotlib away: drawing is slow, and not what most tests are about."""
-    require_arviz()  # which imports matplotlib itself, and has to be there before it is gone
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 @pytest.fixture

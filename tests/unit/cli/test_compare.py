@@ -37,7 +37,7 @@ def read_table(path):
 
 def test_all_methods_stand_side_by_side(run, series_file, tmp_path):
     folder = tmp_path / "results"
-    answer = run("compare", series_file, "-o", folder, *QUICK)
+    answer = run("compare", series_file, "-o", folder, "--figures", *QUICK)
     assert answer.status == 0
     rows = read_table(folder / "comparison.csv")
     assert [row["method"] for row in rows] == list(METHODS)
@@ -54,7 +54,7 @@ def test_all_methods_stand_side_by_side(run, series_file, tmp_path):
 
 
 @pytest.mark.parametrize("truth", ["label", "state"])
-def test_everything_called_one_is_in_every_table(truth, run, no_figures, series_file, recordings, tmp_path):
+def test_everything_called_one_is_in_every_table(truth, run, series_file, recordings, tmp_path):
     options = ("--methods", "hdp", "--runs", "2", "--truth", truth, "--json")
     *_, last = json.loads(run("compare", series_file, "-o", tmp_path / "results", *options, *QUICK).out)["runs"]
     known = np.concatenate(recordings.actions if truth == "label" else recordings.states)
@@ -79,7 +79,7 @@ def test_scores_are_those_of_what_was_found(recordings):
     assert found["labels"] == 2
 
 
-def test_runs_have_seeds_of_their_own_and_are_averaged(run, no_figures, series_file, tmp_path):
+def test_runs_have_seeds_of_their_own_and_are_averaged(run, series_file, tmp_path):
     options = ("--methods", "hdp", "--runs", "3", "--seed", "5", "--json")
     data = json.loads(run("compare", series_file, "-o", tmp_path / "results", *options, *QUICK).out)
     assert [row["seed"] for row in data["runs"]] == [5, 6, 7, None]
@@ -93,7 +93,7 @@ def test_runs_have_seeds_of_their_own_and_are_averaged(run, no_figures, series_f
     assert f"{mean:.3f}" in line
 
 
-def test_truth_from_a_column_of_any_name(run, no_figures, recordings, tmp_path):
+def test_truth_from_a_column_of_any_name(run, recordings, tmp_path):
     for i in range(2):
         rows = zip(recordings.sequences[i].tolist(), recordings.states[i], strict=True)
         text = "\n".join(f"{x},{y},phase {state}" for (x, y), state in rows)
@@ -104,7 +104,7 @@ def test_truth_from_a_column_of_any_name(run, no_figures, recordings, tmp_path):
     assert data["true_labels"] == len(np.unique(np.concatenate(recordings.states[:2])))
 
 
-def test_truth_from_an_array_of_any_name(run, no_figures, series_file, recordings, tmp_path):
+def test_truth_from_an_array_of_any_name(run, series_file, recordings, tmp_path):
     with np.load(series_file) as archive:
         np.savez(tmp_path / "other.npz", skills=archive["states"], X=archive["X"], lengths=archive["lengths"])
     options = ("--methods", "hdp", "--truth", "skills", "--json")
@@ -113,7 +113,7 @@ def test_truth_from_an_array_of_any_name(run, no_figures, series_file, recording
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".npy"])
-def test_truth_from_a_file(suffix, run, no_figures, recordings, tmp_path):
+def test_truth_from_a_file(suffix, run, recordings, tmp_path):
     steps, truth = np.concatenate(recordings.sequences), np.concatenate(recordings.states)
     np.savez(tmp_path / "demos.npz", X=steps, lengths=[len(one) for one in recordings.sequences])
     if suffix == ".npy":
@@ -217,7 +217,8 @@ def test_figures_of_an_earlier_comparison_are_removed(run, recordings, tmp_path)
     for name in ("series-3.png", "series-4.png", "traces.png"):
         (tmp_path / name).touch()
     write_demo(tmp_path / "demo.csv", recordings.sequences[0], recordings.states[0], "x,y,label")
-    assert run("compare", tmp_path / "demo.csv", "-o", tmp_path, "--methods", "hmm", "--max-states", "2").status == 0
+    options = ("--methods", "hmm", "--max-states", "2", "--figures")
+    assert run("compare", tmp_path / "demo.csv", "-o", tmp_path, *options).status == 0
     assert {path.name for path in tmp_path.glob("*.png")} == {"series-0.png", "series-4.png", "traces.png"}
 
 
@@ -229,7 +230,7 @@ def test_data_without_labels_are_refused(run, recordings, toy, tmp_path):
     assert "reads a single file" in run("compare", tmp_path / "a.npy", tmp_path / "b.npy", "--matrices").error
 
 
-def test_an_interrupt_leaves_what_was_finished(run, no_figures, series_file, tmp_path, monkeypatch):
+def test_an_interrupt_leaves_what_was_finished(run, series_file, tmp_path, monkeypatch):
     def interrupted(rng, model, state):
         raise KeyboardInterrupt
 
@@ -252,7 +253,7 @@ def test_colours_are_those_of_the_class_a_state_is_named_after(rng):
     assert nmi(split, renamed) == pytest.approx(1.0)
 
 
-def test_half_a_segmentation_is_no_run_of_two_stages(run, no_figures, series_file, tmp_path, monkeypatch):
+def test_half_a_segmentation_is_no_run_of_two_stages(run, series_file, tmp_path, monkeypatch):
     resample_paths, calls = ibp_moves.resample_paths, iter(range(1, 10**6))
 
     def interrupted(rng, model, state):

@@ -16,7 +16,7 @@ def small(monkeypatch):
     monkeypatch.setattr(homothety.ActionHMM, "auto_sweeps", AutoSweeps(4, 4, 4))
 
 
-def test_the_demo_tells_what_it_found(run, no_figures, tmp_path):
+def test_the_demo_tells_what_it_found(run, tmp_path):
     answer = run("demo", "-o", tmp_path)
     assert answer.status == 0
     model = homothety.load(tmp_path / "demonstrations" / "model.homothety")
@@ -28,14 +28,14 @@ def test_the_demo_tells_what_it_found(run, no_figures, tmp_path):
         assert (tmp_path / name / "report.html").is_file()
 
 
-def test_the_demo_as_json(run, no_figures, tmp_path):
+def test_the_demo_as_json(run, tmp_path):
     data = json.loads(run("demo", "-o", tmp_path, "--json").out)
     model = homothety.load(tmp_path / "demonstrations" / "model.homothety")
     assert data["demonstrations"]["actions"] == model.n_actions_
     assert data["tensor-field"]["matrices"] == 64
 
 
-def test_an_interrupted_demo_keeps_what_it_has(run, no_figures, tmp_path, interrupt_after):
+def test_an_interrupted_demo_keeps_what_it_has(run, tmp_path, interrupt_after):
     interrupt_after(150)
     answer = run("demo", "-o", tmp_path)
     assert answer.status == 130

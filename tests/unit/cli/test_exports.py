@@ -20,7 +20,7 @@ def series_file(tmp_path):
     return path
 
 
-def test_everything_that_can_be_exported(run, series_file, tmp_path, no_figures):
+def test_everything_that_can_be_exported(run, series_file, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     quick = ("--chains", "1", "--sweeps", "6", "--quiet", "--model", "icsc")
     folder = tmp_path / "results"
@@ -33,8 +33,8 @@ def test_everything_that_can_be_exported(run, series_file, tmp_path, no_figures)
     tables = ("segments", "action_segments", "boundaries", "action_boundaries", "labels", "transforms")
     assert {path.stem for path in folder.glob("*.parquet")} == set(tables)
     assert list(folder.glob("*.csv")) == []  # of the run before
-    assert parquet.read_table(folder / "segments.parquet").to_pylist() == export.segments_table(model)
-    assert "`segments.parquet` has the segments" in (folder / "summary.md").read_text()
+    assert parquet.read_table(folder / "segments.parquet").to_pylist() == model.result_.tables()["segments"]
+    assert "`segments.parquet`: segments of one state each" in (folder / "summary.md").read_text()
 
     ends, starts = (json.loads((folder / f"changes_{kind}.json").read_text()) for kind in ("ruptures", "aeon"))
     assert ends["demos 1"] == {

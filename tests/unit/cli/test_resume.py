@@ -19,7 +19,7 @@ ICSC = ("--model", "icsc", *QUICK)
 
 
 @pytest.fixture(autouse=True)
-def plain(no_figures):
+def plain():
     """No test here looks at figures."""
 
 
@@ -131,7 +131,7 @@ def test_a_killed_run_goes_on_from_the_last_sweep_that_was_written(run, toy_file
 def test_a_finished_run_says_so_and_can_be_made_longer(run, series_file, tmp_path):
     folder = tmp_path / "results"
     answer = run("segment", series_file, "-o", folder, *ICSC)
-    assert "Try --sweeps 16, with which homothety resume goes on from here." in answer.out
+    assert "Run longer: n_sweeps=16, or homothety resume with --sweeps 16." in answer.out
     written = (folder / "model.homothety").stat().st_mtime_ns
     answer = run("resume", folder)
     assert answer.status == 0
@@ -214,7 +214,7 @@ def test_an_interrupt_while_results_are_written_loses_nothing(run, toy_file, tmp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("homothety.cli.clustering.write_labels", interrupted)
+        patch.setattr("homothety.cli.results.write_rows", interrupted)
         answer = run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
     assert answer.status == 130
     assert f"Interrupted. To go on from there: homothety resume {tmp_path / 'results'}" in answer.error

@@ -4,19 +4,21 @@ import csv
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import homothety
-from fabricated import make_recordings, make_segmentation
+from fabricated import make_recordings, make_segmentation, with_parts, with_trace
 from homothety import IBPHMM, ICSCHMM, ActionHMM, HMMSelection, StickyHDPHMM
-from homothety.cli import chains
 from homothety.cli.app import build_parser
+from homothety.cli.results import write_recordings
 from homothety.cli.segment import CLASSES, MODEL_OPTIONS
-from homothety.cli.segmentation import weight_note
-from homothety.report.saved import write_recordings
-from homothety.words import ordinal
+from homothety.phrases import ordinal
+from homothety.report.segmentation import weight_note
+from homothety.report.shared import chains_answer
+from homothety.summaries.result import Provenance
 
 QUICK = ("--chains", "2", "--sweeps", "8")
 ICSC = ("--model", "icsc", *QUICK)
@@ -44,7 +46,7 @@ def read_table(path):
 
 def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path):
     folder = tmp_path / "results"
-    answer = run("segment", series_file, "-o", folder, *ICSC)
+    answer = run("segment", series_file, "-o", folder, "--figures", *ICSC)
     assert answer.status == 0
     model = homothety.load(folder / "model.homothety")
     assert isinstance(model, ICSCHMM)
@@ -78,11 +80,11 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
     np.testing.assert_allclose([one["covariance"] for one in states["states"]], model.covariances_)
     assert sum(one["steps"] for one in states["states"]) == recordings.n_steps
     assert (summary["states"], summary["stride"], summary["sweeps_kept"]) == (model.n_states_, 1, 8)
-    found = f"{model.n_states_} states, {model.n_actions_} action{'s' * (model.n_actions_ > 1)}"
-    assert f"4 recordings in {len(segments)} segments of {found}." in answer.out
+    assert f"4 recordings in {len(model.action_segments_)} segments of {model.n_actions_} action" in answer.out
+    assert f"({model.n_states_} states)." in answer.out
     assert "All steps were used" in answer.out
     assert f"Remaining autocorrelation is corrected for by weighting each sample {model.step_weight_:.2g}" in answer.out
-    assert "The chains do not agree yet" in answer.out or "Chains agree" in answer.out
+    assert re.search(r"Do the chains agree\? (Yes|Not yet)\.", answer.out)
 
 
 @pytest.mark.parametrize(
@@ -95,10 +97,11 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
     ],
 )
 def test_the_weight_of_a_step_is_told_with_its_reason(model, weight, said):
-    model.step_weight_ = weight
-    assert weight_note(model).startswith(said)
-    assert ("--step-weight 1" in weight_note(model)) == (weight == 0.234)
-    assert weight_note(HMMSelection()) == ""
+    made_up = with_parts(make_segmentation(make_recordings()), provenance=Provenance.of(model)).result_
+    note = weight_note(replace(made_up, step_weights={"": weight}))
+    assert note.startswith(said)
+    assert ("--step-weight 1" in note) == (weight == 0.234)
+    assert weight_note(made_up) == ""
 
 
 def test_recordings_have_frames_by_default(run, tmp_path, demonstrations):
@@ -109,7 +112,7 @@ def test_recordings_have_frames_by_default(run, tmp_path, demonstrations):
     model = homothety.load(folder / "model.homothety")
     assert isinstance(model, ActionHMM)
     assert "Channels: position (x, y, z)." in answer.err
-    assert f"{model.n_states_} states, {model.n_actions_} actions" in answer.out
+    assert f"of {model.n_actions_} actions ({model.n_states_} states)." in answer.out
     assert "times as large" in answer.out
     assert "Remaining autocorrelation is corrected for by weighting each sample" in answer.out
 
@@ -125,9 +128,8 @@ def test_recordings_have_frames_by_default(run, tmp_path, demonstrations):
     assert [one["recording"] for one in summary["frames"]] == [one.name for one in frames]
     assert states["dimensions"] == ["x", "y", "z", "velocity of x", "velocity of y", "velocity of z"]
     page = (folder / "summary.md").read_text()
-    assert "](aligned.png)" in page
-    assert "`frames.csv` how recordings are turned, resized and moved" in page
-    assert (folder / "aligned.png").is_file()
+    assert "`frames.csv`: how recordings are turned, resized and moved" in page
+    assert not list(folder.glob("*.png"))
 
     before = (folder / "report.html").read_text()
     assert 'data-chart="aligned"' in before
@@ -136,7 +138,7 @@ def test_recordings_have_frames_by_default(run, tmp_path, demonstrations):
     assert (folder / "report.html").read_text() == before
 
 
-def test_options_of_frames_reach_the_model(run, no_figures, tmp_path, demonstrations):
+def test_options_of_frames_reach_the_model(run, tmp_path, demonstrations):
     options = {
         "--blocks": ("blocks", "point"),
         "--frames": ("frames", "one"),
@@ -161,7 +163,7 @@ def test_options_of_frames_reach_the_model(run, no_figures, tmp_path, demonstrat
     assert model.n_actions_ == 2
 
 
-def test_json_is_all_there_is_on_stdout(run, no_figures, series_file, tmp_path):
+def test_json_is_all_there_is_on_stdout(run, series_file, tmp_path):
     answer = run("segment", series_file, "-o", tmp_path / "results", "--json", *ICSC)
     data = json.loads(answer.out)
     model = homothety.load(tmp_path / "results" / "model.homothety")
@@ -170,7 +172,7 @@ def test_json_is_all_there_is_on_stdout(run, no_figures, series_file, tmp_path):
     assert all((tmp_path / "results" / name).is_file() for name in data["files"])
 
 
-def test_a_single_recording_says_less_of_actions(run, no_figures, recordings, tmp_path):
+def test_a_single_recording_says_less_of_actions(run, recordings, tmp_path):
     np.save(tmp_path / "one.npy", np.concatenate(recordings.sequences))
     answer = run("segment", tmp_path / "one.npy", "-o", tmp_path / "results", *ICSC)
     said = "There is only one recording, and in each an action is expected in one version"
@@ -178,17 +180,14 @@ def test_a_single_recording_says_less_of_actions(run, no_figures, recordings, tm
     assert said in (tmp_path / "results" / "summary.md").read_text()
 
 
-def test_quiet_says_nothing(run, no_figures, series_file, tmp_path):
+def test_quiet_says_nothing(run, series_file, tmp_path):
     answer = run("segment", series_file, "-o", tmp_path / "results", "--quiet", *QUICK)
-    # Without figures it says how to get them, but not when it is to be quiet.
     assert (answer.status, answer.out, answer.err) == (0, "", "")
 
 
 @pytest.mark.parametrize(("name", "kind"), [("ibp", IBPHMM), ("hdp", StickyHDPHMM), ("hmm", HMMSelection)])
 def test_other_models(name, kind, run, series_file, tmp_path, monkeypatch):
-    if name != "hmm":  # its pictures are those of the default model
-        monkeypatch.setitem(sys.modules, "matplotlib", None)
-    options = ("--max-states", "3") if name == "hmm" else QUICK
+    options = ("--max-states", "3", "--figures") if name == "hmm" else QUICK
     (tmp_path / "results").mkdir()
     of_actions = [
         tmp_path / "results" / f"{name}.csv" for name in ("action_segments", "action_boundaries", "transforms")
@@ -199,17 +198,18 @@ def test_other_models(name, kind, run, series_file, tmp_path, monkeypatch):
     assert answer.status == 0
     model = homothety.load(tmp_path / "results" / "model.homothety")
     assert type(model) is kind
-    assert "action" not in answer.out
+    assert "This model knows no actions" in answer.out
+    assert "| action" not in answer.out
     assert not any(path.exists() for path in of_actions)
     assert "transforms" not in json.loads((tmp_path / "results" / "summary.json").read_text())
     assert list(read_table(tmp_path / "results" / "segments.csv")[0])[3:] == ["state", "probability"]
     steps = [int(row["step"]) for row in read_table(tmp_path / "results" / "boundaries.csv")]
     assert steps == [one.start for one in model.segments_ if one.start]
     assert (tmp_path / "results" / "series-0.png").is_file() == (name == "hmm")
-    assert ("nothing is known of how sure it is" in answer.out) == (name == "hmm")
+    assert ("nothing is known of how sure its answer is" in answer.out) == (name == "hmm")
 
 
-def test_autoregressive_states_have_coefficients(run, no_figures, series_file, tmp_path):
+def test_autoregressive_states_have_coefficients(run, series_file, tmp_path):
     options = ("--emission", "autoregressive", "--order", "2")
     assert run("segment", series_file, "-o", tmp_path, *options, *ICSC).status == 0
     states = json.loads((tmp_path / "states.json").read_text())
@@ -217,7 +217,7 @@ def test_autoregressive_states_have_coefficients(run, no_figures, series_file, t
     assert np.shape(states["states"][0]["coefficients"]) == (2, 4)
 
 
-def test_one_file_per_demonstration(run, no_figures, recordings, tmp_path):
+def test_one_file_per_demonstration(run, recordings, tmp_path):
     files = [tmp_path / f"demo_{i}.csv" for i in (1, 2, 10)]
     for path, one in zip(files, recordings.sequences, strict=False):
         np.savetxt(path, one, delimiter=",", header="x,y", comments="")
@@ -227,7 +227,7 @@ def test_one_file_per_demonstration(run, no_figures, recordings, tmp_path):
     assert list(dict.fromkeys(names)) == ["demo_1", "demo_2", "demo_10"]
 
 
-def test_one_table_with_a_group_column(run, no_figures, recordings, tmp_path):
+def test_one_table_with_a_group_column(run, recordings, tmp_path):
     rows = [
         f"{name},{step},{x},{y},{step % 7}"
         for name, one in zip("ab", recordings.sequences, strict=False)
@@ -243,7 +243,7 @@ def test_one_table_with_a_group_column(run, no_figures, recordings, tmp_path):
     assert json.loads((tmp_path / "results" / "states.json").read_text())["dimensions"] == ["x", "y"]
 
 
-def test_times_are_in_seconds_where_the_rate_is_known(run, no_figures, recordings, tmp_path):
+def test_times_are_in_seconds_where_the_rate_is_known(run, recordings, tmp_path):
     one = recordings.sequences[0]
     rows = [f"{step / 20},{x},{y}" for step, (x, y) in enumerate(one)]
     (tmp_path / "log.csv").write_text("\n".join(["time,x,y", *rows]))
@@ -260,7 +260,7 @@ def test_times_are_in_seconds_where_the_rate_is_known(run, no_figures, recording
     assert float(read_table(tmp_path / "given" / "segments.csv")[-1]["end_s"]) == pytest.approx(len(one) / 40)
 
 
-def test_warnings_speak_of_options(run, no_figures, recordings, tmp_path):
+def test_warnings_speak_of_options(run, recordings, tmp_path):
     np.savetxt(tmp_path / "log.csv", recordings.sequences[0], delimiter=",", header="x,y", comments="")
     answer = run("segment", tmp_path / "log.csv", "-o", tmp_path / "results", *QUICK, "--actions", "40")
     assert answer.status == 0
@@ -276,7 +276,7 @@ def test_a_least_stay_in_seconds_needs_a_rate(run, recordings, tmp_path):
     assert "neither a whole number of steps nor a time" in run("segment", "log.csv", "--least-stay", "soon").err
 
 
-def test_options_of_preparation_reach_the_model(run, no_figures, rng, tmp_path):
+def test_options_of_preparation_reach_the_model(run, rng, tmp_path):
     swing = np.cumsum(rng.normal(size=(2, 80, 5)), axis=1)
     np.savez(tmp_path / "arm.npz", X=np.concatenate(swing), lengths=[80, 80], channels=["z", "a", "b", "c", "d"])
     options = ("--quaternions", "a,b,c,d", "--smooth", "5", "--subsample", "3", "--scale", "std", "--centre", "series")
@@ -294,14 +294,14 @@ def test_options_of_preparation_reach_the_model(run, no_figures, rng, tmp_path):
     assert states["dimensions"][5] == "velocity of z"
 
 
-def test_centring_and_groups_of_columns(run, no_figures, series_file, tmp_path):
+def test_centring_and_groups_of_columns(run, series_file, tmp_path):
     options = ("--centre", "none", "--scale", "range", "--scale-together", "left,right")
     run("segment", series_file, *options, "-o", tmp_path, *ICSC)
     settings = homothety.load(tmp_path / "model.homothety").preprocessing_.settings
     assert (settings.centre, settings.scale, settings.groups) == (None, "range", ((0, 1),))
 
 
-def test_steps_left_out_by_measurement_are_said(run, no_figures, tmp_path):
+def test_steps_left_out_by_measurement_are_said(run, tmp_path):
     time = np.arange(400)
     swing = np.column_stack([np.sin(time / 25), np.cos(time / 25)]) + (time > 200)[:, None]
     np.save(tmp_path / "swing.npy", swing)
@@ -325,7 +325,7 @@ def test_defaults_are_those_of_the_estimators():
                 assert re.search(rf"\b{default}\b", option.meaning), option
 
 
-def test_options_reach_the_model(run, no_figures, series_file, tmp_path):
+def test_options_reach_the_model(run, series_file, tmp_path):
     options = {
         "--grouping": ("grouping", "links"),
         "--step-weight": ("step_weight", 0.5),
@@ -458,7 +458,7 @@ def test_dimensions_of_prepared_series_are_called_by_their_columns(run, tmp_path
     assert "column velocity of time passed is constant" in answer.error
 
 
-def test_names_of_channels_reach_the_model(run, no_figures, rng, tmp_path, monkeypatch):
+def test_names_of_channels_reach_the_model(run, rng, tmp_path, monkeypatch):
     seen, segment = [], HMMSelection._segment
     monkeypatch.setattr(HMMSelection, "_segment", lambda self, made: (seen.append(made.channels), segment(self, made)))
     np.savetxt(tmp_path / "demo.csv", rng.normal(size=(30, 2)), delimiter=",", header="fx,fy", comments="")
@@ -467,7 +467,7 @@ def test_names_of_channels_reach_the_model(run, no_figures, rng, tmp_path, monke
     assert seen == [("fx", "fy", "velocity of fx", "velocity of fy")]
 
 
-def test_progress_is_lines_on_stderr_where_nobody_watches(run, no_figures, series_file, tmp_path):
+def test_progress_is_lines_on_stderr_where_nobody_watches(run, series_file, tmp_path):
     shown = run("segment", series_file, "-o", tmp_path / "results", *QUICK)
     assert "sampling 16/16 sweeps" in shown.err
     assert "sampling" not in shown.out
@@ -481,7 +481,8 @@ def test_figures_of_an_earlier_run_are_removed(run, recordings, series_file, tmp
     for name in ("similarity.png", "traces.png", "transforms.png", "series-1.png", "series-7.png", "notes.png"):
         (folder / name).touch()
     np.save(tmp_path / "one.npy", recordings.sequences[0])
-    assert run("segment", tmp_path / "one.npy", "--model", "hmm", "--max-states", "2", "-o", folder).status == 0
+    options = ("--model", "hmm", "--max-states", "2", "--figures")
+    assert run("segment", tmp_path / "one.npy", "-o", folder, *options).status == 0
     assert {path.name for path in folder.glob("*.png")} == {"segments.png", "series-0.png", "notes.png"}
 
 
@@ -496,7 +497,7 @@ def test_wrong_arguments_exit_with_2(words, run, series_file):
 
 
 def test_an_interrupt_saves_what_was_sampled_and_exits_with_130(
-    run, no_figures, series_file, tmp_path, interrupt_segmentation_after
+    run, series_file, tmp_path, interrupt_segmentation_after
 ):
     interrupt_segmentation_after(13)
     answer = run("segment", series_file, "-o", tmp_path, "--chains", "2", "--sweeps", "10")
@@ -513,20 +514,21 @@ def test_an_interrupt_saves_what_was_sampled_and_exits_with_130(
 def test_without_arviz_the_verdict_says_what_to_install_unless_chains_differ(monkeypatch, shift, agree):
     model = make_segmentation(make_recordings())
     values = np.random.default_rng(0).normal(size=(2, 1000)) + np.array([[0], [shift]])
-    model.trace_ = dict.fromkeys(model.trace_, values)
+    chains = with_trace(model, **dict.fromkeys(model.trace_, values)).result_.chains
     monkeypatch.setitem(sys.modules, "arviz", None)
-    assert chains.chains_agree(model) is agree
-    assert ("homothety[diagnostics]" in chains.verdict(model)) == (agree is None)
-    assert ("The chains do not agree yet" in chains.verdict(model)) == (agree is False)
+    assert chains.agree is agree
+    answer = chains_answer(chains)
+    assert ("homothety[diagnostics]" in answer.text) == (agree is None)
+    assert (answer.short == "Not yet.") == (agree is False)
 
 
-def test_segment_runs_without_arviz(run, no_figures, series_file, tmp_path, monkeypatch):
+def test_segment_runs_without_arviz(run, series_file, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz", None)
     assert run("segment", series_file, "-o", tmp_path / "results", *QUICK).status == 0
     assert json.loads((tmp_path / "results" / "summary.json").read_text())["chains_agree"] in (None, False)
 
 
-def test_many_series_are_not_all_listed_on_the_terminal(run, no_figures, rng, tmp_path):
+def test_many_series_are_not_all_listed_on_the_terminal(run, rng, tmp_path):
     np.savez(tmp_path / "many.npz", **{f"demo {i}": rng.normal(size=(6, 1)) for i in range(23)})
     answer = run("segment", tmp_path / "many.npz", "--model", "hmm", "--max-states", "1", "-o", tmp_path / "results")
     assert "demo 19" in answer.out

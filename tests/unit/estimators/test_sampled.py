@@ -11,15 +11,15 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from fabricated import make_framed_segmentation, make_recordings
+from fabricated import make_framed_segmentation, make_recordings, with_parts, with_trace
 from homothety import IBPHMM, ActionHMM, CRPMixture, SimilarityMixture, SPCMMixture
 from homothety.datasets import make_demonstrations, make_toy_2d, make_wishart_families
 from homothety.errors import ConvergenceWarning, HomothetyWarning
 from homothety.estimators import sampled
-from homothety.estimators.sampled import LEAST_KEPT, WARNED_R_HAT, weights_in_words
 from homothety.sampling import Trace
 from homothety.sampling.diagnostics import r_hat
 from homothety.sampling.paths import RunPath
+from homothety.summaries.chains import LEAST_KEPT, WARNED_R_HAT, Chains, weights_in_words
 
 SHORT = {"n_chains": 2, "n_sweeps": 30, "random_state": 0}
 MATRICES = make_wishart_families(random_state=0).matrices[::8]
@@ -170,9 +170,10 @@ def test_too_few_sweeps_or_chains_to_compare_do_not_warn(estimator, name, words,
 def test_where_actions_are_reported_chains_may_differ_in_states():
     model = make_framed_segmentation(make_recordings())
     rng = np.random.default_rng(0)
-    model.n_burn_ = 0
-    model.trace_ = {name: rng.normal(size=(2, 100)) for name in model.trace_}
-    model.trace_["n_states"][1] += 9
+    traces = {name: rng.normal(size=(2, 100)) for name in model.trace_}
+    traces["n_states"][1] += 9
+    model = with_trace(model, **traces)
+    model = with_parts(model, chains=replace(model.result_.chains, n_burn=0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model._warn_unless_chains_agree()
@@ -219,9 +220,7 @@ def test_chains_that_agree_count_alike():
     model = fit_any(IBPHMM(**SHORT))
     np.testing.assert_array_equal(model.chain_weights_, [0.5, 0.5])
     assert len(model.draws_) == 30
-    assert weights_in_words(model) == ""
-    del model.chain_weights_  # as in files from before
-    assert weights_in_words(model) == ""
+    assert weights_in_words(model.result_.chains) == ""
 
 
 def test_mixtures_count_alike_even_if_they_differ(monkeypatch):
@@ -233,7 +232,7 @@ def test_mixtures_count_alike_even_if_they_differ(monkeypatch):
 
 def test_densities_of_framed_recordings_are_per_unit_of_the_recording(monkeypatch):
     made = make_demonstrations(0)
-    monkeypatch.setattr(ActionHMM, "_warned_of", lambda *_: ["1.80 for the number of actions"])
+    monkeypatch.setattr(Chains, "differences", lambda *_: ["1.80 for the number of actions"])
     found = {}
 
     def remember(self, prepared, emission, trace):

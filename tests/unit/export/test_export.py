@@ -6,7 +6,6 @@ import csv
 import json
 import sys
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,8 +13,6 @@ import pytest
 
 from homothety import export
 from homothety.errors import InputError
-from homothety.export.tables import columns_of_segment
-from homothety.summaries.paths import Segment
 
 PATH = [2, 2, 0, 0, 0, 1, 2]
 
@@ -122,21 +119,3 @@ def test_tables_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"homothety\[parquet\]"):
         export.write_rows(tmp_path / "rows.parquet", ROWS)
-
-
-def test_segments_by_the_names_of_series():
-    model = SimpleNamespace(names_=("left", "right"), segments_=[Segment(1, 2, 5, 3, 0.123456)])
-    row = {"series": "right", "start": 2, "end": 5, "state": 3, "probability": 0.1235}
-    assert export.segments_table(model) == [row]
-    assert export.segments_table(model, ["a", "b"]) == [row | {"series": "b"}]
-    merged = SimpleNamespace(names_=("left", "right"), action_segments_=model.segments_)
-    row["action"] = row.pop("state")
-    assert export.action_segments_table(merged) == [row]
-
-
-def test_a_segment_has_the_action_of_most_of_its_steps():
-    model = SimpleNamespace(
-        actions_=[np.array([0, 2, 2, 2, 1])], action_probability_=[np.array([0.1, 0.5, 0.6, 0.7, 0.2])]
-    )
-    row = columns_of_segment(model, Segment(0, 0, 5, 0, 1.0))
-    assert row == {"action": 2, "action_probability": 0.6}

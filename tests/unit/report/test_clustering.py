@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from fabricated import make_clustering
-from homothety.datasets import MatrixSet
-from homothety.report import describe_run, render
+from fabricated import make_clustering, with_parts
+from homothety import SPCMMixture
+from homothety.datasets import MatrixSet, make_toy_3d
+from homothety.report import describe, render_html
 from homothety.report.clustering import cluster_means, shapes_and_sizes
-from homothety.report.runs import run_of
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def report(model):
-    return describe_run(run_of(model, MatrixSet(model.matrices_, model.labels_)))
+    return describe(model, MatrixSet(model.matrices_, model.labels_))
 
 
 def test_the_four_answers(report):
@@ -36,14 +36,20 @@ def test_the_four_answers(report):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"measure": "airm"}, "As whole matrices: shape, size and direction."),
-        ({"points": "log-euclidean"}, "As whole matrices: shape, size and direction."),
+        ({}, "By shape."),
+        ({"size": "use"}, "By shape and size."),
+        ({"measure": "airm"}, "By matrices as a whole: shape, size and direction."),
+        ({"points": "log-euclidean"}, "By matrices as a whole: shape, size and direction."),
         ({"measure": "airm", "points": "shape"}, "By shape."),
-        ({"measure": lambda a, b: 1.0}, "By the measure that was given."),
+        ({"measure": lambda a, b: float(np.abs(a - b).sum())}, "By the measure that was given."),
     ],
 )
-def test_what_was_compared_depends_on_the_measure(settings, said):
-    assert describe_run(run_of(make_clustering().set_params(**settings))).answers[2].short == said
+def test_what_was_compared_depends_on_the_settings(settings, said):
+    toy = make_toy_3d(0)
+    model = SPCMMixture(n_chains=1, n_sweeps=6, random_state=0, **settings).fit(toy.matrices)
+    answer = describe(model).answers[2].short
+    assert answer == (said if model.n_clusters_ > 1 else "There is only one.")
+    assert f"By {model.result_.basis}." == said
 
 
 def test_data_are_json_with_all_charts(report):
@@ -56,16 +62,14 @@ def test_data_are_json_with_all_charts(report):
 
 
 def test_items_are_called_by_their_numbers_in_the_file(model):
-    run = run_of(model)
-    object.__setattr__(run, "index", np.arange(30) + 100)
-    report = describe_run(run)
+    report = describe(with_parts(model, numbers=np.arange(30) + 100))
     (items,) = [section for section in report.sections if section.name == "items"]
     assert items.blocks[-1].rows[0][:3] == (129, 3, "0.50")
 
 
 def test_matrices_of_an_image_have_voxels_and_slices(model):
     voxels = np.argwhere(np.ones((2, 3, 5)))
-    report = describe_run(run_of(model, MatrixSet(model.matrices_, grid=(2, 3, 5), positions=voxels)))
+    report = describe(model, MatrixSet(model.matrices_, grid=(2, 3, 5), positions=voxels))
     sections = {section.name: section for section in report.sections}
     assert list(sections)[:2] == ["labels", "slices"]
     assert list(report.answers[1].points) == ["Matrix 29, voxel (1, 2, 4): cluster 3, agreement 0.50"]
@@ -73,7 +77,7 @@ def test_matrices_of_an_image_have_voxels_and_slices(model):
     assert table.header[:3] == ["matrix", "voxel", "cluster"]
     assert table.rows[0][:3] == (29, "(1, 2, 4)", 3)
     assert report.data["space"]["items"][7] == report.data["similarity"]["items"][7] == "7, voxel (0, 1, 2)"
-    assert '<img src="data:image/png;base64,' in render(report)
+    assert '<img src="data:image/png;base64,' in render_html(report)
 
 
 def test_shapes_are_free_of_size():

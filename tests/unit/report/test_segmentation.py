@@ -2,18 +2,20 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from fabricated import make_recordings, make_segmentation
+from fabricated import make_recordings, make_segmentation, with_parts, with_trace
 from homothety import HMMSelection, TwoStageHMM
 from homothety.datasets import SequenceSet
 from homothety.errors import InputError
-from homothety.report import chains, describe_run, render, write_report
-from homothety.report.downsampling import MISSING
-from homothety.report.runs import Run, run_of
-from homothety.report.segmented import Segmented
+from homothety.report import describe, render_html, write_report
+from homothety.report.charts import add_traces, position_dims
+from homothety.report.encoding import MISSING
+from homothety.summaries.chains import Chains
+from homothety.summaries.result import Labels, Provenance
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +30,7 @@ def model(recordings):
 
 @pytest.fixture(scope="module")
 def report(model, recordings):
-    return describe_run(run_of(model, recordings))
+    return describe(model, recordings)
 
 
 def block(report, section, kind):
@@ -48,26 +50,28 @@ def test_the_four_answers(report):
     assert agree.short in ("Yes.", "Not yet.")
 
 
-def test_series_in_one_array_are_those_that_were_fitted(model, recordings):
-    items = run_of(model, np.concatenate(recordings.sequences)).items
-    assert [one.tolist() for one in items.sequences] == [one.tolist() for one in recordings.sequences]
+def test_recordings_in_one_array_are_those_that_were_fitted(model, recordings, report):
+    together = describe(model, np.concatenate(recordings.sequences))
+    assert [one["low"] for one in together.data["series"]] == [one["low"] for one in report.data["series"]]
 
 
 def test_rows_of_series_that_are_not_drawn_have_no_button(model, recordings, monkeypatch):
-    monkeypatch.setattr("homothety.report.series_data.MAX_SERIES", 2)
-    monkeypatch.setattr("homothety.report.segmentation.MAX_ROWS", 6)
-    report = describe_run(run_of(model, recordings))
+    monkeypatch.setattr("homothety.report.charts.MAX_RECORDINGS", 2)
+    for module in ("segmentation", "shared"):
+        monkeypatch.setattr(f"homothety.report.{module}.MAX_ROWS", 6)
+    report = describe(model, recordings)
     (table,) = block(report, "segments", "Table")
     assert table.caption == "The 6 least sure segments"
     assert [place is None for place in table.places] == [row[0] == "demo 2" for row in table.rows]
-    page = render(report)
+    page = render_html(report)
     assert page.count('data-place="') == sum(place is not None for place in table.places) > 0
     assert 'data-place="2,' not in page
 
 
 def test_what_is_outside_of_a_drawn_trace_is_told_apart():
     trace = np.array([[-1000.0, 9.0, 1.0, 2.0, 3.0, 2.0]])
-    (told,) = chains.trace_data({"log_joint": trace}, 8)
+    chains = Chains(trace={"log_joint": trace}, n_burn=8, n_kept=0, weights=np.ones(1), compared=("log_joint",))
+    (told,) = add_traces({"looks": {}}, chains)["traces"]
     codes = np.frombuffer(b64decode(told["chains"][0]["low"]), dtype="<u2")
     values = told["low"] + codes / (MISSING - 1) * (told["high"] - told["low"])
     assert told["drawn"] == {"low": 1.0, "high": 3.0}
@@ -77,28 +81,30 @@ def test_what_is_outside_of_a_drawn_trace_is_told_apart():
 
 
 def test_nothing_is_uncertain_where_all_is_sure(recordings):
-    sure = describe_run(run_of(make_segmentation(recordings, unsure=1.0), recordings))
+    sure = describe(make_segmentation(recordings, unsure=1.0), recordings)
     assert sure.answers[1].short == "None."
 
 
 def test_chains_that_differ_are_named(recordings):
     model = make_segmentation(recordings)
-    model.trace_["n_actions"][1] = 9.0
-    answer = describe_run(run_of(model, recordings)).answers[3]
+    n_actions = model.trace_["n_actions"].copy()
+    n_actions[1] = 9.0
+    model = with_trace(model, n_actions=n_actions)
+    answer = describe(model, recordings).answers[3]
     assert answer.short == "Not yet."
     assert "The number of actions stays at 4 in one chain and at 9 in another." in answer.points
 
 
 def test_one_chain_cannot_agree(recordings):
     model = make_segmentation(recordings)
-    model.trace_ = {name: values[:1] for name, values in model.trace_.items()}
-    assert describe_run(run_of(model, recordings)).answers[3].short == "This cannot be told."
+    model = with_trace(model, **{name: values[:1] for name, values in model.trace_.items()})
+    assert describe(model, recordings).answers[3].short == "This cannot be told."
 
 
 def test_an_interrupted_run_is_said(recordings):
     model = make_segmentation(recordings)
-    model.interrupted_ = True
-    assert "was interrupted" in describe_run(run_of(model, recordings)).answers[3].text
+    model = with_parts(model, chains=replace(model.result_.chains, interrupted=True))
+    assert "was interrupted" in describe(model, recordings).answers[3].text
 
 
 def test_tables_have_what_is_drawn(report):
@@ -109,7 +115,7 @@ def test_tables_have_what_is_drawn(report):
     (coaction,) = block(report, "coaction", "Table")
     assert coaction.rows[0][1:] == pytest.approx([0.98, 0.98, 0.02, 0.02])
     all_actions, by_series = block(report, "labels", "Table")
-    assert all_actions.rows[0][:5] == [0, 90, "25%", "3 of 3", "0, 1"]
+    assert all_actions.rows[0][:5] == [0, 90, "25 %", "3 of 3", "0, 1"]
     assert by_series.rows[0] == ["demo 0", "30 (1)", "60 (2)", "30 (3)"]
 
 
@@ -141,22 +147,22 @@ def test_known_labels_have_the_colour_of_the_action_they_are_in(recordings, mode
     truth = [np.repeat(["go", "stay"], len(one) // 2).astype(object) for one in recordings.sequences]
     truth[0][0] = None
     known = SequenceSet(recordings.sequences, None, truth, recordings.names, recordings.channels)
-    data = describe_run(run_of(model, known)).data
+    data = describe(model, known).data
     assert [one["name"] for one in data["looks"]["truth"]] == ["go", "stay"]
     assert data["series"][0]["lanes"]["truth"]["labels"] == [-1, 0, 1]
     assert data["looks"]["truth"][1]["color"] == data["looks"]["action"][1]["color"]
 
 
 def test_without_recordings_there_are_bars_but_no_curves(model):
-    report = describe_run(run_of(model))
+    report = describe(model)
     assert report.data["channels"] == []
     assert "low" not in report.data["series"][0]
     assert [section.name for section in report.sections if section.name == "trajectories"] == []
 
 
 def test_long_series_are_thinned_out_and_it_is_said(monkeypatch, recordings, model):
-    monkeypatch.setattr("homothety.report.series_data.bin_size", lambda n_steps, n_dims: 7)
-    report = describe_run(run_of(model, recordings))
+    monkeypatch.setattr("homothety.report.charts.bin_size", lambda n_steps, n_dims: 7)
+    report = describe(model, recordings)
     (chart,) = block(report, "series", "Chart")
     assert "Of every 7 steps only the least and the largest value are drawn" in chart.caption
     assert report.data["series"][0]["every"] == 7
@@ -174,29 +180,36 @@ def test_long_series_are_thinned_out_and_it_is_said(monkeypatch, recordings, mod
 def test_positions_are_found_by_name(channels, dims):
     recordings = make_recordings(n_dims=4)
     items = SequenceSet(recordings.sequences, names=recordings.names, channels=channels)
-    assert Segmented(Run(None, items)).position_dims == dims
+    assert position_dims(make_segmentation(items).result_) == dims
 
 
 def without_chains(fitted):
     """Return a model of the same states that says nothing of how sure they are."""
-    fixed = HMMSelection()
-    for name in ("preprocessing_", "names_", "starts_", "paths_", "states_"):
-        setattr(fixed, name, getattr(fitted, name))
+    result, fixed = fitted.result_, HMMSelection()
+    fixed.result_ = replace(
+        result,
+        provenance=Provenance.of(fixed),
+        states=Labels(flat=result.states.flat, starts=result.states.starts),
+        **dict.fromkeys(("actions", "state_actions", "coaction", "transform_table", "chains")),
+    )
     return fixed
 
 
 def test_models_without_chains_and_probabilities(model, recordings):
-    report = describe_run(run_of(without_chains(model), recordings))
+    report = describe(without_chains(model), recordings)
     assert [one.short for one in report.answers[:2]] == ["4 states.", "This is not known."]
     assert report.answers[3].short == "There are no chains."
     assert report.answers[2].short == "Of 4 states, 2 are found in every recording and 1 in a single one."
 
 
 def test_models_in_two_stages(model, recordings):
-    two = TwoStageHMM(random_state=0)
-    two.segmenter_ = without_chains(model)
-    two.actions_, two.n_actions_, two.state_actions_ = model.actions_, 3, model.state_actions_
-    report = describe_run(run_of(two, recordings))
+    two, actions = TwoStageHMM(random_state=0), model.result_.actions
+    two.result_ = replace(
+        without_chains(model).result_,
+        actions=Labels(flat=actions.flat, starts=actions.starts),
+        state_actions=model.state_actions_,
+    )
+    report = describe(two, recordings)
     assert report.answers[0].short == "3 actions."
     assert "does not say by how much" in report.answers[2].text
 
@@ -204,7 +217,7 @@ def test_models_in_two_stages(model, recordings):
 @pytest.mark.parametrize(
     ("result", "data", "message"),
     [
-        ("a text", None, "result is a str, needed a fitted model"),
+        ("a text", None, "result is a str, needed a Segmentation, a Partition or a fitted estimator"),
         (
             None,
             [np.zeros((5, 3))],
@@ -219,8 +232,9 @@ def test_bad_input_is_named(result, data, message, model, tmp_path):
 
 
 def test_weights_of_chains_are_told(model, recordings):
-    model.chain_weights_ = np.array([0.7, 0.3])
+    chains = replace(model.result_.chains, weights=np.array([0.7, 0.3]))
+    n_actions = np.array([[4.0] * 40, [9.0] * 40])
+    weighted = with_parts(model, chains=replace(chains, trace=chains.trace | {"n_actions": n_actions}))
     told = "Draws are weighted by how well each chain predicts left-out looks: 0.70, 0.30."
-    assert told in describe_run(run_of(model, recordings)).answers[3].text
-    model.chain_weights_ = np.array([0.5, 0.5])
-    assert "weighted" not in describe_run(run_of(model, recordings)).answers[3].text
+    assert told in describe(weighted, recordings).answers[3].text
+    assert "weighted" not in describe(model, recordings).answers[3].text

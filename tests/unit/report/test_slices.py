@@ -8,7 +8,7 @@ import pytest
 
 from homothety.datasets import MatrixSet
 from homothety.palette import cluster_colors
-from homothety.report.slices import fullest_slice, slices_section
+from homothety.report.slices import fullest_slice, png_of, slices_section
 
 BALL, NEEDLE = np.eye(3), np.diag([1.0, 1e-9, 1e-9])
 
@@ -99,3 +99,10 @@ def test_sets_that_are_no_image_have_no_slices():
 def test_of_equally_full_slices_the_middle_one_is_shown():
     assert fullest_slice(np.array([0, 1, 2, 3, 4, 5, 5, 6, 6])) == 5
     assert fullest_slice(np.repeat(np.arange(3, 8), 2)) == 5
+
+
+def test_pixels_come_back(rng):
+    image = pytest.importorskip("matplotlib.image")
+    pixels = rng.integers(256, size=(5, 7, 4)).astype(np.uint8)
+    read = image.imread(io.BytesIO(png_of(pixels[::-1].swapaxes(0, 1))), format="png")  # not in the order of memory
+    np.testing.assert_array_equal(np.rint(255 * read), pixels[::-1].swapaxes(0, 1))

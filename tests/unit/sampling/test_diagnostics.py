@@ -18,6 +18,11 @@ except ImportError:
     pytest.skip("ArviZ is not installed", allow_module_level=True)
 
 
+def draws_of(n_burn=10, **values):
+    """Kept draws of such traces."""
+    return kept_draws(traces_of(n_burn, **values))
+
+
 def traces_of(n_burn=10, **values):
     """Traces from arrays (n_chains, n_draws), each after a burn-in that is far away from everything."""
     n_chains, n_draws = next(iter(values.values())).shape
@@ -34,15 +39,15 @@ def good(rng):
 
 
 def test_chains_of_one_distribution_agree(good):
-    verdict = judge(traces_of(place=good, n_clusters=np.round(good)))
+    verdict = judge(draws_of(place=good, n_clusters=np.round(good)))
     assert verdict.agree
-    assert verdict.text.startswith("chains agree: over 4 chains of 300 draws R-hat is at most 1.0")
+    assert verdict.text.startswith("chains agree: over 4 chains of 300 draws, R-hat is at most 1.0")
     assert [row.name for row in verdict.table] == ["place", "n_clusters"]
     assert all(row.trouble == "" for row in verdict.table)
 
 
 def test_numbers_are_those_of_arviz_without_burn_in(good):
-    (row,) = judge(traces_of(place=good)).table
+    (row,) = judge(draws_of(place=good)).table
     assert row.r_hat == pytest.approx(float(arviz.rhat(good)), rel=1e-12)
     assert row.ess == pytest.approx(float(arviz.ess(good, method="bulk")), rel=1e-12)
 
@@ -74,7 +79,7 @@ def test_r_hat_where_it_is_undefined(good):
 
 def test_a_chain_elsewhere_is_noticed(good):
     good[2] += 3
-    verdict = judge(traces_of(place=good, other=good - good))
+    verdict = judge(draws_of(place=good, other=good - good))
     assert not verdict.agree
     assert verdict.text.startswith("run longer: place differs between chains (R-hat 1.")
     assert "other" not in verdict.text
@@ -82,17 +87,19 @@ def test_a_chain_elsewhere_is_noticed(good):
 
 def test_a_slow_walk_is_noticed(rng):
     walk = rng.normal(size=(2, 300)).cumsum(axis=1)
-    assert not judge(traces_of(place=walk)).agree
+    assert not judge(draws_of(place=walk)).agree
 
 
 def test_too_few_independent_draws_are_noticed(good):
-    verdict = judge(traces_of(place=good), max_r_hat=2.0, min_ess=1000)
+    verdict = judge(draws_of(place=good), max_r_hat=2.0, min_ess=1000)
     assert not verdict.agree
-    assert verdict.text == f"run longer: place is worth {verdict.table[0].ess:.0f} independent draws (needed 4000)."
+    assert (
+        verdict.text == f"run longer: place has an effective sample size of {verdict.table[0].ess:.0f} (needed 4000)."
+    )
 
 
 def test_one_chain_has_nothing_to_compare(good):
-    verdict = judge(traces_of(place=good[:1]))
+    verdict = judge(draws_of(place=good[:1]))
     assert not verdict.agree
     assert verdict.text == "one chain only: nothing to compare. Run several."
     (row,) = verdict.table
@@ -101,16 +108,16 @@ def test_one_chain_has_nothing_to_compare(good):
 
 
 def test_equal_constants_agree(good):
-    verdict = judge(traces_of(n_clusters=np.full((3, 50), 4.0)))
+    verdict = judge(draws_of(n_clusters=np.full((3, 50), 4.0)))
     assert verdict.agree
     assert verdict.text == "chains agree: in all 3 chains everything traced stays at the same value."
     assert math.isnan(verdict.table[0].r_hat)
-    assert judge(traces_of(place=good, n_clusters=np.full((4, 300), 2.0))).agree
+    assert judge(draws_of(place=good, n_clusters=np.full((4, 300), 2.0))).agree
 
 
 def test_different_constants_disagree():
     constants = np.repeat([[3.0], [4.0], [3.0]], 50, axis=1)
-    verdict = judge(traces_of(n_clusters=constants))
+    verdict = judge(draws_of(n_clusters=constants))
     assert not verdict.agree
     assert verdict.text == "run longer: n_clusters stays at 3 in one chain and at 4 in another."
     assert verdict.table[0].r_hat == math.inf
@@ -118,25 +125,25 @@ def test_different_constants_disagree():
 
 def test_one_constant_chain_among_moving_ones_disagrees(good):
     good[0] = 5.0
-    assert not judge(traces_of(place=good)).agree
+    assert not judge(draws_of(place=good)).agree
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1])
 def test_two_values_alone_can_agree(rng, share):
-    verdict = judge(traces_of(n_clusters=3.0 + (rng.random((4, 400)) < share)))
+    verdict = judge(draws_of(n_clusters=3.0 + (rng.random((4, 400)) < share)))
     assert verdict.agree, verdict.text
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_never_agree(good, bad):
     good[1, 7] = bad
-    verdict = judge(traces_of(place=good))
+    verdict = judge(draws_of(place=good))
     assert not verdict.agree
     assert verdict.text == "run longer: place is not finite in every sweep."
 
 
 def test_few_sweeps_are_said_to_be_few(good):
-    assert judge(traces_of(place=good[:, :3])).text == "run longer: 3 kept sweeps in each chain, needed at least 4."
+    assert judge(draws_of(place=good[:, :3])).text == "run longer: 3 kept sweeps in each chain, needed at least 4."
 
 
 def test_chains_are_cut_to_the_shortest(good):
@@ -154,30 +161,38 @@ def test_seconds_are_not_judged_unless_asked_for(good):
 
 def test_unknown_names_and_empty_chains_are_refused(good):
     with pytest.raises(InputError, match=r"\['plaice'\] is not traced; traced are place"):
-        judge(traces_of(place=good), names=["plaice"])
+        kept_draws(traces_of(place=good), ["plaice"])
     with pytest.raises(InputError, match="No chain has kept a sweep"):
-        judge([Trace({"place": [1.0]}), Trace()])
+        kept_draws([Trace({"place": [1.0]}), Trace()])
 
 
 def test_export_holds_what_was_kept(good):
-    tree = to_arviz(traces_of(place=good, n_clusters=np.round(good), seconds=np.abs(good)))
+    tree = to_arviz(draws_of(place=good, n_clusters=np.round(good)), {"seconds": np.abs(good)})
     assert type(tree).__name__ == "DataTree"
     assert set(tree["posterior"].data_vars) == {"place", "n_clusters"}
     np.testing.assert_array_equal(tree["posterior"]["place"].transpose("chain", "draw"), good)
     np.testing.assert_array_equal(tree["sample_stats"]["seconds"].transpose("chain", "draw"), np.abs(good))
 
 
+def test_numbers_that_need_not_agree_are_in_the_table_alone(good):
+    verdict = judge(draws_of(place=good, other=good + 5 * np.arange(4)[:, None]), compared=["place"])
+    assert verdict.agree
+    place, other = verdict.table
+    assert other.r_hat > 1.5 > place.r_hat
+    assert other.trouble == ""
+
+
 def test_absence_of_arviz_is_said_with_what_to_do(monkeypatch, good):
     monkeypatch.setitem(sys.modules, "arviz", None)
     with pytest.raises(ImportError, match=r"pip install 'homothety\[diagnostics\]'"):
-        judge(traces_of(place=good))
+        judge(draws_of(place=good))
 
 
 def test_chains_that_differ_are_told_without_arviz(monkeypatch, good):
     elsewhere = good + np.array([[0], [0], [3], [0]])
-    told = judge(traces_of(place=good, other=elsewhere))
+    told = judge(draws_of(place=good, other=elsewhere))
     monkeypatch.setitem(sys.modules, "arviz", None)
-    verdict = judge(traces_of(place=good, other=elsewhere))
+    verdict = judge(draws_of(place=good, other=elsewhere))
     assert (verdict.agree, verdict.text) == (told.agree, told.text)
     assert [row.r_hat for row in verdict.table] == [row.r_hat for row in told.table]
     assert all(math.isnan(row.ess) for row in verdict.table)

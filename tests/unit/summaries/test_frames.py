@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from homothety.models.frames.blocks import Blocks
 from homothety.models.frames.frames import Frames, aligned_steps, rotation_matrices, turn_of_matrix
 from homothety.summaries.frames import (
+    PreparedBlocks,
     angle_between_turns,
     frame_table,
     mean_turn,
@@ -19,6 +20,7 @@ from homothety.summaries.frames import (
 )
 
 BLOCKS = Blocks(("point", "vector"), 3)
+PREPARED = PreparedBlocks(BLOCKS, 2, np.zeros(6), np.ones(6))
 
 
 def some_turns(rng, n):
@@ -71,7 +73,7 @@ def test_a_table_has_means_intervals_and_agreement(rng):
     turns = flipped.turns.copy()
     turns[2] = turn_of_matrix(flipped.rotations[2] @ np.diag([1.0, -1.0, -1.0]))
     draws += [Frames(centre.labels, turns, centre.log_sizes, centre.places)] * 10
-    table = frame_table(BLOCKS, draws, ("a", "b", "c"), 0, best=0, middle=np.zeros((1, 3)), origin=np.zeros((1, 3)))
+    table = frame_table(PREPARED, draws, ("a", "b", "c"), 0, best=0, middle=np.zeros(6))
     np.testing.assert_allclose(table.agreements, [1.0, 1.0, 0.8])
     truth = relative_to(BLOCKS, centre, 0)
     errors = np.degrees(angle_between_turns(table.turns, truth.turns))
@@ -86,9 +88,10 @@ def test_a_table_has_means_intervals_and_agreement(rng):
 def test_rows_are_in_the_units_of_the_recordings(rng):
     """A step of the reference, taken through its row, is where the frame of prepared steps takes it."""
     frames = some_frames(rng, [0, 1])
-    table = frame_table(BLOCKS, [frames], ("a", "b"), 0, best=0, middle=np.zeros((1, 3)), origin=np.zeros((1, 3)))
     offset, factors = np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0]), np.repeat([4.0, 0.5], 3)
-    rows = table.rows(BLOCKS, offset, factors)
+    prepared = PreparedBlocks(BLOCKS, 2, offset, factors)
+    table = frame_table(prepared, [frames], ("a", "b"), 0, best=0, middle=np.zeros(6))
+    rows = table.rows
     step = rng.normal(size=3)
     prepared = (step - offset[:3]) * factors[:3]
     own = table.frames
@@ -102,14 +105,14 @@ def test_rows_are_in_the_units_of_the_recordings(rng):
 
 def test_intervals_of_places_are_those_of_the_origin_of_the_recordings(rng):
     # Far from the origin, a small rotation moves it a lot.
-    centre, middle = some_frames(rng, [0, 1]), np.array([[30.0, -20.0, 10.0]])
+    centre, middle = some_frames(rng, [0, 1]), np.array([30.0, -20.0, 10.0, 0.0, 0.0, 0.0])
     offset, factors = np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0]), np.repeat([4.0, 0.5], 3)
     draws = [near(rng, centre, 0.02) for _ in range(60)]
-    origin = -(offset * factors)[None, :3]
-    table = frame_table(BLOCKS, draws, ("a", "b"), 0, best=0, middle=middle, origin=origin)
-    alone = [frame_table(BLOCKS, [one], ("a", "b"), 0, best=0, middle=middle, origin=origin) for one in draws]
-    places = np.array([one.rows(BLOCKS, offset, factors)[1].places for one in alone])
-    row = table.rows(BLOCKS, offset, factors)[1]
+    prepared = PreparedBlocks(BLOCKS, 2, offset, factors)
+    table = frame_table(prepared, draws, ("a", "b"), 0, best=0, middle=middle)
+    alone = [frame_table(prepared, [one], ("a", "b"), 0, best=0, middle=middle) for one in draws]
+    places = np.array([one.rows[1].places for one in alone])
+    row = table.rows[1]
     np.testing.assert_allclose(np.moveaxis(row.place_intervals, -1, 0), np.quantile(places, [0.05, 0.95], axis=0))
     assert (row.place_intervals[..., 0] < row.places).all()
     assert (row.places < row.place_intervals[..., 1]).all()
@@ -160,22 +163,21 @@ def test_the_rotation_about_a_line_is_left_out_of_the_rotation_and_its_error(rng
         turns = np.stack([draw.turns[0], turn_of_matrix(twist @ draw.rotations[1])])
         draws.append(Frames(draw.labels, turns, draw.log_sizes, draw.places))
     axes = np.stack([np.zeros(3), axis])
-    table = frame_table(BLOCKS, draws, ("a", "b"), 0, 0, np.zeros((1, 3)), np.zeros((1, 3)), axes)
+    table = frame_table(PREPARED, draws, ("a", "b"), 0, 0, np.zeros(6), axes)
     assert table.agreements[1] == 1
     assert table.angle_errors[1] < 0.2
-    rows = table.rows(BLOCKS, np.zeros(6), np.ones(6))
+    rows = table.rows
     assert rows[0].free_axis is None
     np.testing.assert_allclose(rows[1].free_axis, axis)
     truth = centre.rotations[1] @ centre.rotations[0].T
     np.testing.assert_allclose(rows[1].rotation.T @ axis, truth.T @ axis, atol=0.05)
     shared = frame_table(
-        BLOCKS,
+        PREPARED,
         [Frames(np.zeros(2, int), *(getattr(centre, name)[:1] for name in ("turns", "log_sizes", "places")))],
         ("a", "b"),
         0,
         0,
-        np.zeros((1, 3)),
-        np.zeros((1, 3)),
+        np.zeros(6),
         axes,
     )
     assert not shared.free_axes.any()

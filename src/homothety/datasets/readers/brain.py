@@ -18,7 +18,7 @@ from homothety.datasets.readers.checks import (
 )
 from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
-from homothety.numbering import cluster_number
+from homothety.phrases import cluster_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

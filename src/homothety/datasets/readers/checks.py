@@ -47,15 +47,19 @@ MAX_EXACT = 2.0**53  # floats beyond it are all whole numbers
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def require(module: str, extra: str, item: str) -> Any:
-    """Return a module that only some formats need, or raise saying in one line how to get it."""
+def require(module: str, extra: str | None, item: str) -> Any:
+    """Return a module that only some formats need, or raise with the command that installs it.
+
+    `extra` is the extra of this package that brings the module, if there is one.
+    """
     package = module.partition(".")[0]
     try:
         import_module(package)
         return import_module(module)
     except ImportError as error:
+        wanted = package if extra is None else f"'homothety[{extra}]'"
         raise ImportError(
-            f"{item} needs the package {package}, which is not installed. pip install 'homothety[{extra}]' brings it."
+            f"{item} needs the package {package}, which is not installed. pip install {wanted} brings it."
         ) from error
 
 

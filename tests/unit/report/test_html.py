@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from fabricated import make_clustering, make_recordings, make_segmentation
-from homothety.report import render, write_report
+from homothety.report import render_html, write_report
 
 NASTY = ["</script><b>", '"><img src=x onerror=alert(1)>', "a & b — ü 100 % $title {x}"]
 VOID = {"meta", "link", "br", "input"}
@@ -87,4 +87,4 @@ def test_what_is_no_part_of_a_page_is_refused(written):
     _, report = written
     broken = type(report)("", "", (), [type(report.sections[0])("a", "b", [object()])])
     with pytest.raises(TypeError, match="no part of a page"):
-        render(broken)
+        render_html(broken)

@@ -1,6 +1,6 @@
-"""From all numbers to those that can be seen: least and largest of every bin, runs of labels, means of blocks.
+"""Numbers for the charts of a page: thinned out to what can be seen, and encoded with 8 or 16 bits each.
 
-Only what is drawn is thinned out, never what is told. Numbers travel as 8 or 16 bits, which is finer than a screen.
+Only charts are thinned out, never tables or texts.
 """
 
 from __future__ import annotations

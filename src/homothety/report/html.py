@@ -1,4 +1,4 @@
-"""From a report to HTML: everything in one file, and everything that is not ours escaped."""
+"""A document as HTML: one file, in which everything that is not ours is escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from homothety.report.document import Bullets, Chart, Code, Picture, Pictures, Report, Section, Table, Text
+from homothety.report.document import Bullets, Chart, Code, Document, Picture, Pictures, Section, Table, Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,17 +22,17 @@ EDGES = ("left", "right", "top", "bottom")  # of a picture
 MAX_WIDTH, MAX_HEIGHT = 18.0, 22.0  # of the widest and the highest of several pictures, in rem
 
 
-def render(report: Report) -> str:
+def render_html(document: Document) -> str:
     """Return a page as one text of HTML."""
-    contents = [("answers", "In short"), *((section.name, section.title) for section in report.sections)]
+    contents = [("answers", "In short"), *((section.name, section.title) for section in document.sections)]
     return Template(_file("template.html")).substitute(
-        title=escape(report.title),
-        subtitle=escape(report.subtitle),
+        title=escape(document.title),
+        subtitle=escape(document.subtitle),
         style=_file("style.css"),
         contents="\n".join(f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title in contents),
-        answers="\n".join(map(_answer, report.answers)),
-        sections="\n".join(map(_section, report.sections)),
-        data=as_script_data(report.data),
+        answers="\n".join(map(_answer, document.answers)),
+        sections="\n".join(map(_section, document.sections)),
+        data=as_script_data(document.data),
         script="\n".join(map(_file, SCRIPTS)),
     )
 

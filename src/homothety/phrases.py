@@ -1,8 +1,8 @@
-"""Text and tables shared by terminal, summary and report."""
+"""Small pieces of text: counts, lists, ordinals, voxels, and the numbers of clusters."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -11,10 +11,27 @@ if TYPE_CHECKING:
 
     from homothety.arrays import IntArray
 
+Labels = TypeVar("Labels", int, "IntArray")
+
 SURE = 0.9  # probability from which on something counts as sure: a segment, an item, two states being one action
-
-
 AXES = "ijk"  # of an image
+FIRST_CLUSTER = 1  # in files, figures and reports: 0 is the background of a label image
+
+
+def cluster_number(label: Labels) -> Labels:
+    """Return the number under which users see a cluster, or an array of labels.
+
+    Parameters
+    ----------
+    label : int or ndarray of int
+        As in `labels_`: from 0.
+
+    Examples
+    --------
+    >>> cluster_number(0)
+    1
+    """
+    return label + FIRST_CLUSTER
 
 
 def voxel_in_words(position: IntArray) -> str:

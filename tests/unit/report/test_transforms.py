@@ -1,26 +1,29 @@
 from __future__ import annotations
 
-import csv
 import json
+from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from homothety import ICSCHMM
-from homothety.cli.segmentation import Segmentation, page, summarise, write_tables
 from homothety.datasets import make_toy_2d
 from homothety.preprocessing import Preprocessing
+from homothety.report import describe, render_markdown
+from homothety.report.transforms import introduction, sentence
+from homothety.summaries.tables import summarise_segmentation
 from homothety.summaries.transforms import StateTransform
-from homothety.words.transforms import flat_rows, section, sentence
+
+if TYPE_CHECKING:
+    from homothety.summaries.result import Segmentation
 
 
 @pytest.fixture(scope="module")
 def fitted() -> Segmentation:
     recordings = make_toy_2d(0, n_steps=200)
-    model = ICSCHMM(n_chains=2, n_sweeps=30, random_state=0).fit(recordings.sequences)
-    return Segmentation(recordings, model, "toy", 0.0)
+    return ICSCHMM(n_chains=2, n_sweeps=30, random_state=0).fit(recordings).result_
 
 
 def state_transform(**given) -> StateTransform:
@@ -68,10 +71,13 @@ NO_DRAWS = {"scale_low": np.nan, "scale_high": np.nan, "rotation_within": np.nan
         ),
         (
             {"orientation": "none", "angle": np.nan, "rotation_within": np.nan} | NOT_MOVED,
-            "State 3 is state 0, 1.9 times as large (1.8 to 2.0) and not moved, as far as can be told. It has no "
-            "direction that could be told.",
+            "State 3 is state 0, 1.9 times as large (1.8 to 2.0) and not moved, as far as can be told. Its "
+            "orientation cannot be determined.",
         ),
-        ({"orientation": "partial"}, "turned by 41° (within 5°) as far as its directions can be told, 1.9 times"),
+        (
+            {"orientation": "partial"},
+            "turned by 41° (within 5°) as far as its orientation can be determined, 1.9 times",
+        ),
         ({"scale": 1.04, "scale_low": 0.91, "scale_high": 1.21}, ", about as large (0.9 to 1.2 times) and moved"),
         ({"probability": 0.73}, "That they are one action has probability 0.73."),
         ({"translation": np.full(2, np.nan)}, "turned by 41° (within 5°) and 1.9 times as large (1.8 to 2.0)."),
@@ -98,95 +104,91 @@ def test_only_the_farthest_moves_are_named():
 
 def test_independent_dimensions_have_no_word_of_directions():
     words = sentence(state_transform(orientation="none", angle=np.nan), ["x", "y"], directed=False)
-    assert "direction" not in words
+    assert "orientation" not in words
     assert "turned" not in words
 
 
-def test_the_table_has_a_row_for_every_state(fitted, tmp_path):
-    model = fitted.model
-    write_tables(fitted, tmp_path)
-    with (tmp_path / "transforms.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == model.n_states_
-    for row, one in zip(rows, model.transforms_, strict=True):
-        assert [int(row[name]) for name in ("state", "action", "reference")] == [one.state, one.action, one.reference]
+def test_the_table_has_a_row_for_every_state(fitted):
+    rows = fitted.tables()["transforms"]
+    assert len(rows) == fitted.states.number
+    for row, one in zip(rows, fitted.transforms, strict=True):
+        assert [row[name] for name in ("state", "action", "reference")] == [one.state, one.action, one.reference]
         names = [f"{name}{end}" for name in ("scale", "mismatch") for end in ("", "_low", "_high")]
         names += ["observations", "probability", "support"]
-        np.testing.assert_allclose([float(row[name]) for name in names], [getattr(one, name) for name in names], 1e-5)
+        np.testing.assert_allclose([row[name] for name in names], [getattr(one, name) for name in names], 1e-5)
         assert row["orientation"] == one.orientation
-        assert (row["angle"] == "") == np.isnan(one.angle)
+        assert (row["angle"] is None) == np.isnan(one.angle)
         for end in ("", "_low", "_high"):
-            moves = [float(row[f"translation_{dim}{end}"]) for dim in ("y1", "y2")]
+            moves = [row[f"translation_{dim}{end}"] for dim in ("y1", "y2")]
             np.testing.assert_allclose(moves, getattr(one, f"translation{end}"), 1e-5)
 
 
+def with_transforms(result, transforms, **parts):
+    """Return a result whose states differ as given."""
+    changed = replace(result, **parts)
+    vars(changed)["transforms"] = transforms  # instead of what its table says
+    return changed
+
+
 def test_what_is_not_known_is_empty_in_tables_and_none_in_json(fitted):
-    preprocessing = fitted.model.preprocessing_
     unknown = state_transform(**ENDLESS, translation_low=np.full(2, -np.inf), translation_high=np.full(2, np.inf))
-    (row,) = flat_rows(SimpleNamespace(transforms_=[unknown], preprocessing_=preprocessing), ["x", "y"])
+    (row,) = with_transforms(fitted, [unknown]).tables()["transforms"]
     json.dumps(row, allow_nan=False)
     empty = {name for name, value in row.items() if value is None}
-    ends = {f"translation_{dim}_{end}" for dim in "xy" for end in ("low", "high")}
+    ends = {f"translation_{dim}_{end}" for dim in ("y1", "y2") for end in ("low", "high")}
     sizes = {f"{name}{end}" for name in ("scale", "mismatch") for end in ("", "_low", "_high")}
     assert empty == {"angle", "rotation_within"} | sizes | ends
 
 
 def test_columns_of_one_name_are_told_apart_by_number(fitted):
-    row = flat_rows(fitted.model, ["x", "x"])[1]
+    row = replace(fitted, channels=("x", "x")).tables()["transforms"][1]
     assert row["translation_0"] != row["translation_1"]
 
 
 def test_summary_and_page_tell_them_too(fitted):
-    told = summarise(fitted)["transforms"]
+    told = summarise_segmentation(fitted)["transforms"]
     assert (told["dimensions"], told["units_of"]) == (["y1", "y2"], "recordings")
-    assert [one["reference"] for one in told["states"]] == [one.reference for one in fitted.model.transforms_]
-    assert np.shape([one["translation"] for one in told["states"]]) == (fitted.model.n_states_, 2)
-    text = page(fitted, {})
-    others = [one for one in fitted.model.transforms_ if not one.is_reference]
+    assert [one["reference"] for one in told["states"]] == [one.reference for one in fitted.transforms]
+    assert np.shape([one["translation"] for one in told["states"]]) == (fitted.states.number, 2)
+    text = render_markdown(describe(fitted))
+    others = [one for one in fitted.transforms if not one.is_reference]
     assert others
-    assert all(f"- {sentence(one, ['y1', 'y2'])}\n" in text for one in others)
+    assert all(sentence(one, ["y1", "y2"]) in text for one in others)
     assert "Translations are in the units of the recordings." in text
-
-
-def stand_in(transforms, **given) -> SimpleNamespace:
-    """What the words need of a model."""
-    preprocessing = Preprocessing(**given.pop("preparation", {})).fit([np.eye(2) * [1, 3]])
-    usual = {"emission": "gaussian", "states_": SimpleNamespace(order=0), "preprocessing_": preprocessing}
-    return SimpleNamespace(transforms_=transforms, **usual | given)
 
 
 REFERENCE = state_transform(state=0)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("preparation", "emission", "order", "said"),
     [
-        ({}, "Translations are in the units of the recordings. An axis has no front and back"),
-        ({"preparation": {"scale": "std"}}, "units of the prepared recordings, in which shapes were compared."),
-        (
-            {"preparation": {"centre": "series"}},
-            "units of the recordings and relative to the middle of each recording.",
-        ),
-        ({"states_": SimpleNamespace(order=1)}, "Autoregressive states have no place, and no translation."),
-        ({"emission": "diagonal"}, "No rotation is told, because independent dimensions were assumed"),
+        ({}, "gaussian", 0, "Translations are in the units of the recordings. An axis has no front and back"),
+        ({"scale": "std"}, "gaussian", 0, "units of the prepared recordings, in which shapes were compared."),
+        ({"centre": "series"}, "gaussian", 0, "units of the recordings and relative to the middle of each recording."),
+        ({}, "gaussian", 1, "Autoregressive states have no place, and no translation."),
+        ({}, "diagonal", 0, "No rotation is told, because independent dimensions were assumed"),
     ],
 )
-def test_what_the_numbers_are_of_is_said(given, said):
-    assert said in section(stand_in([REFERENCE, state_transform()], **given), ["x", "y"])[-1]
+def test_what_the_numbers_are_of_is_said(fitted, preparation, emission, order, said):
+    made = replace(fitted.provenance, settings=fitted.provenance.settings | {"emission": emission})
+    prepared = Preprocessing(**preparation).fit([np.eye(2) * [1, 3]])
+    parameters = replace(fitted.parameters, order=order)
+    result = replace(fitted, provenance=made, preparation=prepared, parameters=parameters)
+    assert said in introduction(result, [REFERENCE, state_transform()])
 
 
-def test_states_alone_in_their_actions_are_not_compared():
+def test_states_alone_in_their_actions_are_not_compared(fitted):
     alone = state_transform(state=5, reference=5, action=1)
-    parts = section(stand_in([REFERENCE, state_transform(), alone]), ["x", "y"])
-    assert "Alone in its action, and so not compared: state 5." in parts[1]
-    assert parts[2].count("\n") == 0
-    assert section(stand_in([REFERENCE, alone]), ["x", "y"]) == []
+    said = introduction(fitted, [REFERENCE, state_transform(), alone])
+    assert "Alone in its action, and so not compared: state 5." in said
 
 
-def test_very_many_states_are_left_to_the_table():
-    many = [REFERENCE, *(state_transform(state=k) for k in range(1, 24))]
-    listed = section(stand_in(many), ["x", "y"])[2].splitlines()
-    assert len(listed) == 21
-    assert listed[-1] == "- 3 more are in `transforms.csv`."
-    other = "\n".join(section(stand_in(many), ["x", "y"], "transforms.json"))
-    assert (other.count("`transforms.json`"), "transforms.csv" in other) == (2, False)
+def test_very_many_states_are_left_to_the_table(fitted):
+    many = [REFERENCE, *(state_transform(state=min(k, fitted.states.number - 1)) for k in range(1, 24))]
+    document = describe(with_transforms(fitted, many))
+    (section,) = [one for one in document.sections if one.name == "transforms"]
+    _, bullets, table = section.blocks
+    assert len(bullets.points) == 21
+    assert bullets.points[-1] == "3 more are in the table."
+    assert len(table.rows) == 23

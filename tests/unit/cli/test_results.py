@@ -1,24 +1,24 @@
+"""The folder of results: what is written there, and that it is read again as it was."""
+
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from fabricated import make_clustering, make_recordings, make_segmentation
-from homothety.cli import clustering, main, segmentation
-from homothety.cli.console import Console
+from fabricated import make_clustering, make_recordings, make_segmentation, with_parts
+from homothety.cli import main
+from homothety.cli.results import read, read_recordings, write, write_recordings
 from homothety.datasets import MatrixSet, SequenceSet, read_sequences
-from homothety.report import describe_run
-from homothety.report.runs import run_of
-from homothety.report.saved import read_recordings, read_run, write_recordings
+from homothety.report import describe
 
 
-@pytest.fixture(autouse=True)
-def _no_figures(monkeypatch):
-    """Draw no pictures: they are slow, and not what is tested here."""
-    monkeypatch.setattr("homothety.cli.segmentation.has_matplotlib", lambda: False)
-    monkeypatch.setattr("homothety.cli.clustering.has_matplotlib", lambda: False)
+def reported_again(folder):
+    """Return the document about what a folder holds."""
+    result, data = read(folder)
+    return describe(result, data)
 
 
 def test_recordings_come_back_and_can_be_segmented_again(tmp_path):
@@ -36,9 +36,10 @@ def test_recordings_come_back_and_can_be_segmented_again(tmp_path):
 
 def test_a_segmentation_is_reported_again_as_it_was(tmp_path, capsys):
     recordings = make_recordings()
-    result = segmentation.Segmentation(recordings, make_segmentation(recordings), "demos.npz", 1.5)
-    files = segmentation.write(result, tmp_path, Console(quiet=True))
-    assert {"report.html", "recordings.npz"} <= set(files)
+    model = make_segmentation(recordings)
+    model = with_parts(model, provenance=replace(model.result_.provenance, source="demos.npz"))
+    written = write(model, recordings, tmp_path)
+    assert {"report.html", "recordings.npz"} <= set(written.files)
     first = (tmp_path / "report.html").read_text()
     (tmp_path / "report.html").unlink()
     assert main(["report", str(tmp_path), "-o", str(tmp_path / "missing" / "page.html")]) == 2
@@ -51,16 +52,15 @@ def test_a_segmentation_is_reported_again_as_it_was(tmp_path, capsys):
 
 
 def test_a_clustering_is_reported_again_with_its_numbers_and_classes(tmp_path):
-    model = make_clustering()
+    model = with_parts(make_clustering(), numbers=np.arange(30) + 5)
     items = MatrixSet(model.matrices_, np.array(["cigar", "plate", "ball"])[model.labels_])
-    result = clustering.Clustering(items, model, np.arange(30) + 5, "shapes.npy", 2.0)
     (tmp_path / "labels.nii.gz").touch()
-    clustering.write(result, tmp_path, Console(quiet=True))
+    written = write(model, items, tmp_path)
     assert not (tmp_path / "labels.nii.gz").exists()  # of an earlier run
-    again, before = describe_run(read_run(tmp_path)), describe_run(run_of(result))
-    assert again.answers == before.answers
-    assert again.data == before.data
-    assert again.subtitle == before.subtitle
+    again = reported_again(tmp_path)
+    assert again.answers == written.document.answers
+    assert again.data == written.document.data
+    assert again.subtitle == written.document.subtitle
 
 
 @pytest.mark.parametrize("keeps_matrices", [True, False])
@@ -69,32 +69,28 @@ def test_an_image_is_reported_again_with_voxels_and_slices(tmp_path, affine, kee
     model = make_clustering()
     items = MatrixSet(model.matrices_, None, "image", (2, 3, 5), np.argwhere(np.ones((2, 3, 5))), affine)
     if not keeps_matrices:
-        del model.matrices_
-    result = clustering.Clustering(items, model, np.arange(30), "image.npz", 2.0)
-    (tmp_path / "matrices.npz").touch()  # of an earlier run
-    files = clustering.write(result, tmp_path, Console(quiet=True))
-    assert ("matrices.npz" in files) == (tmp_path / "matrices.npz").exists() == (not keeps_matrices)
-    again, before = describe_run(read_run(tmp_path)), describe_run(run_of(result))
+        model = with_parts(model, matrices=None)
+    written = write(model, items, tmp_path)
+    with np.load(tmp_path / "matrices.npz") as stored:
+        assert ("matrices" in stored) == (not keeps_matrices)
+    again = reported_again(tmp_path)
     assert again.sections[1].name == "slices"
-    assert again.sections == before.sections
-    assert again.answers == before.answers
+    assert again.sections == written.document.sections
+    assert again.answers == written.document.answers
 
 
-def test_a_model_that_keeps_no_matrices_is_reported_again(tmp_path):
-    model = make_clustering()
-    del model.matrices_
-    model.save(tmp_path / "model.homothety")
-    assert describe_run(read_run(tmp_path)).title == "30 items in 3 clusters"
+def test_a_model_that_keeps_no_matrices_is_reported_without_them(tmp_path):
+    with_parts(make_clustering(), matrices=None).save(tmp_path / "model.homothety")
+    assert reported_again(tmp_path).title == "30 matrices of 3 x 3 in 3 clusters"
 
 
 def test_versions_are_those_of_the_run(tmp_path):
     recordings = make_recordings()
-    result = segmentation.Segmentation(recordings, make_segmentation(recordings), "", 1.0)
-    segmentation.write(result, tmp_path, Console(quiet=True))
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    summary["versions"]["numpy"] = "1.2.3"
-    (tmp_path / "summary.json").write_text(json.dumps(summary))
-    assert read_run(tmp_path).versions["numpy"] == "1.2.3"
+    model = make_segmentation(recordings)
+    made = replace(model.result_.provenance, versions={"homothety": "0.0.9", "numpy": "1.2.3"})
+    write(with_parts(model, provenance=made), recordings, tmp_path)
+    assert read(tmp_path)[0].provenance.versions["numpy"] == "1.2.3"
+    assert "homothety 0.0.9" in reported_again(tmp_path).subtitle
 
 
 @pytest.mark.parametrize(
@@ -116,4 +112,4 @@ def test_folders_without_a_run_exit_with_2(prepare, message, tmp_path, capsys):
 def test_a_run_from_before_recordings_were_kept_is_reported_without_curves(tmp_path):
     recordings = make_recordings()
     make_segmentation(recordings).save(tmp_path / "model.homothety")
-    assert describe_run(read_run(tmp_path)).data["channels"] == []
+    assert reported_again(tmp_path).data["channels"] == []

@@ -1,0 +1,226 @@
+"""The folder of results: what commands write there, and how it is read again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from homothety.cli.figures import ALL_FIGURES, figures_of
+from homothety.cli.files import REPORT, make_folder, write_figures, write_json
+from homothety.datasets import MatrixSet, SequenceSet, read_sequences, write_label_image
+from homothety.datasets.readers.arrays import load_archive
+from homothety.datasets.readers.brain import NIFTI_SUFFIXES
+from homothety.datasets.readers.checks import is_missing
+from homothety.errors import InputError
+from homothety.export.lookup_tables import FREESURFER_TABLE, FSLEYES_TABLE, write_lookup_tables
+from homothety.export.tables import KINDS, write_rows
+from homothety.files import write_text, written_aside
+from homothety.persistence import load
+from homothety.report import describe, render_html, render_markdown
+from homothety.report.shared import chains_answer
+from homothety.summaries.result import Partition, Result, Segmentation
+from homothety.summaries.tables import (
+    BOUNDARY_COLUMNS,
+    describe_states,
+    partition_rows,
+    summarise_partition,
+    summarise_segmentation,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from homothety.report.document import Document
+
+MODEL, SUMMARY, PAGE, STATES = "model.homothety", "summary.json", "summary.md", "states.json"
+RECORDINGS, MATRICES, LABEL_IMAGE = "recordings.npz", "matrices.npz", "labels.nii.gz"
+TABLES = {
+    "segments": "segments of one state each",
+    "boundaries": "changes of state with 90 % intervals",
+    "labels": "labels of every step, or of every matrix",
+    "action_segments": "segments of one action each",
+    "action_boundaries": "changes of action with 90 % intervals",
+    "transforms": "how the states of an action differ",
+    "frames": "how recordings are turned, resized and moved",
+}
+
+
+class Written(NamedTuple):
+    """What was written: the names of the files, the document, and its summary."""
+
+    files: list[str]
+    document: Document
+    summary: dict[str, Any]
+
+
+def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figures: bool = False) -> Written:
+    """Write everything about a fitted model into a folder; what an earlier run left there is replaced.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    data : SequenceSet or MatrixSet
+        What it was fitted to.
+    folder : Path
+    kind : {"csv", "json", "parquet"}
+        Of the tables.
+    with_figures : bool
+        Whether figures are drawn as PNG files too.
+    """
+    make_folder(folder)
+    result, summary = model.result_, summarise(model.result_, data)
+    model.save(folder / MODEL)
+    files = [REPORT, PAGE, SUMMARY, MODEL, *_write_tables(result, data, folder, kind)]
+    write_json(folder / SUMMARY, summary)
+    if isinstance(result, Segmentation):
+        write_json(folder / STATES, describe_states(result))
+        write_recordings(folder / RECORDINGS, data)
+        files += [STATES, RECORDINGS]
+        _remove(folder, MATRICES, LABEL_IMAGE, FSLEYES_TABLE, FREESURFER_TABLE)
+    else:
+        write_matrices(folder / MATRICES, result, data)
+        files += [MATRICES, *_write_image(result, data, folder)]
+        _remove(folder, STATES, RECORDINGS)
+    document = describe(result, data)
+    figures = figures_of(model, data) if with_figures else {}
+    drawn = write_figures(folder, {name: figure.draw for name, figure in figures.items()}, ALL_FIGURES)
+    page = [render_markdown(document, kind), _files_section([*files, *drawn])]
+    page += [f"## {one.title}\n\n![{one.title}]({name}.png)\n\n{one.caption}\n" for name, one in figures.items()]
+    write_text(folder / PAGE, "\n".join(page))
+    write_text(folder / REPORT, render_html(document))
+    return Written([*files, *drawn], document, summary)
+
+
+def summarise(result: Result, data: Any) -> dict[str, Any]:
+    """Return a summary of a result for JSON, with whether its chains agree in words."""
+    answer = chains_answer(result.chains)
+    verdict = {"verdict": " ".join([answer.short, answer.text, *answer.points])}
+    if isinstance(result, Segmentation):
+        return summarise_segmentation(result) | verdict
+    assert isinstance(result, Partition)
+    return summarise_partition(result, data) | verdict
+
+
+def _write_tables(result: Result, data: Any, folder: Path, kind: str) -> list[str]:
+    """Write the tables, and return the names of the files; those of an earlier run that are not written are removed."""
+    tables = result.tables()
+    if isinstance(result, Partition):
+        tables["labels"] = partition_rows(result, data)
+    for name, rows in tables.items():
+        with written_aside(folder / f"{name}.{kind}") as aside:
+            write_rows(aside, rows, BOUNDARY_COLUMNS if name.endswith("boundaries") else None)
+    written = [f"{name}.{kind}" for name in tables]
+    _remove(folder, *{f"{name}.{other}" for name in TABLES for other in KINDS}.difference(written))
+    return written
+
+
+def _remove(folder: Path, *names: str) -> None:
+    """Remove what an earlier run has written: it does not belong to the results beside it."""
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _files_section(names: list[str]) -> str:
+    """Return which file has what, in Markdown."""
+    known = {
+        REPORT: "interactive report",
+        SUMMARY: "settings, versions and what was found in short",
+        STATES: "means and covariances of states",
+        MODEL: "`homothety.load` gives the model back, to find the same in new data",
+        RECORDINGS: "the recordings",
+        MATRICES: "the matrices, and what is known of them",
+        LABEL_IMAGE: "the cluster of every voxel",
+    }
+    lines = []
+    for name in names:
+        what = known.get(name) or TABLES.get(Path(name).stem)
+        lines += [f"- `{name}`: {what}"] * (what is not None)
+    return "\n".join(["## Files", "", *lines, ""])
+
+
+def _write_image(result: Partition, data: MatrixSet, folder: Path) -> list[str]:
+    """Write the label image of a NIfTI image with its lookup tables, and return the names of the files.
+
+    Of other sources nothing is written.
+    """
+    if not result.provenance.source.lower().endswith(NIFTI_SUFFIXES):
+        _remove(folder, LABEL_IMAGE, FSLEYES_TABLE, FREESURFER_TABLE)
+        return []
+    with written_aside(folder / LABEL_IMAGE) as aside:
+        write_label_image(aside, result.labels, data)
+    return [LABEL_IMAGE, *write_lookup_tables(folder, result.n_clusters)]
+
+
+def write_recordings(path: Path, items: SequenceSet) -> None:
+    """Write recordings, their names and what is known of their steps as a file that `read_sequences` reads too."""
+    arrays: dict[str, Any] = {
+        "X": np.concatenate(items.sequences),
+        "lengths": [len(one) for one in items.sequences],
+        "names": np.array(items.names, dtype=str),
+    }
+    if items.channels:
+        arrays["channels"] = np.array(items.channels, dtype=str)
+    for name, known in (("states", items.states), ("labels", items.actions)):
+        if known is not None:
+            arrays[name] = _plain(np.concatenate(known))
+    with written_aside(path) as aside:
+        np.savez_compressed(aside, **arrays)
+
+
+def write_matrices(path: Path, result: Partition, items: MatrixSet) -> None:
+    """Write what is known of matrices, and the matrices themselves unless the model keeps them."""
+    known = {
+        "matrices": items.matrices if result.matrices is None else None,
+        "labels": None if items.labels is None else _plain(np.asarray(items.labels)),
+        "grid": items.grid,
+        "positions": items.positions,
+        "affine": items.affine,
+    }
+    with written_aside(path) as aside:
+        arrays: dict[str, Any] = {name: np.asarray(values) for name, values in known.items() if values is not None}
+        np.savez(aside, **arrays)
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as numbers or texts, which files without pickle can hold; what is missing as an empty text."""
+    return labels if labels.dtype.kind != "O" else np.where(is_missing(labels), "", labels.astype(str))
+
+
+def read(folder: Path) -> tuple[Result, SequenceSet | MatrixSet | None]:
+    """Return the result that a command has written to a folder, and the data it is about where they are there.
+
+    Raises
+    ------
+    InputError
+        If there is no result.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder, needed one that homothety segment or cluster has written to.")
+    if not (folder / MODEL).is_file():
+        raise InputError(f"{folder} holds no {MODEL}, needed what homothety segment or cluster writes. Check the name.")
+    result: Result = load(folder / MODEL).result_
+    if isinstance(result, Segmentation):
+        recordings = folder / RECORDINGS
+        return result, read_recordings(recordings) if recordings.is_file() else None
+    assert isinstance(result, Partition)
+    return result, _read_matrices(folder / MATRICES, result)
+
+
+def read_recordings(path: Path) -> SequenceSet:
+    """Return what `write_recordings` has written."""
+    return replace(read_sequences(path), names=tuple(load_archive(path)["names"].tolist()))
+
+
+def _read_matrices(path: Path, result: Partition) -> MatrixSet | None:
+    """Return what `write_matrices` has written; None if there is nothing."""
+    known: dict[str, Any] = dict(load_archive(path)) if path.is_file() else {}
+    matrices = known.pop("matrices", result.matrices)
+    if matrices is None:
+        return None
+    if "grid" in known:
+        known["grid"] = tuple(known["grid"].tolist())
+    return MatrixSet(matrices, **known)

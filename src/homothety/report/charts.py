@@ -1,0 +1,320 @@
+"""What the charts of a page draw, as the script of the page takes it, and how labels and chains look."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from homothety.datasets.readers.checks import is_missing
+from homothety.palette import HATCHES, LINESTYLES, MARKERS, aspect_of, cluster_style, shade_style
+from homothety.phrases import cluster_number
+from homothety.report.encoding import as_bytes, as_codes, bin_size, block_means, extremes, packed, runs_of
+from homothety.summaries.chains import LABEL_FREE
+from homothety.summaries.partitions import named_after
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from homothety.arrays import FloatArray, IntArray
+    from homothety.datasets import SequenceSet
+    from homothety.palette import ClusterStyle
+    from homothety.summaries.chains import Chains
+    from homothety.summaries.result import Partition, Segmentation
+
+MAX_RECORDINGS = 60  # drawn; a page of more would be too long to look through
+MAX_CHANNELS = 12  # curves of one recording
+MAX_DOTS = 10_000  # of a scatter plot
+MAX_SIDE = 240  # cells along a side of a drawn matrix
+MAX_BINS = 600  # of a trace
+EDGE = 1e-3  # of the range of a trace, to either side, for what is outside of it
+DIGITS = 6  # of numbers that are only drawn
+LEGIBLE = (4, 5, 2, 6, 0, 1)  # places in the palette that are neither as light as paper nor as dark as ink
+AXES = "xyz"
+
+
+# How labels look: the palette of all pictures, as what JSON can hold
+
+
+def look(name: str, style: ClusterStyle) -> dict[str, Any]:
+    """Return a name and a style; hatches, lines and markers as places in their lists, which the script knows."""
+    return {
+        "name": name,
+        "color": style.color,
+        "hatch": HATCHES.index(style.hatch),
+        "dash": LINESTYLES.index(style.linestyle),
+        "marker": MARKERS.index(style.marker),
+    }
+
+
+def label_looks(n_labels: int) -> list[dict[str, Any]]:
+    """Return how actions look, or states without actions, by number."""
+    return [look(str(number), cluster_style(number)) for number in range(n_labels)]
+
+
+def state_looks(state_actions: Sequence[int]) -> list[dict[str, Any]]:
+    """Return how states look, by number: as shades of the colour of their action."""
+    ranks: Counter[int] = Counter()
+    looks = []
+    for state, action in enumerate(state_actions):
+        looks.append(look(str(state), shade_style(cluster_style(action), ranks[action])) | {"of": action})
+        ranks[action] += 1
+    return looks
+
+
+def chain_looks(n_chains: int) -> list[dict[str, Any]]:
+    """Return how chains look, by number; their lines cross, so each has dashes of its own as well."""
+    looks = [look(f"chain {number}", cluster_style(LEGIBLE[number % len(LEGIBLE)])) for number in range(n_chains)]
+    return [one | {"dash": number % len(LINESTYLES)} for number, one in enumerate(looks)]
+
+
+# Recordings
+
+
+class Truth(NamedTuple):
+    """Known labels as numbers, -1 for none, with their names and the labels found that most of their steps have."""
+
+    paths: list[IntArray]
+    names: list[str]
+    likely: list[int]
+
+    @classmethod
+    def of(cls, known: list[NDArray[Any]], found: IntArray) -> Truth:
+        """Return labels of any kind, one array for each recording, as numbers."""
+        is_known = ~np.concatenate([is_missing(one) for one in known])
+        texts = np.concatenate([one.astype(str) for one in known])[is_known]
+        names, numbers = np.unique(texts, return_inverse=True)
+        flat = found[is_known]
+        likely = [int(np.bincount(flat[numbers == k]).argmax()) for k in range(len(names))]
+        labels = np.full(len(is_known), -1)
+        labels[is_known] = numbers
+        return cls(np.split(labels, np.cumsum([len(one) for one in known])[:-1]), names.tolist(), likely)
+
+
+def recording_data(result: Segmentation, data: SequenceSet | None) -> dict[str, Any]:
+    """Return everything that the charts of a segmentation draw; without data there are bars, but no curves."""
+    truth = None if data is None or data.actions is None else Truth.of(data.actions, result.labels.flat)
+    found: dict[str, Any] = {"looks": _looks(result, truth), "channels": []}
+    found["series"] = [_bars(result, i, truth) for i in range(n_drawn(result))]
+    if data is not None:
+        found |= _curves_data(result, data.sequences, found["series"])
+    parts = {"aligned": aligned_data(result, data), "cuts": cuts_data(result)}
+    return add_traces(found | {name: part for name, part in parts.items() if part}, result.chains)
+
+
+def n_drawn(result: Segmentation) -> int:
+    """Return how many recordings have charts."""
+    return min(len(result.names), MAX_RECORDINGS)
+
+
+def steps_per_bin(result: Segmentation) -> int:
+    """Return how many steps are drawn as one."""
+    return bin_size(int(result.states.starts[n_drawn(result)]), result.n_channels)
+
+
+def _looks(result: Segmentation, truth: Truth | None) -> dict[str, Any]:
+    """Return how states, actions and true labels look."""
+    if result.actions is None or result.state_actions is None:
+        looks = {"state": label_looks(result.states.number)}
+    else:
+        looks = {"action": label_looks(result.actions.number), "state": state_looks(result.state_actions.tolist())}
+    if truth is not None:
+        pairs = zip(truth.names, truth.likely, strict=True)
+        looks["truth"] = [look(name, cluster_style(number)) for name, number in pairs]
+    return looks
+
+
+def _bars(result: Segmentation, i: int, truth: Truth | None) -> dict[str, Any]:
+    """Return what is known of the steps of one recording; of several steps drawn as one, the most doubtful counts."""
+    kinds = {"action": result.actions, "state": result.states}
+    known = {name: labels for name, labels in kinds.items() if labels is not None}
+    lanes = {name: runs_of(labels.paths[i]) for name, labels in known.items()}
+    if truth is not None:
+        lanes["truth"] = runs_of(truth.paths[i])
+    size = steps_per_bin(result)
+    chances: dict[str, str] = {}
+    for name in ("state", "action"):
+        if name in known and (sure := known[name].probability) is not None:
+            chances[name] = packed(as_bytes(extremes(sure[i], size)[0]))
+    for name in ("state", "action"):
+        if name in known and (changes := known[name].change_probability) is not None:
+            chances[f"change of {name}"] = packed(as_bytes(extremes(changes[i], size)[1]))
+    n_steps = len(result.states.paths[i])
+    return {"name": result.names[i], "steps": n_steps, "every": size, "lanes": lanes, "chances": chances}
+
+
+def _curves_data(result: Segmentation, sequences: list[FloatArray], records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the channels and their ranges, and add the curves to the records of recordings."""
+    together, size, names = np.concatenate(sequences), steps_per_bin(result), result.channel_names()
+    low, high = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
+    for record, values in zip(records, sequences, strict=False):
+        least, most = (as_codes(end, low, high) for end in extremes(values, size))
+        record["low"] = [packed(codes) for codes in least.T]
+        if size > 1:
+            record["high"] = [packed(codes) for codes in most.T]
+    ends = zip(names, low.tolist(), high.tolist(), strict=True)
+    found: dict[str, Any] = {
+        "channels": [{"name": name, "low": least, "high": most} for name, least, most in ends],
+        "shown": list(range(min(len(names), MAX_CHANNELS))),
+    }
+    if len(names) > 1:
+        dims = position_dims(result)
+        found["space"] = {"dims": dims, "equal": aspect_of(together[:, dims]) == "equal"}
+    return found
+
+
+def position_dims(result: Segmentation) -> list[int]:
+    """Return three channels to draw as a place: the first position, those called x, y and z, or else the first ones."""
+    known = first_position(result)
+    if known is not None:
+        return known
+    names = result.channel_names()
+    found = [_ending_in(axis, names) for axis in AXES]
+    return [dim for dim in found if dim is not None] if None not in found else list(range(min(len(names), 3)))
+
+
+def _ending_in(axis: str, channels: list[str]) -> int | None:
+    """Return the first channel called by the name of an axis, alone or after something else."""
+    pattern = re.compile(rf"(?:^|[^a-z]){axis}$", flags=re.IGNORECASE)
+    return next((dim for dim, name in enumerate(channels) if pattern.search(name)), None)
+
+
+def first_position(result: Segmentation) -> list[int] | None:
+    """Return the channels of the first position; None if the model knows none."""
+    blocks = result.blocks
+    if blocks is None or "point" not in blocks.kinds:
+        return None
+    return list(blocks.channels[blocks.kinds.index("point")])
+
+
+def aligned_data(result: Segmentation, data: SequenceSet | None) -> dict[str, Any] | None:
+    """Return how the first positions of every recording are brought into one frame; None if there are none.
+
+    A recorded place x is ``matrix @ (x - place)`` in the frame of the reference: a few numbers for each recording,
+    instead of all its steps a second time.
+    """
+    dims, table = first_position(result), result.frame_table
+    if data is None or dims is None or table is None:
+        return None
+    size = table.blocks.sized.index(table.blocks.points[0])
+    maps = [(one.rotation.T / one.sizes[size], one.places[0]) for one in table.rows]
+    steps = [(one[:, dims] - place) @ matrix.T for one, (matrix, place) in zip(data.sequences, maps, strict=True)]
+    together = np.concatenate(steps)
+    low, high = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
+    return {
+        "dims": dims,
+        "ranges": [{"low": float(a), "high": float(b)} for a, b in zip(low, high, strict=True)],
+        "maps": [{"matrix": _rounded(matrix), "place": _rounded(place)} for matrix, place in maps],
+    }
+
+
+def _rounded(values: Any) -> Any:
+    return [_rounded(value) if np.ndim(value) else float(f"{value:.{DIGITS}g}") for value in values]
+
+
+def cuts_data(result: Segmentation) -> dict[str, Any] | None:
+    """Return the action of every state for each number of actions, and how actions look; None without a choice.
+
+    Actions are numbered after those that were inferred, as far as they have steps in common, so that colours stay.
+    """
+    n_states, actions = result.states.number, result.actions
+    if result.merges is None or actions is None or n_states < 2:
+        return None
+    _, firsts = np.unique(result.states.flat, return_index=True)
+    cuts = [
+        named_after(actions.flat, np.concatenate(result.actions_at(k)))[firsts].tolist() for k in range(1, n_states + 1)
+    ]
+    n_looks = max(actions.number, *(max(cut) + 1 for cut in cuts))
+    return {"inferred": actions.number, "actions": cuts, "looks": label_looks(n_looks)}
+
+
+# Items
+
+
+def partition_data(result: Partition, name_of: Callable[[int], str]) -> dict[str, Any]:
+    """Return everything that the charts of a partition draw; items are called by `name_of`."""
+    looks = [look(str(cluster_number(label)), cluster_style(label)) for label in range(result.n_clusters)]
+    found: dict[str, Any] = {"looks": {"cluster": looks}}
+    found |= {name: _matrix_data(result, matrix, name_of) for name, matrix in pair_matrices(result).items()}
+    if result.embedding is not None:
+        found["space"] = _points_data(result, result.embedding, name_of)
+    return add_traces(found, result.chains)
+
+
+def pair_matrices(result: Partition) -> dict[str, FloatArray]:
+    """Return the matrices of all pairs that are known."""
+    known = {"similarity": result.similarity, "coclustering": result.coclustering}
+    return {name: matrix for name, matrix in known.items() if matrix is not None}
+
+
+def _matrix_data(result: Partition, matrix: FloatArray, name_of: Callable[[int], str]) -> dict[str, Any]:
+    """Return a matrix of all pairs, sorted by cluster."""
+    order = np.argsort(result.labels, kind="stable")
+    cells = block_means(matrix[np.ix_(order, order)], MAX_SIDE)
+    return {
+        "side": len(cells),
+        "every": -(-len(matrix) // MAX_SIDE),
+        "cells": packed(as_bytes(cells)),
+        "items": [name_of(i) for i in order],
+        "clusters": runs_of(cluster_number(result.labels[order])),
+    }
+
+
+def _points_data(result: Partition, embedding: FloatArray, name_of: Callable[[int], str]) -> dict[str, Any]:
+    """Return the coordinates of the items, the first three; of very many, evenly chosen ones."""
+    some = np.unique(np.linspace(0, len(result.labels) - 1, MAX_DOTS).astype(int))
+    points = embedding[some, :3]
+    low, high = points.min(axis=0), points.max(axis=0)
+    return {
+        "names": [f"coordinate {dim + 1}" for dim in range(points.shape[1])],
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "places": [packed(codes) for codes in as_codes(points, low, high).T],
+        "labels": result.labels[some].tolist(),
+        "items": [name_of(i) for i in some],
+    }
+
+
+# Chains
+
+
+def add_traces(data: dict[str, Any], chains: Chains | None) -> dict[str, Any]:
+    """Return the data of charts with the traces of chains, if there are any."""
+    if chains is None:
+        return data
+    traces = [
+        _trace(title, chains.trace[name], chains.n_burn) for name, title in LABEL_FREE.items() if name in chains.trace
+    ]
+    return data | {"looks": data["looks"] | {"chain": chain_looks(chains.n_chains)}, "traces": traces}
+
+
+def _trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
+    """Return one traced number, (n_chains, n_sweeps); what is drawn is the range of all but the first few sweeps.
+
+    Chains start anywhere: drawn over the whole range, all that matters would be a flat line. Numbers outside of it have
+    the first or the last code, and all others have none of these two.
+    """
+    n_sweeps = values.shape[1]
+    settled = values[:, min(max(n_burn // 4, 1), n_sweeps - 1) :]
+    drawn = float(np.nanmin(settled)), float(np.nanmax(settled))
+    edge = EDGE * ((drawn[1] - drawn[0]) or 1.0)
+    low, high = drawn[0] - edge, drawn[1] + edge
+    size = -(-n_sweeps // MAX_BINS)
+    lows, highs = extremes(values.T, size)
+    return {
+        "title": title,
+        "low": low,
+        "high": high,
+        "drawn": {"low": drawn[0], "high": drawn[1]},
+        "sweeps": n_sweeps,
+        "burn": n_burn,
+        "every": size,
+        "chains": [
+            {"low": packed(as_codes(least, low, high)), "high": packed(as_codes(most, low, high))}
+            for least, most in zip(lows.T, highs.T, strict=True)
+        ],
+    }

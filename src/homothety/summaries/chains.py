@@ -1,0 +1,143 @@
+"""What the chains of a fit did, and whether they agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from homothety.sampling.diagnostics import judge, r_hat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from homothety.arrays import FloatArray
+    from homothety.sampling.diagnostics import Verdict
+    from homothety.sampling.trace import Trace
+
+# Traced numbers that do not depend on how labels are numbered, and what they are called; only some models trace each.
+LABEL_FREE = {
+    "log_joint": "log joint density",
+    "n_clusters": "number of clusters",
+    "size_entropy": "evenness of clusters (entropy)",
+    "n_actions": "number of actions",
+    "n_action_segments": "number of segments of actions",
+    "action_entropy": "evenness of actions (entropy)",
+    "n_states": "number of states",
+    "n_segments": "number of segments",
+    "occupancy_entropy": "evenness of states (entropy)",
+}
+# Chains agree up to these; draws are those of each chain. A density tells more than a number that takes few values.
+MAX_R_HAT, MAX_R_HAT_OF_DENSITY, MIN_ESS = 1.1, 1.05, 25
+
+# A fit warns of these numbers alone, of large differences alone, and only if there are enough draws to measure them.
+WARNED_OF = ("n_clusters", "n_actions", "n_states", "log_joint")
+WARNED_R_HAT, LEAST_KEPT = 1.1, 100
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Chains:
+    """What the chains of a fit did, sweep by sweep.
+
+    Parameters
+    ----------
+    trace : dict of str to ndarray of shape (n_chains, n_sweeps)
+        Traced numbers by name; NaN in sweeps that an interrupt left out.
+    n_burn : int
+        First sweeps of each chain, which are not kept.
+    n_kept : int
+        Draws that count, of all chains.
+    weights : ndarray of shape (n_chains,)
+        How much the draws of each chain count.
+    compared : tuple of str
+        Traced numbers in which chains have to agree.
+    interrupted : bool
+        Whether the chains made fewer sweeps than asked for.
+    """
+
+    trace: dict[str, FloatArray]
+    n_burn: int
+    n_kept: int
+    weights: FloatArray
+    compared: tuple[str, ...]
+    interrupted: bool = False
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return len(self.trace["log_joint"])
+
+    @property
+    def n_sweeps(self) -> int:
+        """Number of sweeps that each chain has made; the longest chain after an interrupt."""
+        return int(self.trace["log_joint"].shape[1])
+
+    def kept(self, names: Iterable[str]) -> dict[str, FloatArray]:
+        """Return traced numbers of the kept sweeps, each (n_chains, n_draws), cut to the shortest chain with any."""
+        n_made = np.isfinite(self.trace["log_joint"]).sum(axis=1)
+        with_draws = n_made > self.n_burn
+        kept = slice(self.n_burn, n_made[with_draws].min() if with_draws.any() else self.n_burn)
+        return {name: self.trace[name][with_draws, kept] for name in names}
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the chains agree; its table has a row for every number in `LABEL_FREE` that is traced."""
+        names = [*(name for name in LABEL_FREE if name in self.trace), *set(self.compared).difference(LABEL_FREE)]
+        limits = r_hat_limits(names)
+        return judge(self.kept(names), compared=self.compared, max_r_hat=limits, min_ess=MIN_ESS)
+
+    @property
+    def agree(self) -> bool | None:
+        """Whether the chains agree; None if what is needed to say so is not installed."""
+        try:
+            return self.verdict.agree
+        except ImportError:
+            return None
+
+    def differences(self, limit: float = WARNED_R_HAT) -> list[str]:
+        """Return the numbers that differ clearly between chains, in words, if the chains are long enough to tell."""
+        draws = self.kept(name for name in WARNED_OF if name in self.compared)
+        if next(iter(draws.values())).shape[1] < LEAST_KEPT:
+            return []
+        ratios = {name: round(r_hat(values), 2) for name, values in draws.items()}  # as they are told
+        return [f"{ratio:.2f} for the {LABEL_FREE[name]}" for name, ratio in ratios.items() if ratio > limit]
+
+
+def stack_traces(traces: Sequence[Trace]) -> dict[str, FloatArray]:
+    """Return each traced number as an array (n_chains, n_sweeps); sweeps that an interrupt left out are NaN."""
+    n_sweeps = max(trace.n_sweeps for trace in traces)
+
+    def padded(trace: Trace, name: str) -> FloatArray:
+        return np.pad(trace.array(name), (0, n_sweeps - trace.n_sweeps), constant_values=np.nan)
+
+    return {name: np.stack([padded(trace, name) for trace in traces]) for name in traces[0].scalars}
+
+
+def r_hat_limits(names: Iterable[str]) -> dict[str, float]:
+    """Return the largest R-hat at which chains agree, by name."""
+    return {name: MAX_R_HAT_OF_DENSITY if name == "log_joint" else MAX_R_HAT for name in names}
+
+
+def largest_difference(draws: Mapping[str, FloatArray]) -> str:
+    """Return the number in which chains differ most, in words, from the draws (n_chains, n_draws) of each number.
+
+    The text is empty if the chains agree in all of them.
+    """
+    # Rounded as they are told. A number that never changes has no R-hat, and is fine.
+    ratios = {name: round(r_hat(values), 2) for name, values in draws.items()}
+    differ = [name for name, limit in r_hat_limits(draws).items() if ratios[name] > limit]
+    if not differ:
+        return ""
+    worst = max(differ, key=lambda name: ratios[name])
+    return f"the {LABEL_FREE.get(worst, worst)} (R-hat {ratios[worst]:.2f})"
+
+
+def weights_in_words(chains: Chains) -> str:
+    """Return the weights of chains in one sentence; nothing where all chains count alike."""
+    weights = chains.weights
+    if np.ptp(weights[weights > 0]) == 0:
+        return ""
+    told = ", ".join(f"{weight:.2f}" for weight in weights)
+    return f"Draws are weighted by how well each chain predicts left-out looks: {told}."
