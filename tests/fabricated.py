@@ -73,6 +73,7 @@ def make_framed_segmentation(recordings, *, shared=False):
         factors=found.preparation.factors,
         names=recordings.names,
         reference=n_series - 1,
+        reference_name=recordings.names[-1],
         labels=np.minimum(np.arange(n_series), 0 if shared else 1),
         turns=turns,
         log_sizes=log_sizes,

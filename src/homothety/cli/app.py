@@ -9,7 +9,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, NoReturn
 
 from homothety._version import __version__
-from homothety.cli import cluster, compare, completion, demo, report, resume, segment
+from homothety.cli import apply, cluster, compare, completion, demo, report, resume, segment
 from homothety.cli.console import Console
 from homothety.cli.options import on_cluster
 from homothety.cli.wording import in_options
@@ -29,6 +29,7 @@ examples:
   homothety demo                       see what it does, on embedded data
   homothety cluster tensors.npz        cluster the matrices in a file
   homothety segment demos/*.csv        segment the recordings in files
+  homothety apply homothety-output new.csv    find the same actions in new recordings
   homothety resume homothety-output    go on with a run that was interrupted or killed
   homothety report homothety-output    draw the page about a finished run again
   homothety compare demos.npz          several methods side by side, against known labels
@@ -54,7 +55,7 @@ def build_parser() -> ArgumentParser:
     parser.add_argument("--version", action="version", version=f"homothety {__version__}")
     parser.set_defaults(program=parser)  # for commands that need the parser of all: this module imports them
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, cluster, segment, resume, report, compare, completion):
+    for command in (demo, cluster, segment, apply, resume, report, compare, completion):
         command.add_parser(commands)
     return parser
 

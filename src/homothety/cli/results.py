@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from homothety.report.document import Document
 
 MODEL, SUMMARY, PAGE, STATES = "model.homothety", "summary.json", "summary.md", "states.json"
+RESULT = "result.homothety"  # of a model that was applied to other data
 RECORDINGS, MATRICES, LABEL_IMAGE = "recordings.npz", "matrices.npz", "labels.nii.gz"
 TABLES = {
     "segments": "segments of one state each",
@@ -57,12 +58,12 @@ class Written(NamedTuple):
 
 
 def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figures: bool = False) -> Written:
-    """Write everything about a fitted model into a folder; what an earlier run left there is replaced.
+    """Write everything about a fitted model, or a result, into a folder; what an earlier run left there is replaced.
 
     Parameters
     ----------
-    model : estimator
-        Fitted.
+    model : estimator or Result
+        Figures need a fitted estimator.
     data : SequenceSet or MatrixSet
         What it was fitted to.
     folder : Path
@@ -72,9 +73,12 @@ def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figure
         Whether figures are drawn as PNG files too.
     """
     make_folder(folder)
-    result, summary = model.result_, summarise(model.result_, data)
-    model.save(folder / MODEL)
-    files = [REPORT, PAGE, SUMMARY, MODEL, *_write_tables(result, data, folder, kind)]
+    result: Result = getattr(model, "result_", model)
+    summary = summarise(result, data)
+    kept, other = (RESULT, MODEL) if result is model else (MODEL, RESULT)
+    model.save(folder / kept)
+    _remove(folder, other)
+    files = [REPORT, PAGE, SUMMARY, kept, *_write_tables(result, data, folder, kind)]
     write_json(folder / SUMMARY, summary)
     if isinstance(result, Segmentation):
         write_json(folder / STATES, describe_states(result))
@@ -82,6 +86,7 @@ def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figure
         files += [STATES, RECORDINGS]
         _remove(folder, MATRICES, LABEL_IMAGE, FSLEYES_TABLE, FREESURFER_TABLE)
     else:
+        assert isinstance(result, Partition)
         write_matrices(folder / MATRICES, result, data)
         files += [MATRICES, *_write_image(result, data, folder)]
         _remove(folder, STATES, RECORDINGS)
@@ -98,7 +103,7 @@ def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figure
 def summarise(result: Result, data: Any) -> dict[str, Any]:
     """Return a summary of a result for JSON, with whether its chains agree in words."""
     answer = chains_answer(result.chains)
-    verdict = {"verdict": " ".join([answer.short, answer.text, *answer.points])}
+    verdict = {} if result.provenance.applied else {"verdict": " ".join([answer.short, answer.text, *answer.points])}
     if isinstance(result, Segmentation):
         return summarise_segmentation(result) | verdict
     assert isinstance(result, Partition)
@@ -130,7 +135,8 @@ def _files_section(names: list[str]) -> str:
         REPORT: "interactive report",
         SUMMARY: "settings, versions and what was found in short",
         STATES: "means and covariances of states",
-        MODEL: "`homothety.load` gives the model back, to find the same in new data",
+        MODEL: "`homothety.load` gives the model back; `homothety apply` finds the same in new data",
+        RESULT: "`homothety.load` gives the result back",
         RECORDINGS: "the recordings",
         MATRICES: "the matrices, and what is known of them",
         LABEL_IMAGE: "the cluster of every voxel",
@@ -200,9 +206,11 @@ def read(folder: Path) -> tuple[Result, SequenceSet | MatrixSet | None]:
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder, needed one that homothety segment or cluster has written to.")
-    if not (folder / MODEL).is_file():
+    kept = next((folder / name for name in (MODEL, RESULT) if (folder / name).is_file()), None)
+    if kept is None:
         raise InputError(f"{folder} holds no {MODEL}, needed what homothety segment or cluster writes. Check the name.")
-    result: Result = load(folder / MODEL).result_
+    found = load(kept)
+    result: Result = getattr(found, "result_", found)
     if isinstance(result, Segmentation):
         recordings = folder / RECORDINGS
         return result, read_recordings(recordings) if recordings.is_file() else None

@@ -19,7 +19,7 @@ from homothety.models.frames.frames import aligned_steps, composed, log_determin
 from homothety.models.frames.measurements import line_axes, resting_recordings
 from homothety.models.frames.posterior import sample_frames
 from homothety.sequences import check_sequences
-from homothety.summaries.frames import frame_table
+from homothety.summaries.frames import frame_table, one_table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from homothety.preprocessing import FittedPreprocessing
     from homothety.sequences import Sequences
     from homothety.summaries.frames import FrameTable, PreparedBlocks, RecordingFrame
+    from homothety.summaries.result import Segmentation
 
 LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
 N_FRAME_DRAWS = 200  # of the frame of a new recording
@@ -90,6 +91,9 @@ class LaysNewRecordings:
         def _rearranged(self, recordings: Sequences) -> Sequences: ...
         def _score_of(self, aligned: FloatArray) -> float: ...
         def _prepared(self) -> PreparedBlocks: ...
+        def _applied(
+            self, recordings: Sequences, prepared: list[tuple[FloatArray, int]], **parts: Any
+        ) -> Segmentation: ...
 
     def _new_frames(self, X: Any, lengths: ArrayLike | None) -> frames.Frames:
         laid = self._lay_new(X, lengths)[0]
@@ -120,12 +124,40 @@ class LaysNewRecordings:
             actions.append(self._expand(self.state_actions_[self.states_.path(steps)], n_steps))
             if return_details:
                 probs = self.states_.probs(steps) @ np.eye(self.n_actions_)[self.state_actions_]
-                score = (self._score_of(steps) - self.fit_score_) / self.fit_score_spread_
-                frame = self._report_new_frame(one, i, names[i])
-                details.append(
-                    NewRecording(self._expand(probs, n_steps), frame, float(score), bool(score > LEAST_SCORE))
-                )
+                score = self._relative_score(steps)
+                rests = one.model is None
+                frame = None if rests else self._new_frame_table(one, names[i]).rows[-1]._replace(recording=i)
+                details.append(NewRecording(self._expand(probs, n_steps), frame, score, bool(score > LEAST_SCORE)))
         return (actions, details) if return_details else actions
+
+    def apply(self, X: Any, *, lengths: ArrayLike | None = None) -> Segmentation:
+        """Return what the model says of new recordings, each in a frame of its own.
+
+        Parameters
+        ----------
+        X, lengths
+            As in `fit`.
+
+        Returns
+        -------
+        result : Segmentation
+            With the numbers of states and actions of the fit, the frame of each recording, and whether it fits.
+        """
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True)
+        laid, names, n_steps = self._lay_new(recordings, None)
+        tables = [self._new_frame_table(one, name) for one, name in zip(laid, names, strict=True)]
+        scores = np.array([self._relative_score(one.aligned) for one in laid])
+        return self._applied(
+            recordings,
+            [(one.aligned, n) for one, n in zip(laid, n_steps, strict=True)],
+            frame_table=one_table(tables, names, self.frame_table_.reference_name),
+            scores=scores,
+            fits=scores > LEAST_SCORE,
+        )
+
+    def _relative_score(self, aligned: FloatArray) -> float:
+        """Return the score of an aligned recording, in standard deviations from those of the recordings of the fit."""
+        return (self._score_of(aligned) - self.fit_score_) / self.fit_score_spread_
 
     def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:  # noqa: ARG002
         """Return the log-likelihood per used step of recordings, each in its likeliest frame, paths summed out.
@@ -201,21 +233,23 @@ class LaysNewRecordings:
         sizes = np.ascontiguousarray(found.log_sizes[:, [own.sized.index(b) for b in blocks.sized]])
         return composed(blocks, replace(found, log_sizes=sizes), laid.inner)
 
-    def _report_new_frame(self, laid: Laid, i: int, name: str) -> RecordingFrame | None:
-        """Return the frame of a new recording, with intervals; states and the frame of the reference are held fixed."""
-        blocks, model = self.prepared_blocks_, laid.model
-        if model is None or laid.chain is None:
-            return None
-        rng = np.random.default_rng(0)  # the same recording has the same intervals in every call
-        with threadpool_limits(1):
-            sampled = sample_frames(rng, model, laid.chain, laid.frame, N_FRAME_DRAWS)
+    def _new_frame_table(self, laid: Laid, name: str) -> FrameTable:
+        """Return the frames of the reference and of a new recording, with intervals.
+
+        States and the frame of the reference are held fixed. A recording that does not move has the frame of the
+        reference.
+        """
+        blocks, model, sampled = self.prepared_blocks_, laid.model, []
+        if model is not None and laid.chain is not None:
+            rng = np.random.default_rng(0)  # the same recording has the same intervals in every call
+            with threadpool_limits(1):
+                sampled = sample_frames(rng, model, laid.chain, laid.frame, N_FRAME_DRAWS)
         reference = frames.identity_frames(blocks)
         # The likeliest frame comes first: draws that are turned far from it are another mode.
         draws = [stacked(np.arange(2), [reference, self._in_fit(laid, one)]) for one in (laid.frame, *sampled)]
         axes = np.stack([np.zeros(blocks.dim), laid.line_axis])
         names, spread = ("reference", name), self.interval_factors_
-        table = frame_table(self._prepared(), draws, names, 0, 0, self.reference_middle_, axes, spread)
-        return table.rows[1]._replace(recording=i)
+        return frame_table(self._prepared(), draws, names, 0, 0, self.reference_middle_, axes, spread)
 
     def _chain(self, model: frames.Model, inner: frames.Frames) -> Chain:
         """Return the states of the fit in one of its frames."""

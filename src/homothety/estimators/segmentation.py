@@ -165,6 +165,46 @@ class Segmenter(Fitted, BaseEstimator):
         log_units = float(np.log(np.abs(self.preprocessing_.factors)).sum())
         return total / sum(len(one) - self.states_.order for one in series) + log_units
 
+    def apply(self, X: Any, *, lengths: ArrayLike | None = None) -> Segmentation:
+        """Return what the model says of new recordings: states and, where it knows them, actions and frames.
+
+        Parameters
+        ----------
+        X, lengths
+            As in `fit`.
+
+        Returns
+        -------
+        result : Segmentation
+            With the numbers of states and actions of the fit. Probabilities are given the parameters of the fit.
+        """
+        check_is_fitted(self)
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True, min_steps=1)
+        return self._applied(recordings, self._prepare_new(recordings, None))
+
+    def _applied(self, recordings: Sequences, prepared: list[tuple[FloatArray, int]], **parts: Any) -> Segmentation:
+        """Return the result for new recordings that are prepared, each with its number of steps."""
+        found, states = self.result_, self.states_
+        path = np.concatenate([self._expand(states.path(one), n) for one, n in prepared])
+        probs = np.concatenate([self._expand(states.probs(one), n) for one, n in prepared])
+        steps, starts = np.arange(len(path)), recordings.starts
+        actions = None
+        if found.actions is not None and found.state_actions is not None:
+            groups, number = found.state_actions[path], found.actions.number
+            of_actions = probs @ np.eye(number)[found.state_actions]
+            actions = Labels(flat=groups, starts=starts, sure=of_actions[steps, groups], n_labels=number)
+        left_out: dict[str, Any] = dict.fromkeys(("coaction", "transform_table", "merges", "merge_gains", "chains"))
+        return replace(
+            found,
+            **(left_out | parts),
+            names=recordings.names,
+            channels=tuple(recordings.channels or ()),
+            rate=recordings.rate,
+            provenance=replace(found.provenance, applied=True, source="", seconds=None),
+            states=Labels(flat=path, starts=starts, sure=probs[steps, path], n_labels=states.n_states),
+            actions=actions,
+        )
+
     def steps_of_states(self, X: Any) -> list[FloatArray]:
         """Return the steps of recordings that are used, in the units and the frame of `means_`."""
         check_is_fitted(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.covariance.embedding import DimensionRule
     from homothety.covariance.variants import SPCMVariant
+    from homothety.summaries.result import Partition
 
 Points = Literal["spectral", "shape", "log-euclidean"]
 Solver = Literal["auto", "exact", "ordered", "sample"]
@@ -492,6 +493,29 @@ class SPCMMixture(LinkMixture):
     def predict(self, X: ArrayLike) -> IntArray:
         """Return the most probable cluster of new matrices, (n_new,)."""
         return np.asarray(self.predict_proba(X).argmax(axis=1))
+
+    def apply(self, X: ArrayLike) -> Partition:
+        """Return what the model says of new matrices: the most probable cluster of each, and how probable it is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_dims, n_dims)
+        """
+        probability = self.predict_proba(X)
+        labels = probability.argmax(axis=1)
+        found: Partition = self.result_
+        names = ("draws", "map_labels", "embedding", "similarity", "matrices", "nearly_singular", "numbers", "chains")
+        left_out: dict[str, Any] = dict.fromkeys(names)
+        return replace(
+            found,
+            provenance=replace(found.provenance, applied=True, source="", seconds=None),
+            labels=labels,
+            placed_probability=probability[np.arange(len(labels)), labels],
+            n_labels=found.n_clusters,
+            one_cluster_probability=None,
+            spatial=False,
+            **left_out,
+        )
 
     def _predict_ordered(self, X: ArrayLike) -> FloatArray:
         """Return the probability of each cluster for new matrices, block by block."""

@@ -69,6 +69,6 @@ def states_of(result: Segmentation) -> list[str]:
     steps = result.steps_by_action
     if steps is None:
         return []
-    shares = steps / steps.sum(axis=1, keepdims=True)
+    shares = steps / np.maximum(steps.sum(axis=1, keepdims=True), 1)
     found = [np.flatnonzero(column) for column in steps.T]
     return [states_in_words(states.tolist(), shares[states, action].tolist()) for action, states in enumerate(found)]

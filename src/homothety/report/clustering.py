@@ -58,15 +58,16 @@ def describe_clustering(result: Partition, data: MatrixSet | None = None) -> Doc
         *([] if result.embedding is None else [_embedding_section(result, result.embedding)]),
         *(_pairs_section(result, name, matrix) for name, matrix in pair_matrices(result).items()),
         _items_section(result, names, data),
-        chains_section(result.chains),
+        *([] if result.provenance.applied else [chains_section(result.chains)]),
         settings_section(result.provenance, result.items),
     ]
     answers = [
         _how_many(result, names, data),
         _what_is_uncertain(result, names),
         _how_clusters_differ(result, matrices),
-        chains_answer(result.chains),
     ]
+    if not result.provenance.applied:
+        answers.append(chains_answer(result.chains))
     return Document(result.headline, subtitle(result), answers, sections, partition_data(result, names.short))
 
 
@@ -91,7 +92,7 @@ class _Names:
 
 def _how_many(result: Partition, names: _Names, data: MatrixSet | None) -> Answer:
     """Return how many clusters were found, and how sure that is."""
-    sizes = np.bincount(result.labels)
+    sizes = np.bincount(result.labels, minlength=result.n_clusters)
     parts = [
         f"Of {enumerated([str(size) for size in sizes])} {result.items}.",
         count_in_words(result.chains, "n_clusters"),
@@ -103,6 +104,9 @@ def _how_many(result: Partition, names: _Names, data: MatrixSet | None) -> Answe
         told = ", ".join(f"{name} {value:.3f}" for name, value in scores.items())
         parts.append(f"Against the labels of the set, which the model was not told: {told}.")
     text = " ".join(part for part in parts if part)
+    if result.provenance.applied:
+        short = f"{int((sizes > 0).sum())} of {number_of(len(sizes), 'cluster')}."
+        return Answer(f"How many clusters of the model are in these {result.items}?", short, text)
     return Answer("How many clusters are there?", f"{number_of(len(sizes), 'cluster')}.", text)
 
 
@@ -169,7 +173,9 @@ def _how_clusters_differ(result: Partition, matrices: FloatArray | None) -> Answ
     shapes, sizes = shapes_and_sizes(matrices)
     members = [result.labels == k for k in range(min(result.n_clusters, MAX_POINTS))]
     points = [
-        f"Cluster {cluster_number(k)}: axes {_axes(shapes[own])}; {_sizes(sizes[own])}" for k, own in enumerate(members)
+        f"Cluster {cluster_number(k)}: axes {_axes(shapes[own])}; {_sizes(sizes[own])}"
+        for k, own in enumerate(members)
+        if own.any()
     ]
     n_left = result.n_clusters - MAX_POINTS
     points += [f"{n_left} more are in the table of clusters"] * (n_left > 0)
@@ -207,6 +213,9 @@ def _clusters_table(result: Partition, matrices: FloatArray | None) -> tuple[lis
     for k in range(result.n_clusters):
         members = result.labels == k
         row: list[Any] = [cluster_number(k), int(members.sum()), f"{100 * members.mean():.0f} %"]
+        if not members.any():
+            rows.append([*row, *[None] * (len(header) - len(row))])
+            continue
         if probability is not None:
             row.append(f"{probability[members].mean():.2f}")
         if shapes is not None and sizes is not None:

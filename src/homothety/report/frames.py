@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.phrases import SURE, enumerated
+from homothety.phrases import SURE, enumerated, number_of
 from homothety.report.transforms import Estimate
 from homothety.summaries.frames import KINDS
 from homothety.summaries.tables import place_names
@@ -21,11 +21,6 @@ MAX_SENTENCES = 20
 MAX_NAMES = 3  # of recordings that share a frame, in a sentence
 
 
-def reference_of(table: FrameTable) -> RecordingFrame:
-    """Return the recording that all others are compared with."""
-    return next(one for one in table.rows if one.is_reference)
-
-
 def may_differ(table: FrameTable) -> bool:
     """Say whether there are channels that a frame acts on: positions, vectors or orientations."""
     return bool(table.blocks.turned or table.blocks.placed)
@@ -37,13 +32,11 @@ def introduction(table: FrameTable) -> str:
     n_frames = len(np.unique(table.labels))
     if not may_differ(table):
         return "No channel turns or moves with a recording, so there are no frames to compare."
-    if n_frames == 1:
+    if n_frames == 1 and table.reference >= 0:
         return "All recordings share one frame: none is turned, resized or moved." * (len(frames) > 1)
-    said = (
-        f"{len(frames)} recordings have {n_frames} frames. Each is compared with {reference_of(table).name}, the "
-        f"recording with most steps. Intervals are of 90 %. {_left_as_recorded(table)}"
-    )
-    return said.strip()
+    counts = f"{number_of(len(frames), 'recording')} in {number_of(n_frames, 'frame')}"
+    compared = f"Each is compared with {table.reference_name}, the recording of the fit with most steps"
+    return f"{counts}. {compared}. Intervals are of 90 %. {_left_as_recorded(table)}".strip()
 
 
 def _left_as_recorded(table: FrameTable) -> str:
@@ -56,10 +49,12 @@ def sentences(table: FrameTable) -> list[str]:
     """Return one sentence for each frame, about its first recording; none where all recordings share a frame."""
     frames, labels = table.rows, table.labels
     firsts = [frames[i] for i in np.sort(np.unique(labels, return_index=True)[1])]
-    if len(firsts) == 1 or not may_differ(table):
+    if (len(firsts) == 1 and table.reference >= 0) or not may_differ(table):
         return []
-    reference = reference_of(table)
-    told = [reference if labels[one.recording] == labels[reference.recording] else one for one in firsts]
+    told = firsts
+    if table.reference >= 0:
+        reference = frames[table.reference]
+        told = [reference if labels[one.recording] == labels[table.reference] else one for one in firsts]
     may_turn, size = table.blocks.n_angles > 0, leading_size(table)
     told = [one for one in told if not one.is_reference or one.shared_with]
     return [sentence(one, frames, may_turn=may_turn, size=size) for one in told]
@@ -142,7 +137,7 @@ def table_rows(table: FrameTable) -> tuple[list[str], list[list[Any]]]:
     for one in frames:
         cells: list[Any] = [f"{one.name}{' (reference)' * one.is_reference}"]
         cells.append(_names([frames[other] for other in one.shared_with]) if one.shared_with else "-")
-        if table.labels[one.recording] == table.labels[table.reference]:
+        if table.reference >= 0 and table.labels[one.recording] == table.labels[table.reference]:
             cells += ["-"] * (len(header) - len(cells))
         else:
             cells += [f"{one.angle:.1f} (± {one.angle_error:.1f})"] * may_turn
@@ -169,5 +164,5 @@ def more_note(count: int, where: str) -> str:
 
 def moved_note(table: FrameTable) -> str:
     """Return what translations in the table mean; nothing if there are none."""
-    where = f"Moved: where the origin of {reference_of(table).name} lies, in the units of the recordings."
+    where = f"Moved: where the origin of {table.reference_name} lies, in the units of the recordings."
     return where if place_names(table) else ""

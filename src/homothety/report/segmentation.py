@@ -58,14 +58,14 @@ def describe_segmentation(result: Segmentation, data: SequenceSet | None = None)
     sections += [
         _segments_section(result),
         _preparation_section(result),
-        chains_section(result.chains),
+        *([] if result.provenance.applied else [chains_section(result.chains)]),
         settings_section(result.provenance, "recordings", result.preparation.to_record()["settings"]),
     ]
     answers = [
         _how_many(result),
         _what_is_uncertain(result),
         _how_recordings_differ(result),
-        chains_answer(result.chains),
+        _do_recordings_fit(result) if result.provenance.applied else chains_answer(result.chains),
     ]
     return Document(result.headline, subtitle(result), answers, sections, drawn)
 
@@ -76,6 +76,11 @@ def describe_segmentation(result: Segmentation, data: SequenceSet | None = None)
 def _how_many(result: Segmentation) -> Answer:
     """Return how many actions or states were found, and how sure that is."""
     labels, called = result.labels, result.called
+    if result.provenance.applied:
+        n_found = int((labels.counts > 0).sum())
+        short = f"{n_found} of {number_of(labels.number, called)}."
+        text = f"They are found in {number_of(len(labels.segments), 'segment')}."
+        return Answer(f"How many {called}s of the model are in these recordings?", short, text)
     versions = f"in {number_of(result.states.number, 'version')} (states), " if called == "action" else ""
     they_are, where = "It is" if labels.number == 1 else "They are", number_of(len(labels.segments), "segment")
     text = f"{they_are} found {versions}in {where} of {number_of(len(result.names), 'recording')}."
@@ -83,6 +88,22 @@ def _how_many(result: Segmentation) -> Answer:
     told.append(one_recording(result))
     short = f"{number_of(labels.number, called)}."
     return Answer(f"How many {called}s are there?", short, " ".join([text, *filter(None, told)]))
+
+
+def _do_recordings_fit(result: Segmentation) -> Answer:
+    """Return whether recordings that a model was applied to are like those it was fitted to."""
+    question, names = "Do the recordings fit the model?", result.names
+    if result.fits is None or result.scores is None:
+        return Answer(question, "This is not known.", "Only ActionHMM measures it.")
+    if result.fits.all():
+        return Answer(question, "Yes.", "All of them are like the recordings of the fit.")
+    strange = np.flatnonzero(~result.fits)
+    points = [
+        f"{names[i]}: {result.scores[i]:.0f} standard deviations from the recordings of the fit"
+        for i in strange[np.argsort(result.scores[strange])][: 2 * MAX_POINTS]
+    ]
+    text = "Their states, actions and frames mean nothing: they are of something else, or were measured in another way."
+    return Answer(question, f"{len(strange)} of {number_of(len(names), 'recording')} do not.", text, points)
 
 
 def _what_is_uncertain(result: Segmentation) -> Answer:
@@ -133,8 +154,9 @@ def _how_frames_differ(table: FrameTable) -> Answer:
         return Answer(question, "All recordings share one frame.", "None is turned, resized or moved.")
     n_frames = len(np.unique(table.labels))
     more = [frames.more_note(len(points) - MAX_POINTS, "listed under Frames")] * (len(points) > MAX_POINTS)
-    text = f"Each recording is compared with {frames.reference_of(table).name}, the one with most steps."
-    return Answer(question, f"They have {n_frames} frames.", text, [*points[:MAX_POINTS], *more])
+    text = f"Each recording is compared with {table.reference_name}, the one with most steps."
+    short = f"They have {n_frames} frames." if len(table.names) > 1 else "It has a frame of its own."
+    return Answer(question, short, text, [*points[:MAX_POINTS], *more])
 
 
 def _who_shares(result: Segmentation) -> tuple[str, str]:
@@ -282,7 +304,7 @@ def _labels_table(result: Segmentation) -> tuple[list[str], list[list[Any]]]:
         if result.actions is not None:
             row.append(states_of(result)[k])
         if labels.sure is not None:
-            row.append(f"{labels.sure[labels.flat == k].mean():.2f}")
+            row.append(f"{labels.sure[labels.flat == k].mean():.2f}" if steps else None)
         rows.append(row)
     return header, rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,7 +89,8 @@ class FrameTable:
         What was subtracted from each prepared channel, and what it was multiplied by then.
     names : tuple of str
     reference : int
-        Recording that all frames are relative to.
+        Recording that all frames are relative to; -1 if it is not among these recordings.
+    reference_name : str
     labels : ndarray of int, shape (n_series,)
         Recordings with the same label share a frame.
     turns, log_sizes, places : ndarray
@@ -111,6 +112,7 @@ class FrameTable:
     factors: FloatArray
     names: tuple[str, ...]
     reference: int
+    reference_name: str
     labels: IntArray
     turns: FloatArray
     log_sizes: FloatArray
@@ -160,6 +162,16 @@ class FrameTable:
                 )
             )
         return rows
+
+
+def one_table(tables: Sequence[FrameTable], names: tuple[str, ...], reference_name: str) -> FrameTable:
+    """Return the last rows of several tables as one table, of recordings with frames of their own."""
+    arrays = ("turns", "log_sizes", "places", "angle_errors", "size_intervals", "place_intervals", "agreements")
+    columns: dict[str, Any] = {
+        name: np.stack([getattr(table, name)[-1] for table in tables]) for name in (*arrays, "free_axes")
+    }
+    labels = np.arange(len(tables))
+    return replace(tables[0], names=names, reference=-1, reference_name=reference_name, labels=labels, **columns)
 
 
 def rotation_angle(rotation: FloatArray) -> float:
@@ -261,7 +273,9 @@ def frame_table(
     columns: dict[str, Any] = {
         name: np.stack(column) for name, column in zip(quantities, zip(*rows, strict=True), strict=True)
     }
-    return FrameTable(*prepared, names, reference, labels, **columns, agreements=near.mean(axis=0), free_axes=free)
+    return FrameTable(
+        *prepared, names, reference, names[reference], labels, **columns, agreements=near.mean(axis=0), free_axes=free
+    )
 
 
 def free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray:

@@ -62,6 +62,8 @@ class Provenance:
         Duration of the fit.
     source : str
         Where the data came from; empty if that is not known.
+    applied : bool
+        Whether a model that was fitted to other data was applied to these.
     """
 
     model: str
@@ -70,6 +72,7 @@ class Provenance:
     versions: dict[str, str]
     seconds: float | None = None
     source: str = ""
+    applied: bool = False
 
     @classmethod
     def of(cls, model: Any, seconds: float | None = None) -> Provenance:
@@ -170,6 +173,8 @@ class Labels:
         Changes with their 90 % intervals.
     draws : PathDraws, optional
         The draws that count.
+    n_labels : int, optional
+        Number of labels that there could be. Default: those that steps have.
     """
 
     flat: IntArray
@@ -178,6 +183,7 @@ class Labels:
     changes: FloatArray | None = None
     boundaries: list[BoundaryInterval] | None = None
     draws: PathDraws | None = None
+    n_labels: int | None = None
 
     def split(self, flat: Any) -> list[Any]:
         """Return values of all steps as one array for each recording."""
@@ -205,13 +211,13 @@ class Labels:
 
     @property
     def number(self) -> int:
-        """Number of different labels."""
-        return int(self.flat.max()) + 1
+        """Number of labels."""
+        return int(self.flat.max()) + 1 if self.n_labels is None else self.n_labels
 
     @cached_property
     def counts(self) -> IntArray:
         """Steps of each label, (n_labels,)."""
-        return np.bincount(self.flat)
+        return np.bincount(self.flat, minlength=self.number)
 
     @cached_property
     def active(self) -> BoolArray:
@@ -257,6 +263,9 @@ class Segmentation(Result):
         Fewest steps that a state lasts.
     merges, merge_gains : ndarray of shape (n_states - 1, 2) and (n_states - 1,), optional
         In which order states would be merged to fewer actions, and the evidence for each merge in nats.
+    scores, fits : ndarray of shape (n_recordings,), optional
+        Of recordings that a model was applied to: log density per used step, in standard deviations from the mean of
+        the recordings of the fit, and whether each recording is like those.
     chains : Chains, optional
     """
 
@@ -278,6 +287,8 @@ class Segmentation(Result):
     least_stay: int | None = None
     merges: IntArray | None = None
     merge_gains: FloatArray | None = None
+    scores: FloatArray | None = None
+    fits: BoolArray | None = None
     chains: Chains | None = None
 
     @property
@@ -424,6 +435,8 @@ class Partition(Result):
         Number of each item in the file it came from.
     spatial : bool
         Whether matrices could link to their neighbours in an image.
+    n_labels : int, optional
+        Number of clusters that there could be. Default: those that items are in.
     chains : Chains, optional
     """
 
@@ -441,12 +454,13 @@ class Partition(Result):
     nearly_singular: IntArray | None = None
     numbers: IntArray | None = None
     spatial: bool = False
+    n_labels: int | None = None
     chains: Chains | None = None
 
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
-        return int(self.labels.max()) + 1
+        return int(self.labels.max()) + 1 if self.n_labels is None else self.n_labels
 
     @cached_property
     def coclustering(self) -> FloatArray | None:

@@ -45,8 +45,19 @@ def segmentation_tables(result: Segmentation) -> dict[str, Iterable[Row]]:
     if result.transforms is not None:
         found["transforms"] = _transform_rows(result, result.transforms)
     if result.frame_table is not None:
-        found["frames"] = [_flat_frame(row) for row in frame_records(result.frame_table)]
+        found["frames"] = [
+            _flat_frame(row) | fits
+            for row, fits in zip(frame_records(result.frame_table), _fits_of(result), strict=True)
+        ]
     return found
+
+
+def _fits_of(result: Segmentation) -> list[dict[str, Any]]:
+    """Return for each recording whether it fits a model that was applied to it, and its score."""
+    if result.scores is None or result.fits is None:
+        return [{} for _ in result.names]
+    pairs = zip(result.fits.tolist(), result.scores.tolist(), strict=True)
+    return [{"fits": fits, "score": number(score)} for fits, score in pairs]
 
 
 def partition_tables(result: Partition) -> dict[str, Iterable[Row]]:
@@ -214,7 +225,7 @@ def frame_records(table: FrameTable) -> list[dict[str, Any]]:
     ]
 
 
-def _flat_frame(record: dict[str, Any]) -> Row:
+def _flat_frame(record: dict[str, Any]) -> dict[str, Any]:
     """Return the row of a table in which every number has a column of its own."""
     return {
         "recording": record["recording"],
@@ -357,6 +368,8 @@ def summarise_segmentation(result: Segmentation) -> dict[str, Any]:
         found["blocks"] = {"kinds": list(result.blocks.kinds), "text": result.blocks.sentence}
     if result.frame_table is not None:
         found["frames"] = frame_records(result.frame_table)
+    if result.scores is not None and result.fits is not None:
+        found["fits"] = [{"recording": name, **fits} for name, fits in zip(result.names, _fits_of(result), strict=True)]
     if result.merges is not None and result.merge_gains is not None:
         found["merges"] = [
             {"states": pair, "gain": round(float(gain), DIGITS)}
@@ -402,10 +415,11 @@ def describe_actions(result: Segmentation) -> list[dict[str, Any]]:
     actions, steps = result.actions, result.steps_by_action
     if actions is None or steps is None:
         return []
-    shares = steps / steps.sum(axis=1, keepdims=True)
+    shares = steps / np.maximum(steps.sum(axis=1, keepdims=True), 1)
     found = []
     for action in range(actions.number):
-        sure = None if actions.sure is None else float(actions.sure[actions.flat == action].mean())
+        own = actions.flat == action
+        sure = float(actions.sure[own].mean()) if actions.sure is not None and own.any() else None
         states = np.flatnonzero(steps[:, action])
         found.append(
             {

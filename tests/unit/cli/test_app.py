@@ -34,6 +34,7 @@ def test_help_of_every_command_has_examples_and_the_shared_options(command, caps
         "completion": {"--seed", "--quiet", "--json", "--output"},
         "resume": {"--seed", "--output"},
         "report": {"--seed"},
+        "apply": {"--seed"},
     }
     for option in {"--seed", "--quiet", "--json", "--output"} - unshared.get(command, set()):
         assert option in text

@@ -35,7 +35,7 @@ def test_sentences_say_how_recordings_differ_and_who_shares_a_frame(table):
     first, second = frames.sentences(table)
     assert first == "Recording demo 0 is turned by 90 degrees (90 % within 4) and 2.0 times as large (1.9 to 2.1)."
     assert second == "Recording demo 3 shares its frame with demo 1 and demo 2."
-    assert frames.introduction(table).startswith("4 recordings have 2 frames. Each is compared with demo 3")
+    assert frames.introduction(table).startswith("4 recordings in 2 frames. Each is compared with demo 3")
 
 
 def test_recordings_that_share_a_frame_that_is_not_the_reference(table):
