@@ -55,7 +55,7 @@ def test_new_recordings_get_actions_frames_and_a_word_where_nothing_fits(run, fi
     assert result.fits.tolist() == [True, False]
     with (folder / "frames.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["recording"], row["fits"]) for row in rows] == [("new", "True"), ("strange", "False")]
+    assert [(row["recording"], row["fits"]) for row in rows] == [("new 0", "True"), ("new 1", "False")]
     assert not (folder / "model.homothety").exists()
     page = (folder / "report.html").read_text()
     assert 'data-chart="aligned"' in page
@@ -67,7 +67,7 @@ def test_new_recordings_get_actions_frames_and_a_word_where_nothing_fits(run, fi
 
 def test_json_says_what_fits(run, fitted, new_file, tmp_path):
     data = json.loads(run("apply", fitted / "model.homothety", new_file, "-o", tmp_path / "out", "--json").out)
-    assert [(one["recording"], one["fits"]) for one in data["fits"]] == [("new", True), ("strange", False)]
+    assert [(one["recording"], one["fits"]) for one in data["fits"]] == [("new 0", True), ("new 1", False)]
     assert "verdict" not in data
 
 
