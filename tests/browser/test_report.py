@@ -74,7 +74,9 @@ def test_bars_have_the_colours_of_actions_where_these_are(visit):
     assert last.min() == pytest.approx(0.75, abs=0.03)
 
 
-@pytest.mark.parametrize(("name", "n_charts"), [("series", 3 + 1 + 4), ("frames", 2 + 3 + 6), ("clusters", 1 + 2 + 3)])
+@pytest.mark.parametrize(
+    ("name", "n_charts"), [("series", 3 + 1 + 3 + 4), ("frames", 2 + 3 + 3 + 6), ("clusters", 1 + 2 + 3)]
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_chart_is_drawn(visit, name, n_charts, scheme):
     page = visit(name, color_scheme=scheme).page
@@ -312,7 +314,7 @@ def test_print_is_light_and_complete_even_in_dark_mode(visit, tmp_path):
     }""")
     page.pdf(path=tmp_path / "report.pdf")
     drawn = page.evaluate("window.drawn")
-    assert len(drawn) == 8
+    assert len(drawn) == 11
     assert all(drawn)
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -21,6 +21,7 @@ one HTML file: it opens in any browser, needs no network, and can be copied and 
 EPILOG = """\
 examples:
   homothety report homothety-output                  writes homothety-output/report.html
+  homothety report grating --names reach,grate,return    names of actions, kept in the folder
   homothety report grating -o grating-for-mary.html
   homothety report grating --json | jq '.answers[0]'
 """
@@ -33,13 +34,14 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder that a run has written to")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"page to write (default: DIR/{REPORT})")
+    parser.add_argument("--names", metavar="A,B,...", help="names of the actions, in the order of their numbers; kept")
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--json", action="store_true", help="print the answers as JSON, and nothing else, on stdout")
 
 
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Write the page; return that it came to its end."""
-    from homothety.cli.results import read
+    from homothety.cli.results import read, rename
     from homothety.report import write_report
 
     console.say(f"Reading {args.folder}")
@@ -48,7 +50,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
         raise InputError(
             f"{path} cannot be written: there is no folder {path.parent}. Make it, or name another with -o."
         )
-    result, data = read(args.folder)
+    result, data = read(args.folder) if args.names is None else rename(args.folder, args.names.split(","))
     document = write_report(result, path, data=data)
     answers = [{"question": one.question, "answer": f"{one.short} {one.text}".strip()} for one in document.answers]
     text = "\n\n".join(f"{one['question']}\n{one['answer']}" for one in answers)

@@ -31,6 +31,8 @@ from homothety.summaries.tables import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from homothety.report.document import Document
@@ -206,16 +208,42 @@ def read(folder: Path) -> tuple[Result, SequenceSet | MatrixSet | None]:
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder, needed one that homothety segment or cluster has written to.")
-    kept = next((folder / name for name in (MODEL, RESULT) if (folder / name).is_file()), None)
-    if kept is None:
-        raise InputError(f"{folder} holds no {MODEL}, needed what homothety segment or cluster writes. Check the name.")
-    found = load(kept)
+    found = load(_kept(folder))
     result: Result = getattr(found, "result_", found)
     if isinstance(result, Segmentation):
         recordings = folder / RECORDINGS
         return result, read_recordings(recordings) if recordings.is_file() else None
     assert isinstance(result, Partition)
     return result, _read_matrices(folder / MATRICES, result)
+
+
+def _kept(folder: Path) -> Path:
+    """Return the file with the result, or with the model that has it."""
+    kept = next((folder / name for name in (MODEL, RESULT) if (folder / name).is_file()), None)
+    if kept is None:
+        raise InputError(f"{folder} holds no {MODEL}, needed what homothety segment or cluster writes. Check the name.")
+    return kept
+
+
+def rename(folder: Path, names: Sequence[str]) -> tuple[Result, SequenceSet | MatrixSet | None]:
+    """Give the actions in a folder names, keep them there, and return the result and its data."""
+    result, data = read(folder)
+    if not isinstance(result, Segmentation):
+        raise InputError(f"{folder} has clusters of matrices, needed actions to give names to. Leave --names out.")
+    result, kept = result.with_names(names), _kept(folder)
+    found = load(kept)
+    if found is not None and hasattr(found, "result_"):
+        found.result_ = result
+    else:
+        found = result
+    found.save(kept)
+    _write_tables(result, data, folder, _kind_of_tables(folder))
+    return result, data
+
+
+def _kind_of_tables(folder: Path) -> str:
+    """Return in what kind of files the tables of a folder are."""
+    return next((kind for kind in KINDS if (folder / f"segments.{kind}").is_file()), "csv")
 
 
 def read_recordings(path: Path) -> SequenceSet:

@@ -10,7 +10,7 @@ import numpy as np
 
 from homothety.datasets.readers.checks import is_missing
 from homothety.palette import HATCHES, LINESTYLES, MARKERS, aspect_of, cluster_style, shade_style
-from homothety.phrases import cluster_number
+from homothety.phrases import cluster_number, number_of
 from homothety.report.encoding import as_bytes, as_codes, bin_size, block_means, extremes, packed, runs_of
 from homothety.summaries.chains import LABEL_FREE
 from homothety.summaries.partitions import named_after
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from homothety.datasets import SequenceSet
     from homothety.palette import ClusterStyle
     from homothety.summaries.chains import Chains
+    from homothety.summaries.frames import FrameTable
+    from homothety.summaries.paths import Segment
     from homothety.summaries.result import Partition, Segmentation
 
 MAX_RECORDINGS = 60  # drawn; a page of more would be too long to look through
@@ -32,6 +34,7 @@ MAX_DOTS = 10_000  # of a scatter plot
 MAX_SIDE = 240  # cells along a side of a drawn matrix
 MAX_BINS = 600  # of a trace
 EDGE = 1e-3  # of the range of a trace, to either side, for what is outside of it
+MAX_OVERLAID, N_POINTS = 40, 80  # segments of an action that are laid over each other, and points of each
 DIGITS = 6  # of numbers that are only drawn
 LEGIBLE = (4, 5, 2, 6, 0, 1)  # places in the palette that are neither as light as paper nor as dark as ink
 AXES = "xyz"
@@ -54,6 +57,14 @@ def look(name: str, style: ClusterStyle) -> dict[str, Any]:
 def label_looks(n_labels: int) -> list[dict[str, Any]]:
     """Return how actions look, or states without actions, by number."""
     return [look(str(number), cluster_style(number)) for number in range(n_labels)]
+
+
+def action_looks(result: Segmentation, number: int = 0) -> list[dict[str, Any]]:
+    """Return how actions look, and `number` of them at least, with the names that users gave them."""
+    looks = label_looks(max(number, result.labels.number))
+    return [one | {"name": name} for one, name in zip(looks, result.action_names, strict=False)] + looks[
+        len(result.action_names) :
+    ]
 
 
 def state_looks(state_actions: Sequence[int]) -> list[dict[str, Any]]:
@@ -102,7 +113,9 @@ def recording_data(result: Segmentation, data: SequenceSet | None) -> dict[str, 
     found["series"] = [_bars(result, i, truth) for i in range(n_drawn(result))]
     if data is not None:
         found |= _curves_data(result, data.sequences, found["series"])
-    parts = {"aligned": aligned_data(result, data), "cuts": cuts_data(result)}
+    if result.rate is not None:
+        found["rate"] = result.rate
+    parts = {"aligned": aligned_data(result, data), "cuts": cuts_data(result), "gallery": gallery_data(result, data)}
     return add_traces(found | {name: part for name, part in parts.items() if part}, result.chains)
 
 
@@ -121,7 +134,7 @@ def _looks(result: Segmentation, truth: Truth | None) -> dict[str, Any]:
     if result.actions is None or result.state_actions is None:
         looks = {"state": label_looks(result.states.number)}
     else:
-        looks = {"action": label_looks(result.actions.number), "state": state_looks(result.state_actions.tolist())}
+        looks = {"action": action_looks(result), "state": state_looks(result.state_actions.tolist())}
     if truth is not None:
         pairs = zip(truth.names, truth.likely, strict=True)
         looks["truth"] = [look(name, cluster_style(number)) for name, number in pairs]
@@ -200,9 +213,7 @@ def aligned_data(result: Segmentation, data: SequenceSet | None) -> dict[str, An
     dims, table = first_position(result), result.frame_table
     if data is None or dims is None or table is None:
         return None
-    size = table.blocks.sized.index(table.blocks.points[0])
-    maps = [(one.rotation.T / one.sizes[size], one.places[0]) for one in table.rows]
-    steps = [(one[:, dims] - place) @ matrix.T for one, (matrix, place) in zip(data.sequences, maps, strict=True)]
+    maps, steps = _maps(table), _aligned_places(result, data, dims)
     together = np.concatenate(steps)
     low, high = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
     return {
@@ -210,6 +221,84 @@ def aligned_data(result: Segmentation, data: SequenceSet | None) -> dict[str, An
         "ranges": [{"low": float(a), "high": float(b)} for a, b in zip(low, high, strict=True)],
         "maps": [{"matrix": _rounded(matrix), "place": _rounded(place)} for matrix, place in maps],
     }
+
+
+def gallery_data(result: Segmentation, data: SequenceSet | None) -> list[dict[str, Any]] | None:
+    """Return for each action the paths of its segments, in one frame where frames are known, and the most typical one.
+
+    Paths begin at one place, have as many points each, and are seen from where they are widest.
+    """
+    actions, dims = result.actions, position_dims(result)
+    if data is None or actions is None or len(dims) < 2:
+        return None
+    aligned, found = _aligned_places(result, data, dims), []
+    for action in range(actions.number):
+        segments = [one for one in actions.segments if one.state == action and one.end - one.start > 1]
+        if not segments:
+            continue
+        chosen = [segments[i] for i in np.unique(np.linspace(0, len(segments) - 1, MAX_OVERLAID).astype(int))]
+        paths = np.stack([_resampled(aligned[one.series][one.start : one.end]) for one in chosen])
+        paths = paths - paths[:, :1]
+        _, _, axes = np.linalg.svd(paths.reshape(-1, paths.shape[2]), full_matrices=False)
+        flat = paths @ axes[:2].T
+        flat = flat - flat.min(axis=(0, 1))
+        width, height = flat.max(axis=(0, 1)).tolist()
+        found.append(
+            {
+                "action": action,
+                "paths": [_rounded(path) for path in flat],
+                "typical": _rounded(flat[_most_typical(flat)]),
+                "width": float(f"{width:.{DIGITS}g}"),
+                "height": float(f"{height:.{DIGITS}g}"),
+                "words": _lengths_in_words(result, segments),
+            }
+        )
+    return found
+
+
+def _most_typical(paths: FloatArray) -> int:
+    """Return which of several paths, (n_paths, n_points, n_dims), is nearest to all others.
+
+    Their mean would do for a reach, but of a motion that goes back and forth it is a point.
+    """
+    distances = np.sqrt(((paths[:, None] - paths) ** 2).sum(axis=(2, 3)))
+    return int(distances.sum(axis=1).argmin())
+
+
+def _aligned_places(result: Segmentation, data: SequenceSet, dims: list[int]) -> list[FloatArray]:
+    """Return the places of all steps, in the frame of the reference where frames are known."""
+    places = [one[:, dims] for one in data.sequences]
+    if result.frame_table is None or first_position(result) is None:
+        return places
+    return [(one - place) @ matrix.T for one, (matrix, place) in zip(places, _maps(result.frame_table), strict=True)]
+
+
+def _maps(table: FrameTable) -> list[tuple[FloatArray, FloatArray]]:
+    """Return what brings the first position of each recording into the frame of the reference: matrix and place."""
+    size = table.blocks.sized.index(table.blocks.points[0])
+    return [(one.rotation.T / one.sizes[size], one.places[0]) for one in table.rows]
+
+
+def _resampled(path: FloatArray) -> FloatArray:
+    """Return a path with `N_POINTS` points, evenly spaced in time; missing ones are filled in."""
+    times = np.linspace(0, len(path) - 1, N_POINTS)
+    columns = []
+    for values in path.T:
+        known = np.flatnonzero(np.isfinite(values))
+        columns.append(np.interp(times, known, values[known]) if len(known) else np.zeros(N_POINTS))
+    return np.stack(columns, axis=1)
+
+
+def _lengths_in_words(result: Segmentation, segments: list[Segment]) -> str:
+    """Return how many segments there are, in how many recordings, and how long they are."""
+    lengths = np.array([one.end - one.start for one in segments]) / (result.rate or 1.0)
+    least, median, most = (f"{value:.3g}" for value in (lengths.min(), np.median(lengths), lengths.max()))
+    unit = "steps" if result.rate is None else "s"
+    where = len({one.series for one in segments})
+    return (
+        f"{number_of(len(segments), 'segment')} in {number_of(where, 'recording')}; median length {median} {unit} "
+        f"({least} to {most})."
+    )
 
 
 def _rounded(values: Any) -> Any:
@@ -229,7 +318,7 @@ def cuts_data(result: Segmentation) -> dict[str, Any] | None:
         named_after(actions.flat, np.concatenate(result.actions_at(k)))[firsts].tolist() for k in range(1, n_states + 1)
     ]
     n_looks = max(actions.number, *(max(cut) + 1 for cut in cuts))
-    return {"inferred": actions.number, "actions": cuts, "looks": label_looks(n_looks)}
+    return {"inferred": actions.number, "actions": cuts, "looks": action_looks(result, n_looks)}
 
 
 # Items

@@ -14,6 +14,7 @@ from homothety.report.shared import (
     MAX_POINTS,
     MAX_ROWS,
     NOT_KNOWN,
+    banner_of,
     chains_answer,
     chains_section,
     count_in_words,
@@ -68,7 +69,8 @@ def describe_clustering(result: Partition, data: MatrixSet | None = None) -> Doc
     ]
     if not result.provenance.applied:
         answers.append(chains_answer(result.chains))
-    return Document(result.headline, subtitle(result), answers, sections, partition_data(result, names.short))
+    data_of_charts = partition_data(result, names.short)
+    return Document(result.headline, subtitle(result), answers, sections, data_of_charts, banner_of(result))
 
 
 class _Names:

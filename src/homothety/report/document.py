@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Section:
     blocks: Sequence[Block]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Document:
     """Everything that is said of a result.
 
@@ -157,6 +158,8 @@ class Document:
         The outcome in one sentence.
     subtitle : str
         What was done, with what and for how long.
+    banner : str
+        What readers have to know before anything else; empty if there is nothing.
     answers : sequence of Answer
         What most readers want to know first.
     sections : sequence of Section
@@ -169,3 +172,16 @@ class Document:
     answers: Sequence[Answer]
     sections: Sequence[Section]
     data: Mapping[str, Any] = field(default_factory=dict)
+    banner: str = ""
+
+    def __repr__(self) -> str:
+        """Return the outcome alone: the data of charts are long."""
+        return f"<Document: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        """Return the answers, for notebooks."""
+        answers = "".join(
+            f"<li><b>{escape(one.question)}</b> {escape(one.short)} {escape(one.text)}</li>" for one in self.answers
+        )
+        banner = f"<p><b>{escape(self.banner)}</b></p>" if self.banner else ""
+        return f"<p>{escape(self.title)}.</p>{banner}<ul>{answers}</ul>"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from homothety.report.document import Answer
 
-SCRIPTS = ("drawing.js", "navigation.js", "cuts.js", "series.js", "space.js", "matrix.js", "traces.js", "main.js")
+PARTS = ("drawing", "navigation", "cuts", "series", "space", "gallery", "matrix", "traces", "main")
+SCRIPTS = tuple(f"{name}.js" for name in PARTS)
 
 EDGES = ("left", "right", "top", "bottom")  # of a picture
 MAX_WIDTH, MAX_HEIGHT = 18.0, 22.0  # of the widest and the highest of several pictures, in rem
@@ -28,6 +29,7 @@ def render_html(document: Document) -> str:
     return Template(_file("template.html")).substitute(
         title=escape(document.title),
         subtitle=escape(document.subtitle),
+        banner=f'<p class="banner" role="alert">{escape(document.banner)}</p>' if document.banner else "",
         style=_file("style.css"),
         contents="\n".join(f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title in contents),
         answers="\n".join(map(_answer, document.answers)),

@@ -15,6 +15,7 @@ from homothety.report.shared import (
     MAX_POINTS,
     MAX_ROWS,
     NOT_KNOWN,
+    banner_of,
     chains_answer,
     chains_section,
     count_in_words,
@@ -51,6 +52,8 @@ def describe_segmentation(result: Segmentation, data: SequenceSet | None = None)
     if result.frame_table is not None:
         sections.append(_frames_section(result.frame_table))
     sections.append(_labels_section(result))
+    if "gallery" in drawn:
+        sections.append(_gallery_section(result))
     if result.transforms is not None:
         sections.append(_transforms_section(result, result.transforms))
     if result.coaction is not None and result.state_actions is not None and result.states.number > 1:
@@ -67,7 +70,7 @@ def describe_segmentation(result: Segmentation, data: SequenceSet | None = None)
         _how_recordings_differ(result),
         _do_recordings_fit(result) if result.provenance.applied else chains_answer(result.chains),
     ]
-    return Document(result.headline, subtitle(result), answers, sections, drawn)
+    return Document(result.headline, subtitle(result), answers, sections, drawn, banner_of(result))
 
 
 # Answers
@@ -117,7 +120,8 @@ def _what_is_uncertain(result: Segmentation) -> Answer:
         return Answer(question, "None.", f"No segment has {limit}.")
     unsure.sort(key=lambda one: one.probability or 0.0)
     points = [
-        f"{result.names[one.series]}, steps {one.start} to {one.end - 1}: {result.called} {one.state}, with "
+        f"{result.names[one.series]}, steps {one.start} to {one.end - 1}: {result.called} "
+        f"{result.label_name(one.state)}, with "
         f"probability {one.probability:.2f}"
         for one in unsure[:MAX_POINTS]
     ]
@@ -281,7 +285,7 @@ def _frames_section(table: FrameTable) -> Section:
 def _labels_section(result: Segmentation) -> Section:
     """Return the actions, or states where there are no actions: how much there is of each, and where."""
     labels, called = result.labels, result.called
-    numbers = [f"{called} {k}" for k in range(labels.number)]
+    numbers = [f"{called} {result.label_name(k)}" for k in range(labels.number)]
     cells = [[name, *_cells(result, i)] for i, name in enumerate(result.names)]
     what = "empty where there are none" if result.actions is None else "states in brackets"
     blocks: list[Block] = [Text(explanation(result))] * (result.actions is not None)
@@ -292,6 +296,17 @@ def _labels_section(result: Segmentation) -> Section:
     return Section("labels", f"{called.capitalize()}s", blocks)
 
 
+def _gallery_section(result: Segmentation) -> Section:
+    """Return every action on its own: all its segments over each other."""
+    where = "in one frame" if result.frame_table is not None else "as they were recorded"
+    caption = (
+        f"Positions in the segments of each action, {where}, laid over each other from a common start (dot) and seen "
+        "from where they are widest. The thick line is the segment that is nearest to all others."
+    )
+    label = "Segments of each action over each other; the table of actions has their number and length."
+    return Section("gallery", "Gallery", [Chart("gallery", "gallery", label, caption)])
+
+
 def _labels_table(result: Segmentation) -> tuple[list[str], list[list[Any]]]:
     """Return header and rows of a table of all actions or states."""
     labels = result.labels
@@ -300,7 +315,7 @@ def _labels_table(result: Segmentation) -> tuple[list[str], list[list[Any]]]:
     rows = []
     for k, steps in enumerate(labels.counts.tolist()):
         share, there = steps / len(labels.flat), int(labels.active[:, k].sum())
-        row: list[Any] = [k, steps, f"{100 * share:.0f} %", f"{there} of {len(result.names)}"]
+        row: list[Any] = [result.label_name(k), steps, f"{100 * share:.0f} %", f"{there} of {len(result.names)}"]
         if result.actions is not None:
             row.append(states_of(result)[k])
         if labels.sure is not None:
@@ -394,7 +409,7 @@ def _segments_section(result: Segmentation) -> Section:
 
 
 def _segment_row(result: Segmentation, one: Segment) -> list[Any]:
-    row: list[Any] = [result.names[one.series], one.start, one.end - 1, one.state]
+    row: list[Any] = [result.names[one.series], one.start, one.end - 1, result.label_name(one.state)]
     return row if one.probability is None else [*row, f"{one.probability:.2f}"]
 
 

@@ -37,6 +37,18 @@ def subtitle(result: Result) -> str:
     return "; ".join([*parts, seed, f"homothety {made.versions['homothety']}"]) + "."
 
 
+def banner_of(result: Result) -> str:
+    """Return a warning that the chains do not agree, or that the run was cut short; empty if all is well."""
+    chains = result.chains
+    if chains is None:
+        return ""
+    if chains.interrupted:
+        return CUT_SHORT
+    if chains.agree is False and chains.n_chains > 1:
+        return "The chains do not agree: another run may give another result. What to do is said below."
+    return ""
+
+
 def listing(things: str, count: int, *, by_doubt: bool) -> str:
     """Return the caption of a table that has at most `MAX_ROWS` rows.
 

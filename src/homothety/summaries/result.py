@@ -7,7 +7,7 @@ attributes of estimators. A part that a model does not have is None.
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +27,7 @@ from homothety.summaries.paths import segments_table
 from homothety.summaries.tables import partition_tables, segmentation_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.channels import ChannelBlocks
@@ -246,6 +246,8 @@ class Segmentation(Result):
     parameters : StateModel
         Parameters of the states, in units of the prepared recordings.
     actions : Labels, optional
+    action_names : tuple of str
+        What users call the actions; empty if they have no names.
     state_actions : ndarray of int, shape (n_states,), optional
         Action that most steps of each state have.
     coaction : ndarray of shape (n_states, n_states), optional
@@ -278,6 +280,7 @@ class Segmentation(Result):
     states: Labels
     parameters: StateModel
     actions: Labels | None = None
+    action_names: tuple[str, ...] = ()
     state_actions: IntArray | None = None
     coaction: FloatArray | None = None
     transform_table: TransformTable | None = None
@@ -300,6 +303,22 @@ class Segmentation(Result):
     def called(self) -> Literal["state", "action"]:
         """What that is called."""
         return "state" if self.actions is None else "action"
+
+    def label_name(self, label: int) -> str:
+        """Return what an action is called, or a state where there are no actions: its name, or its number."""
+        return self.action_names[label] if self.called == "action" and self.action_names else str(label)
+
+    def with_names(self, names: Sequence[str]) -> Segmentation:
+        """Return the result with names of its actions, in the order of their numbers."""
+        if self.actions is None:
+            raise InputError(f"names cannot be given: {self.provenance.model} knows no actions.")
+        checked = tuple(str(name).strip() for name in names)
+        if len(checked) != self.actions.number or len(set(checked)) < len(checked) or not all(checked):
+            raise InputError(
+                f"names is {', '.join(checked)}, needed {number_of(self.actions.number, 'different name')}: one for "
+                "each action, in the order of their numbers."
+            )
+        return replace(self, action_names=checked)
 
     @property
     def stride(self) -> int:

@@ -92,6 +92,7 @@ def _action_segment_rows(result: Segmentation, actions: Labels) -> list[Row]:
             "start": one.start,
             "end": one.end,
             "action": one.state,
+            **({"name": result.label_name(one.state)} if result.action_names else {}),
             "probability": _rounded(one.probability),
         }
         | _in_seconds(result, start=one.start, end=one.end)
@@ -424,6 +425,7 @@ def describe_actions(result: Segmentation) -> list[dict[str, Any]]:
         found.append(
             {
                 "action": action,
+                **({"name": result.label_name(action)} if result.action_names else {}),
                 "states": states.tolist(),
                 "shares_of_states": shares[states, action].round(DIGITS).tolist(),
                 "steps": int(steps[:, action].sum()),

@@ -73,7 +73,7 @@ def test_every_section_can_be_reached(written):
 def test_charts_say_in_words_what_they_show(written):
     page, _ = written
     labels = re.findall(r'data-chart="[a-z]+" data-name="[a-z]+" data-label="([^"]*)"', page)
-    assert len(labels) == 3
+    assert len(labels) == 4
     assert all(labels)
 
 

@@ -109,13 +109,13 @@ def test_an_interrupted_run_is_said(recordings):
 
 def test_tables_have_what_is_drawn(report):
     (segments,) = block(report, "segments", "Table")
-    assert segments.rows[0] == ["demo 2", 90, 119, 1, "0.55"]
+    assert segments.rows[0] == ["demo 2", 90, 119, "1", "0.55"]
     assert segments.places[0] == (2, 90, 120)
     assert len(segments.rows) == 12
     (coaction,) = block(report, "coaction", "Table")
     assert coaction.rows[0][1:] == pytest.approx([0.98, 0.98, 0.02, 0.02])
     all_actions, by_series = block(report, "labels", "Table")
-    assert all_actions.rows[0][:5] == [0, 90, "25 %", "3 of 3", "0, 1"]
+    assert all_actions.rows[0][:5] == ["0", 90, "25 %", "3 of 3", "0, 1"]
     assert by_series.rows[0] == ["demo 0", "30 (1)", "60 (2)", "30 (3)"]
 
 

@@ -10,7 +10,7 @@ const shared = {
 
 shared.cuts = new Cuts(data, series);
 
-const DRAW = { series: drawSeries, space: drawSpace, aligned: drawAligned, matrix: drawMatrix, traces: drawTraces };
+const DRAW = { series: drawSeries, space: drawSpace, aligned: drawAligned, gallery: drawGallery, matrix: drawMatrix, traces: drawTraces };
 
 function repaint(now = false) {
   theme.read();
@@ -24,12 +24,56 @@ for (const figure of document.querySelectorAll("[data-chart]")) {
   DRAW[figure.dataset.chart](figure, figure.querySelector(".drawing"), data, shared);
 }
 repaint();
+document.querySelectorAll("figure.chart").forEach(addSave);
+window.requestIdleCallback?.(paintRest, { timeout: 2000 });
+
+/** Paint the charts that are not in sight, one at a time: screenshots and previews show them too. */
+function paintRest() {
+  const next = Sheet.all.find((sheet) => sheet.dirty && sheet.width);
+  if (!next) return;
+  next.paint();
+  window.requestIdleCallback(paintRest, { timeout: 2000 });
+}
+
+/** Let a chart be saved as a picture: all its sheets, one below the other. */
+function addSave(figure) {
+  const sheets = () => Sheet.all.filter((sheet) => figure.contains(sheet.canvas) && sheet.width);
+  const save = () => {
+    const shown = sheets();
+    shown.forEach((sheet) => sheet.paint());
+    const width = Math.max(...shown.map((sheet) => sheet.canvas.width));
+    const height = shown.reduce((sum, sheet) => sum + sheet.canvas.height + 8, 0);
+    const whole = make("canvas", { width, height });
+    const pen = whole.getContext("2d");
+    pen.fillStyle = theme.paper;
+    pen.fillRect(0, 0, width, height);
+    let top = 0;
+    for (const sheet of shown) {
+      pen.drawImage(sheet.canvas, 0, top);
+      top += sheet.canvas.height + 8;
+    }
+    whole.toBlob((blob) => {
+      const link = make("a", { href: URL.createObjectURL(blob), download: `${figure.dataset.name}.png` });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    });
+  };
+  const button = makeButton("PNG", "Save this chart as a PNG picture", save);
+  button.className = "save";
+  figure.append(button);
+}
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => repaint());
+
+const folded = []; // what is open only while the page is printed
 
 function print(isPrinting) {
   document.documentElement.toggleAttribute("data-print", isPrinting);
   Sheet.printing = isPrinting;
+  if (isPrinting) {
+    folded.push(...document.querySelectorAll("details:not([open])"));
+    folded.forEach((one) => { one.open = true; });
+  } else folded.splice(0).forEach((one) => { one.open = false; });
   repaint(isPrinting);
 }
 

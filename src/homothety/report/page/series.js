@@ -26,7 +26,8 @@ class Series {
 
   /** Return what is known of a step, line by line. */
   describe(step, data) {
-    const lines = [`${this.name}, step ${step}`];
+    const time = data.rate ? ` (${shown(step / data.rate)} s)` : "";
+    const lines = [`${this.name}, step ${step}${time}`];
     for (const [lane, runs] of Object.entries(this.lanes)) {
       const label = runs.labels[runAt(runs, step)];
       const chance = this.chance(lane, step);
@@ -278,16 +279,19 @@ class SeriesChart {
   }
 
   axis(pen, top, width) {
-    const step = niceStep(this.stretch.span / Math.max((width - this.left) / 90, 1));
+    const rate = this.data.rate || 1;
+    const wanted = this.stretch.span / rate / Math.max((width - this.left) / 90, 1);
+    const step = this.data.rate ? niceNumber(wanted) : niceStep(wanted);
     pen.fillStyle = theme.soft;
-    for (let at = Math.ceil(this.stretch.from / step) * step; at <= this.stretch.to; at += step) {
-      const x = this.x(at);
+    for (let n = Math.ceil(this.stretch.from / rate / step); n * step <= this.stretch.to / rate; n++) {
+      const x = this.x(n * step * rate);
+      const text = shown(n * step);
       pen.fillRect(x, top - 2, 1, 5);
-      const half = pen.measureText(String(at)).width / 2;
+      const half = pen.measureText(text).width / 2;
       pen.textAlign = "center";
-      if (x + half <= width) pen.fillText(String(at), Math.max(x, this.left + half), top + 11);
+      if (x + half <= width) pen.fillText(text, Math.max(x, this.left + half), top + 11);
     }
-    this.name(pen, "step", top, AXIS);
+    this.name(pen, this.data.rate ? "seconds" : "step", top, AXIS);
   }
 
   crosshair(pen, bottom) {
@@ -300,7 +304,12 @@ class SeriesChart {
 
 /** Return a round whole number that is not smaller. */
 function niceStep(least) {
-  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+  return niceNumber(Math.max(least, 1));
+}
+
+/** Return a round number that is not smaller. */
+function niceNumber(least) {
+  const power = 10 ** Math.floor(Math.log10(least));
   return power * [1, 2, 5, 10].find((factor) => factor * power >= least);
 }
 
@@ -330,6 +339,7 @@ function drawSeries(figure, place, data, shared) {
     if (called === "chain") continue;
     place.append(makeLegend(looks, called, paintArea));
     if (called === "action" && data.cuts) shared.cuts.follow(place.lastChild);
+    if (called === "action") letRename(place.lastChild, looks);
   }
   place.append(make("p", { class: "hint" }, "Drag to move, pinch or turn the wheel with shift held to zoom, point to read. "
     + "With the keyboard: tab to a chart; arrows point, shift and arrows move, + and − zoom, 0 shows all."));
@@ -344,6 +354,25 @@ function drawSeries(figure, place, data, shared) {
   });
 }
 
+/** Let readers give actions names: all charts show them; the command that keeps them is shown below the legend. */
+function letRename(legend, looks) {
+  const kept = make("p", { class: "hint" });
+  [...legend.children].forEach((item, action) => {
+    const button = makeButton("rename", `Give action ${looks[action].name} a name`, () => {
+      const name = window.prompt("Name of the action", looks[action].name);
+      if (!name) return;
+      looks[action].name = name;
+      item.childNodes[1].textContent = `action ${name}`;
+      const names = looks.map((look) => look.name.replaceAll(",", " ")).join(",");
+      kept.textContent = `To keep the names: homothety report FOLDER --names "${names}"`;
+      Sheet.all.forEach((sheet) => sheet.redraw());
+    });
+    button.className = "rename";
+    item.append(button);
+  });
+  legend.after(kept);
+}
+
 function makeScalePicker(stretch) {
   const picker = make("select", { "aria-label": "Scale of the curves" },
     make("option", { value: "own" }, "each recording to its own scale"), make("option", { value: "common" }, "one scale for all recordings"));
@@ -355,7 +384,7 @@ function makeScalePicker(stretch) {
 }
 
 function makeToggles(series, choice) {
-  const set = make("fieldset", { class: "toggles" }, make("legend", {}, "Series shown"));
+  const set = make("fieldset", { class: "toggles" }, make("legend", {}, "Recordings shown"));
   series.forEach((one, i) => {
     const box = make("input", { type: "checkbox" });
     box.checked = true;
