@@ -45,7 +45,7 @@ def banner_of(result: Result) -> str:
     if chains.interrupted:
         return CUT_SHORT
     if chains.agree is False and chains.n_chains > 1:
-        return "The chains do not agree: another run may give another result. What to do is said below."
+        return "The chains do not agree yet: another run may give another result. What to do is said below."
     return ""
 
 

@@ -74,10 +74,12 @@ def test_names_are_kept_in_the_folder(recordings, tmp_path, capsys):
 
 
 def test_a_banner_says_that_chains_do_not_agree(recordings):
-    model = make_segmentation(recordings)
+    counts = np.full((2, 400), 4.0)
+    traces = dict.fromkeys(("n_states", "n_actions", "n_segments"), counts)
+    traces["log_joint"] = np.random.default_rng(0).normal(size=counts.shape)
+    model = with_trace(make_segmentation(recordings), **traces)
     assert describe(model).banner == ""
-    n_actions = np.array([[4.0] * 40, [9.0] * 40])
-    document = describe(with_trace(model, n_actions=n_actions))
+    document = describe(with_trace(model, n_actions=counts + [[0], [5]]))
     assert document.banner.startswith("The chains do not agree")
     assert '<p class="banner" role="alert">The chains do not agree' in render_html(document)
     assert "The chains do not agree" in document._repr_html_()
