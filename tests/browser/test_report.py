@@ -228,7 +228,8 @@ def test_a_slider_merges_and_splits_actions_in_all_charts(visit):
     assert page.locator("#aligned output").inner_text() == "1 action"
     assert page.locator("#series output").inner_text() == "1 action"
     names = page.locator("#series .legend").first.locator("li:visible")
-    assert [text.split("\n")[0] for text in names.all_inner_texts()] == ["action 1"]  # the largest of those that are merged
+    # The largest of those that are merged.
+    assert [text.split("\n")[0] for text in names.all_inner_texts()] == ["action 1"]
     point(page, FIRST, 0.9)
     assert "action 1\n" in tip(page)  # without a probability: that is of the inferred actions
     page.mouse.move(0, 0)

@@ -79,7 +79,7 @@ def test_a_banner_says_that_chains_do_not_agree(recordings):
     traces["log_joint"] = np.random.default_rng(0).normal(size=counts.shape)
     model = with_trace(make_segmentation(recordings), **traces)
     assert describe(model).banner == ""
-    document = describe(with_trace(model, n_actions=counts + [[0], [5]]))
+    document = describe(with_trace(model, n_actions=counts + np.array([[0], [5]])))
     assert document.banner.startswith("The chains do not agree")
     assert '<p class="banner" role="alert">The chains do not agree' in render_html(document)
     assert "The chains do not agree" in document._repr_html_()
