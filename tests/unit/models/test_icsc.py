@@ -16,6 +16,7 @@ from homothety.metrics import hamming
 from homothety.models import ibphmm, icsc
 from homothety.models.emissions import Emission
 from homothety.models.emissions.statistics import residual_scatters, statistics_of
+from homothety.models.icsc import _kernels
 from homothety.models.icsc import links as links_module
 from homothety.models.icsc import shapes as shapes_module
 from homothety.models.icsc._kernels import redraw_groups
@@ -473,12 +474,12 @@ def test_density_of_a_partition(labels, four_states):
     assert found == pytest.approx(naive_log_density(labels, four_states), abs=1e-10)
 
 
-def frequencies(shapes, n_sweeps=8_000, seed=1, power=1.0):
+def frequencies(shapes, n_sweeps=8_000, seed=1, power=1.0, move=redraw_groups):
     """How often the chain visits every partition."""
-    rng, labels, order, powers = np.random.default_rng(seed), np.arange(4), np.arange(4), np.array([power])
+    rng, labels, powers = np.random.default_rng(seed), np.arange(4), np.array([power])
     visited = Counter()
     for _ in range(n_sweeps):
-        redraw_groups(rng, order, labels, shapes, powers)
+        move(rng, labels, shapes, powers)
         numbers = {}
         visited[tuple(numbers.setdefault(z, len(numbers)) for z in labels.tolist())] += 1
     return {partition: visited[partition] / n_sweeps for partition in set_partitions(4)}
@@ -493,6 +494,69 @@ def test_partitions_follow_their_posterior_exactly(four_states):
     exact = posterior(four_states)
     assert max(exact.values()) < 0.6  # a posterior one can be wrong about
     assert total_variation(exact, frequencies(four_states)) < 0.02
+
+
+def two_groups_only(rng, labels, shapes, powers):
+    """The move of two groups alone, without that of single states."""
+    for power in powers:
+        _kernels.redraw_two_groups(rng, labels, shapes, power)
+
+
+def test_redrawing_two_groups_alone_has_the_posterior(four_states):
+    assert total_variation(posterior(four_states), frequencies(four_states, move=two_groups_only)) < 0.02
+
+
+@pytest.mark.parametrize("most_pooled", [0, 1])
+def test_groups_too_large_to_be_redrawn_at_once_keep_the_posterior(most_pooled, four_states, monkeypatch):
+    # Nobody compiles the limit into what runs here.
+    monkeypatch.setattr(_kernels, "MOST_POOLED", most_pooled)
+    monkeypatch.setattr(_kernels, "redraw_two_groups", _kernels.redraw_two_groups.py_func)
+    found = frequencies(four_states, move=redraw_groups.py_func)
+    assert total_variation(posterior(four_states), found) < 0.02
+
+
+@pytest.mark.parametrize("forgotten", ["log_prior", "log_order", "log_versions", "log_points"])
+def test_two_groups_redrawn_by_part_of_the_density_are_caught(forgotten, four_states, monkeypatch):
+    for name in ("redraw_two_groups", "log_partition"):
+        monkeypatch.setattr(_kernels, name, getattr(_kernels, name).py_func)
+    monkeypatch.setattr(_kernels, forgotten, lambda *_: 0.0)
+    assert total_variation(posterior(four_states), frequencies(four_states, move=two_groups_only)) > 0.04
+
+
+def test_two_groups_that_may_join_but_not_part_are_caught(four_states, monkeypatch):
+    original = _kernels.redraw_two_groups.py_func
+
+    def joining(rng, labels, shapes, power):
+        before = labels.copy()
+        original(rng, labels, shapes, power)
+        if len(np.unique(labels)) > len(np.unique(before)):
+            labels[:] = before
+
+    monkeypatch.setattr(_kernels, "redraw_two_groups", joining)
+    assert total_variation(posterior(four_states), frequencies(four_states, move=redraw_groups.py_func)) > 0.04
+
+
+def test_two_orders_that_single_states_cannot_change_between(monkeypatch):
+    """Six states in two actions that alternate; the wrong way to share them out is a trap for single changes."""
+    n = 6
+    covariances = [np.diag([1.0, 30.0, 1.0]) if k < 3 else np.diag([1.0, 30.0, 30.0]) for k in range(n)]
+    succession, visits = np.zeros((n + 1, n + 1)), np.zeros((3, n))
+    for i in range(3):  # each series has one state of each action
+        succession[i, i + 3], succession[i + 3, i] = 20, 19
+        succession[n, i] = succession[i + 3, n] = 1
+        visits[i, [i, i + 3]] = 20
+    shapes = icsc.ShapeGrouping().shapes_of(states_of(covariances, range(n), np.full(n, 20.0), visits, succession))
+    trap, best = np.array([0, 1, 0, 1, 0, 1]), np.array([0, 0, 0, 1, 1, 1])
+    assert shapes_module.log_density(best, shapes) > shapes_module.log_density(trap, shapes) + 20
+
+    def share_found():
+        draws = [shapes_module.redrawn(np.random.default_rng(i), trap, shapes, np.ones(20)) for i in range(20)]
+        return np.mean([len(set(zip(labels.tolist(), best.tolist(), strict=True))) == 2 for labels in draws])
+
+    assert share_found() > 0.9
+    monkeypatch.setattr(_kernels, "redraw_groups", redraw_groups.py_func)
+    monkeypatch.setattr(_kernels, "redraw_two_groups", lambda *_: None)
+    assert share_found() < 0.1
 
 
 @pytest.mark.parametrize(

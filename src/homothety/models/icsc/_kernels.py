@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
 
 
+MOST_POOLED = 6  # states that change groups at once: all 64 ways are compared
+
+
 class Shapes(NamedTuple):
     """States as points with noise, when series stay in them, and the prior of actions."""
 
@@ -23,7 +26,7 @@ class Shapes(NamedTuple):
     visits: FloatArray  # (n_series, n_states) how often each series stays in each state
     succession: FloatArray  # (n_states + 1, n_states + 1) how often one follows another; the last is begin and end
     centre_precision: float  # of the shapes of actions about a sphere
-    concentration: float  # zero if there are no actions but those that have members
+    concentration: float
     # Log rising factorials of prior weights, of several at once, by numbers of stays; empty if they say nothing.
     followers: FloatArray  # (n_states + 3, n_stays + 1), of each action, or the end, that may follow one
     versions: FloatArray  # (n_degrees, n_states + 1, n_stays + 1), of a version, for every degree of loyalty to one
@@ -81,7 +84,7 @@ def write_log_weights(k: int, labels: IntArray, shapes: Shapes, groups: Groups, 
         log_weights[group] = -np.inf
         if groups.sizes[group] > 0.5:
             log_weights[group] = log(groups.sizes[group]) + log_fit(k, group, shapes, groups)
-        elif not opened and shapes.concentration > 0.0:
+        elif not opened:
             empty(group, groups)
             log_weights[group] = log(shapes.concentration) + log_fit(k, group, shapes, groups)
             opened = True
@@ -282,14 +285,99 @@ def shuffle(rng: Generator, items: IntArray) -> None:
 
 
 @jit
-def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Shapes, powers: FloatArray) -> None:
-    """Redraw the groups of states given all others, one by one, sweep by sweep.
+def log_points(labels: IntArray, shapes: Shapes) -> float:
+    """Log density of all points given their groups, whose centres are integrated out."""
+    n, n_coordinates = shapes.points.shape
+    groups = Groups(np.zeros(n), np.zeros(n), np.zeros((n, n_coordinates)))
+    total = 0.0
+    for k in range(n):
+        total += log_fit(k, labels[k], shapes, groups)
+        add_member(k, labels[k], 1.0, shapes, groups)
+    return total
+
+
+@jit
+def log_partition(labels: IntArray, shapes: Shapes, power: float) -> float:
+    """Log density of a partition and of all points, the probability of the stays raised to a power."""
+    total = log_points(labels, shapes) + log_prior(labels, shapes)
+    if power > 0.0 and shapes.followers.shape[0] > 0:
+        total += power * log_order(labels, shapes.succession, shapes.followers)
+    if power > 0.0 and shapes.versions.shape[0] > 0:
+        total += power * log_versions(labels, shapes.visits, shapes.versions)
+    return total
+
+
+@jit
+def log_prior(labels: IntArray, shapes: Shapes) -> float:
+    """Log prior of a partition, by the Chinese restaurant process, up to a constant."""
+    n = labels.shape[0]
+    sizes, total = np.zeros(n), 0.0
+    for k in range(n):
+        group = labels[k]
+        total += log(sizes[group]) if sizes[group] > 0.0 else log(shapes.concentration)
+        sizes[group] += 1.0
+    return total
+
+
+@jit
+def redraw_two_groups(rng: Generator, labels: IntArray, shapes: Shapes, power: float) -> None:
+    """Choose two states and redraw, all at once, how the states of their groups are shared out between the two.
+
+    States that follow each other in a fixed order cannot change groups one at a time: every single change makes the
+    order improbable. At most `MOST_POOLED` states, drawn among the others of the groups, may change. If all of them
+    may, both groups may also become one, and one may become two.
+    """
+    n = labels.shape[0]
+    if n < 2:
+        return
+    one = int(rng.random() * n)
+    other = (one + 1 + int(rng.random() * (n - 1))) % n
+    pooled, n_pooled = np.empty(n, dtype=np.int64), 0
+    for k in range(n):
+        if k not in (one, other) and labels[k] in (labels[one], labels[other]):
+            pooled[n_pooled] = k
+            n_pooled += 1
+    may_join = n_pooled <= MOST_POOLED
+    if labels[one] == labels[other] and not may_join:
+        return
+    shuffle(rng, pooled[:n_pooled])
+    n_pooled = min(n_pooled, MOST_POOLED)
+    first, second = int(labels[one]), int(labels[other])
+    if first == second:
+        second = first_unused(labels)
+    n_splits = 2**n_pooled
+    log_weights, trial = np.full(n_splits + 1, -np.inf), labels.copy()
+    trial[other] = second
+    for split in range(n_splits):
+        for j in range(n_pooled):
+            trial[pooled[j]] = second if (split >> j) & 1 else first
+        log_weights[split] = log_partition(trial, shapes, power)
+    if may_join:
+        trial[other] = first
+        trial[pooled[:n_pooled]] = first
+        log_weights[n_splits] = log_partition(trial, shapes, power)
+    drawn = draw_by_log_weight(rng, log_weights)
+    labels[other] = first if drawn == n_splits else second
+    for j in range(n_pooled):
+        labels[pooled[j]] = second if drawn < n_splits and (drawn >> j) & 1 else first
+
+
+@jit
+def first_unused(labels: IntArray) -> int:
+    """Return the first number of a group, below the number of states, that has no members; there must be one."""
+    for group in range(labels.shape[0]):
+        if not (labels == group).any():
+            return group
+    return -1
+
+
+@jit
+def redraw_groups(rng: Generator, labels: IntArray, shapes: Shapes, powers: FloatArray) -> None:
+    """Redraw the groups of states sweep by sweep: of states one by one given all others, and of two groups at once.
 
     Parameters
     ----------
     rng : Generator
-    order : ndarray of int, shape (n_redrawn,)
-        States to redraw; the others stay where they are. Put into another order in every sweep.
     labels : ndarray of int, shape (n_states,)
         Groups, numbers below the number of states. Changed in place.
     shapes : Shapes
@@ -297,11 +385,13 @@ def redraw_groups(rng: Generator, order: IntArray, labels: IntArray, shapes: Sha
         Power to which the probability of the stays is raised in each sweep.
     """
     n, n_coordinates = shapes.points.shape
-    groups = Groups(np.zeros(n), np.zeros(n), np.zeros((n, n_coordinates)))
+    order: IntArray = np.arange(n)
     log_weights, shown = np.empty(n), weigh_shown(shapes.visits, shapes.versions)
-    for k in range(n):
-        add_member(k, labels[k], 1.0, shapes, groups)
     for power in powers:
+        redraw_two_groups(rng, labels, shapes, power)
+        groups = Groups(np.zeros(n), np.zeros(n), np.zeros((n, n_coordinates)))
+        for k in range(n):
+            add_member(k, labels[k], 1.0, shapes, groups)
         shuffle(rng, order)
         for k in order:
             add_member(k, labels[k], -1.0, shapes, groups)

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, gammaln
+from scipy.special import expit
 
 from homothety.covariance.shape import coordinates_of_spectra
 from homothety.covariance.spectra import DEFAULT_FLOOR
@@ -158,7 +158,7 @@ def redrawn(rng: Generator, labels: IntArray, shapes: Shapes, powers: FloatArray
     from homothety.models.icsc._kernels import redraw_groups
 
     labels = labels.copy()
-    redraw_groups(rng, np.arange(len(labels)), labels, shapes, powers)
+    redraw_groups(rng, labels, shapes, powers)
     return labels
 
 
@@ -170,20 +170,6 @@ def spectra_of(covariances: FloatArray) -> FloatArray:
 
 def log_density(labels: IntArray, shapes: Shapes) -> float:
     """Log density of a partition, up to the constant of its prior, and of the points."""
-    from homothety.models.icsc._kernels import log_order, log_versions
+    from homothety.models.icsc._kernels import log_partition
 
-    sizes = np.unique(labels, return_counts=True)[1]
-    log_prior = gammaln(sizes).sum() + (len(sizes) * np.log(shapes.concentration) if shapes.concentration else 0.0)
-    log_prior += log_order(labels, shapes.succession, shapes.followers) if len(shapes.followers) else 0.0
-    log_prior += log_versions(labels, shapes.visits, shapes.versions) if len(shapes.versions) else 0.0
-    return float(log_prior + log_point_density(labels, shapes))
-
-
-def log_point_density(labels: IntArray, shapes: Shapes) -> float:
-    """Log density of all points given their actions, whose shapes are integrated out."""
-    points, precisions, prior = shapes.points, shapes.precisions, shapes.centre_precision
-    members = (labels[:, None] == np.unique(labels)).astype(np.float64)  # (n_states, n_actions)
-    known, weighted = precisions @ members + prior, (members * precisions[:, None]).T @ points
-    squares = (precisions * (points**2).sum(axis=1)).sum() - ((weighted**2).sum(axis=1) / known).sum()
-    log_scale = np.log(precisions / (2 * np.pi)).sum() + np.log(prior / known).sum()
-    return float(0.5 * (points.shape[1] * log_scale - squares))
+    return float(log_partition(np.asarray(labels), shapes, 1.0))
