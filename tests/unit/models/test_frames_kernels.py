@@ -198,12 +198,14 @@ def test_recorded_steps_are_summed_by_state(rng):
     blocks = LAYOUTS["plane"]
     _, steps, path, *_ = make_problem(2, blocks)
     expected = sums_of(blocks, steps, path)
-    n, first, second = np.zeros(N_STATES), np.zeros((N_STATES, 5)), np.zeros((N_STATES, 5, 5))
-    for start, stop in ((0, 11), (11, 30)):
-        kernels.add_recorded(steps, path, start, stop, n, first, second)
-    second += np.swapaxes(np.tril(second, -1), -1, -2)
-    for found, known in zip((n, first, second), expected, strict=False):
-        np.testing.assert_allclose(found, known, atol=1e-12)
+    for states in (path, np.eye(N_STATES)[path]):  # and by probabilities of states
+        n, first, second = np.zeros((2, N_STATES)), np.zeros((2, N_STATES, 5)), np.zeros((2, N_STATES, 5, 5))
+        add = kernels.add_recorded if states.ndim == 1 else kernels.add_expected
+        add(steps, states, np.array([0, 11, 20, 30]), np.array([0, 1, 0]), n, first, second)
+        second += np.swapaxes(np.tril(second, -1), -1, -2)
+        for found, known in zip((n, first, second), expected, strict=False):
+            np.testing.assert_allclose(found.sum(axis=0), known, atol=1e-12)
+        np.testing.assert_array_equal(n[1], np.bincount(path[11:20], minlength=N_STATES))
 
 
 @pytest.mark.parametrize("name", ["plane", "yaw", "every kind"])

@@ -17,6 +17,7 @@ from homothety.models.frames import (
     Frames,
     Model,
     Prior,
+    candidates,
     default_sweep,
     identity_frames,
     init_state,
@@ -230,6 +231,21 @@ def test_rotations_all_around_find_recordings_with_other_principal_axes(name):
             n_missed[thorough] += scores[0] < log_posterior(model, steps, chain, truth) - 1
     assert n_missed[True] == 0
     assert n_missed[False] > 0 or blocks.n_angles == 1  # a single angle is found from principal axes too
+
+
+@pytest.mark.parametrize("rotations", ["all", "none"])
+def test_frames_refined_together_are_those_refined_one_by_one(rotations, monkeypatch):
+    model, state = bent_recordings(np.random.default_rng(3), replace(SPACES["space"], rotations=rotations))
+    steps, chain = model.steps_of([0])[0], chain_of(model, state.segmentation, 0)
+    together, scores = likely_frames(model, steps, chain, state.frames, n_kept=3, thorough=True)
+    assert (np.diff(scores) <= 0).all()
+    np.testing.assert_allclose(log_posterior(model, steps, chain, together), scores)
+    monkeypatch.setattr(candidates, "MOST_STEPS", 1)
+    alone, _ = likely_frames(model, steps, chain, state.frames, n_kept=3, thorough=True)
+    for one, other in zip(vars(together).values(), vars(alone).values(), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+    few, _ = likely_frames(model, steps, chain, thorough=True)
+    assert few.n_frames == (1 if rotations == "none" else candidates.N_KEPT)
 
 
 def test_a_block_that_stands_still_is_no_error(rng):

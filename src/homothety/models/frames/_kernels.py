@@ -147,69 +147,109 @@ def write_small_turn(angles: FloatArray, n_angles: int, turn: FloatArray) -> Non
 
 
 @jit
-def align_steps(steps: FloatArray, start: int, stop: int, frame: Frame, layout: Layout, aligned: FloatArray) -> None:
-    """Write recorded steps, a stretch of them, as they are in the canonical frame."""
+def align_steps(
+    steps: FloatArray,
+    starts: IntArray,
+    labels: IntArray,
+    turns: FloatArray,
+    log_sizes: FloatArray,
+    places: FloatArray,
+    layout: Layout,
+    aligned: FloatArray,
+) -> None:
+    """Write the recorded steps of all recordings as they are in the canonical frame, each seen through its frame."""
     d = layout.dim
     matrix = np.empty((d, d))
-    for block in range(layout.turned.shape[0]):
-        first, place = layout.starts[block], layout.place_index[block]
-        if not is_framed(layout, block):
-            aligned[start:stop, first : layout.starts[block + 1]] = steps[start:stop, first : layout.starts[block + 1]]
-            continue
-        write_matrix(frame.turn, layout.turned[block], matrix)
-        factor = np.exp(-log_size_of(frame, layout, block))
-        for t in range(start, stop):
-            for a in range(d):
-                value = 0.0
-                for c in range(d):
-                    offset = frame.places[place, c] if place >= 0 else 0.0
-                    value += matrix[c, a] * (steps[t, first + c] - offset)
-                aligned[t, first + a] = factor * value
+    for i in range(labels.shape[0]):
+        f, start, stop = labels[i], starts[i], starts[i + 1]
+        frame = Frame(turns[f], log_sizes[f], places[f])
+        for block in range(layout.turned.shape[0]):
+            first, end, place = layout.starts[block], layout.starts[block + 1], layout.place_index[block]
+            if not is_framed(layout, block):
+                aligned[start:stop, first:end] = steps[start:stop, first:end]
+                continue
+            write_matrix(frame.turn, layout.turned[block], matrix)
+            factor = np.exp(-log_size_of(frame, layout, block))
+            for t in range(start, stop):
+                for a in range(d):
+                    value = 0.0
+                    for c in range(d):
+                        offset = frame.places[place, c] if place >= 0 else 0.0
+                        value += matrix[c, a] * (steps[t, first + c] - offset)
+                    aligned[t, first + a] = factor * value
 
 
 @jit
 def add_recorded(
     steps: FloatArray,
     path: IntArray,
-    start: int,
-    stop: int,
+    starts: IntArray,
+    labels: IntArray,
     n: FloatArray,
     first: FloatArray,
     second: FloatArray,
 ) -> None:
-    """Add a stretch of recorded steps to the sums of their states."""
-    for t in range(start, stop):
-        k = path[t]
-        n[k] += 1.0
-        for a in range(steps.shape[1]):
-            first[k, a] += steps[t, a]
-            for c in range(a + 1):
-                second[k, a, c] += steps[t, a] * steps[t, c]
+    """Add recorded steps, stretch by stretch, to the sums of the label of the stretch and of their states."""
+    for i in range(labels.shape[0]):
+        f = labels[i]
+        for t in range(starts[i], starts[i + 1]):
+            k = path[t]
+            n[f, k] += 1.0
+            for a in range(steps.shape[1]):
+                first[f, k, a] += steps[t, a]
+                for c in range(a + 1):
+                    second[f, k, a, c] += steps[t, a] * steps[t, c]
 
 
 @jit
 def add_expected(
-    steps: FloatArray, probs: FloatArray, start: int, stop: int, n: FloatArray, first: FloatArray, second: FloatArray
+    steps: FloatArray,
+    probs: FloatArray,
+    starts: IntArray,
+    labels: IntArray,
+    n: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
 ) -> None:
-    """Add a stretch of recorded steps to the sums of all states, by the probabilities of these."""
-    for t in range(start, stop):
-        for k in range(probs.shape[1]):
-            share = probs[t, k]
-            if share < NEGLIGIBLE:
-                continue
-            n[k] += share
-            for a in range(steps.shape[1]):
-                weighted = share * steps[t, a]
-                first[k, a] += weighted
-                for c in range(a + 1):
-                    second[k, a, c] += weighted * steps[t, c]
+    """Add recorded steps as `add_recorded` does, to the sums of all states by the probabilities of these."""
+    for i in range(labels.shape[0]):
+        f = labels[i]
+        for t in range(starts[i], starts[i + 1]):
+            for k in range(probs.shape[1]):
+                share = probs[t, k]
+                if share < NEGLIGIBLE:
+                    continue
+                n[f, k] += share
+                for a in range(steps.shape[1]):
+                    weighted = share * steps[t, a]
+                    first[f, k, a] += weighted
+                    for c in range(a + 1):
+                        second[f, k, a, c] += weighted * steps[t, c]
+
+
+@inlined
+def write_recorded_precision(
+    canonical: FloatArray, first: int, matrix: FloatArray, size: float, recorded: FloatArray, row: FloatArray
+) -> None:
+    """Write the precision of a block of a state as recordings of a frame show it; `row` is room to work in."""
+    d = matrix.shape[0]
+    for a in range(d):
+        for c in range(d):
+            row[c] = 0.0
+            for e in range(d):
+                row[c] += matrix[a, e] * canonical[first + e, first + c]
+        for c in range(d):
+            value = 0.0
+            for e in range(d):
+                value += row[e] * matrix[c, e]
+            recorded[a, c] = value / (size * size)
 
 
 @jit
 def log_fit(frame: Frame, sums: Sums, gaussians: StateGaussians, layout: Layout) -> float:
     """Log density of the recorded steps given their states and the frame, up to what the frame does not change."""
     total, n_steps, d = 0.0, sums.n.sum(), layout.dim
-    matrix, rotated, mean = np.empty((d, d)), np.empty((d, d)), np.empty(d)
+    matrix, precision, residual, row = np.empty((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
     for block in range(layout.turned.shape[0]):
         if not is_framed(layout, block):
             continue
@@ -221,29 +261,17 @@ def log_fit(frame: Frame, sums: Sums, gaussians: StateGaussians, layout: Layout)
             n = sums.n[k]
             if n == 0.0:
                 continue
-            # In canonical directions: R' S R against the precision.
+            write_recorded_precision(gaussians.precisions[k], first, matrix, size, precision, row)
             for a in range(d):
-                mean[a] = 0.0
+                residual[a] = sums.first[k, first + a] / n - (frame.places[at, a] if at >= 0 else 0.0)
                 for c in range(d):
-                    place = frame.places[at, c] if at >= 0 else 0.0
-                    mean[a] += matrix[c, a] * (sums.first[k, first + c] / n - place)
-                mean[a] = mean[a] / size - gaussians.means[k, first + a]
-            for a in range(d):
-                for c in range(d):
-                    rotated[a, c] = 0.0
-                    for e in range(d):
-                        rotated[a, c] += matrix[e, a] * (
-                            sums.second[k, first + e, first + c]
-                            - sums.first[k, first + e] * sums.first[k, first + c] / n
-                        )
+                    residual[a] -= size * matrix[a, c] * gaussians.means[k, first + c]
             quadratic = 0.0
             for a in range(d):
+                mean = sums.first[k, first + a] / n
                 for c in range(d):
-                    value = 0.0
-                    for e in range(d):
-                        value += rotated[a, e] * matrix[e, c]
-                    value = value / (size * size) + n * mean[a] * mean[c]
-                    quadratic += gaussians.precisions[k, first + a, first + c] * value
+                    scatter = sums.second[k, first + a, first + c] - mean * sums.first[k, first + c]
+                    quadratic += precision[a, c] * (scatter + n * residual[a] * residual[c])
             total -= 0.5 * quadratic
         total -= gaussians.block_weights[block] * n_steps * d * log_size
     return total
@@ -307,7 +335,8 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
     """
     sums, gaussians, prior, layout = target.sums, target.gaussians, target.prior, target.layout
     d, log_precision = layout.dim, 0.0
-    matrix, precision, linear = np.empty((d, d)), np.empty((d, d)), np.empty(d)
+    matrix, precision, own = np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
+    linear, row = np.empty(d), np.empty(d)
     for block in range(layout.turned.shape[0]):
         place = layout.place_index[block]
         if place < 0:
@@ -321,31 +350,32 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
         for k in range(sums.n.shape[0]):
             if sums.n[k] == 0.0:
                 continue
-            for a in range(d):
-                for c in range(d):
-                    value = 0.0
-                    for e in range(d):
-                        for g in range(d):
-                            value += matrix[a, e] * gaussians.precisions[k, first + e, first + g] * matrix[c, g]
-                    value /= size * size
-                    precision[a, c] += sums.n[k] * value
-                    moved = sums.first[k, first + c]
-                    for e in range(d):
-                        moved -= sums.n[k] * size * matrix[c, e] * gaussians.means[k, first + e]
-                    linear[a] += value * moved
-        factor = np.linalg.cholesky(precision)
+            write_recorded_precision(gaussians.precisions[k], first, matrix, size, own, row)
+            for c in range(d):
+                moved = sums.first[k, first + c]
+                for e in range(d):
+                    moved -= sums.n[k] * size * matrix[c, e] * gaussians.means[k, first + e]
+                for a in range(d):
+                    precision[a, c] += sums.n[k] * own[a, c]
+                    linear[a] += own[a, c] * moved
+        # Cholesky's factor of such a small matrix takes longer to ask a library for than to work out.
+        for a in range(d):
+            for c in range(a + 1):
+                for e in range(c):
+                    precision[a, c] -= precision[a, e] * precision[c, e]
+                precision[a, c] = np.sqrt(precision[a, a]) if a == c else precision[a, c] / precision[c, c]
         # Solve precision * mean = linear, and add factor'^-1 times standard normals.
         for a in range(d):
             for c in range(a):
-                linear[a] -= factor[a, c] * linear[c]
-            linear[a] /= factor[a, a]
-            log_precision += 2.0 * np.log(factor[a, a])
+                linear[a] -= precision[a, c] * linear[c]
+            linear[a] /= precision[a, a]
+            log_precision += 2.0 * np.log(precision[a, a])
         for a in range(d):
             linear[a] += normals[place, a]
         for a in range(d - 1, -1, -1):
             for c in range(a + 1, d):
-                linear[a] -= factor[c, a] * linear[c]
-            linear[a] /= factor[a, a]
+                linear[a] -= precision[c, a] * linear[c]
+            linear[a] /= precision[a, a]
         frame.places[place] = linear
     return log_precision
 
@@ -461,6 +491,23 @@ def log_width(frame: Frame, target: Target) -> tuple[float, float]:
     if n_angles > 0:
         width -= np.log(8 * np.pi**2 if n_angles == 3 else 2 * np.pi)
     return here, width
+
+
+@jit
+def climb_frames(
+    turns: FloatArray,
+    log_sizes: FloatArray,
+    places: FloatArray,
+    sums: Sums,
+    gaussians: StateGaussians,
+    prior: Prior,
+    layout: Layout,
+    n_steps: int,
+) -> None:
+    """Move every frame towards the likeliest one given the states of its steps, by `climb`."""
+    for f in range(turns.shape[0]):
+        own = Sums(sums.n[f], sums.first[f], sums.second[f], sums.centre[f])
+        climb(Frame(turns[f], log_sizes[f], places[f]), Target(own, gaussians, prior, layout), n_steps)
 
 
 @jit

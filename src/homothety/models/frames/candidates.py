@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from homothety.models.frames import _kernels
-from homothety.models.frames._kernels import Frame, Sums, Target
+from homothety.models.frames._kernels import Frame
 from homothety.models.frames.frames import (
     Frames,
     aligned_steps,
@@ -42,6 +42,7 @@ LARGEST_GROWTH = 5.0  # log size of a candidate
 N_ROUNDS = 2  # of smoothing and climbing
 N_NEWTON = 3  # Newton steps of each round
 FARTHEST = 3.0  # largest distance of a candidate's place from the prior mean, in prior standard deviations
+MOST_STEPS = 50_000  # seen through all frames that are refined at once: it bounds memory
 N_REFINED = 4  # candidates that are refined further in a thorough search
 N_KEPT = 2  # candidates that proposals are drawn about
 
@@ -99,49 +100,75 @@ def likely_frames(
     tried = principal_frames(model, steps, gaussians, chain.occupancy, thorough=thorough)
     if others is not None:
         tried = stacked(np.arange(tried.n_frames + others.n_frames), [tried, others])
-    refined = [refine(model, steps, chain, gaussians, Frames.single(tried[f])) for f in range(tried.n_frames)]
+    found, scores = refine(model, steps, chain, gaussians, tried)
     if thorough:
-        refined = [refine(model, steps, chain, gaussians, frame) for frame, _ in best_of(refined, N_REFINED)]
-    best = best_of(refined, n_kept)
-    return stacked(np.arange(len(best)), [frame for frame, _ in best]), np.array([score for _, score in best])
+        found, scores = refine(model, steps, chain, gaussians, best_of(found, scores, N_REFINED)[0])
+    return best_of(found, scores, n_kept)
 
 
-def best_of(refined: list[tuple[Frames, float]], n: int) -> list[tuple[Frames, float]]:
-    """Return the frames of highest score, best first."""
-    return sorted(refined, key=lambda one: -one[1])[:n]
+def best_of(frames: Frames, scores: FloatArray, n: int) -> tuple[Frames, FloatArray]:
+    """Return the frames of highest score, at most `n`, and their scores, highest first."""
+    chosen = np.argsort(-scores, kind="stable")[:n]
+    return frames.taken(np.arange(len(chosen)), chosen), scores[chosen]
 
 
 def refine(
-    model: Model, steps: FloatArray, chain: Chain, gaussians: StateGaussians, frame: Frames
-) -> tuple[Frames, float]:
-    """Return a frame improved by smoothing and climbing in alternation, and its log posterior, the path summed out."""
-    whole = np.array([0, len(steps)])
-    for _ in range(N_ROUNDS):
-        probs, _, _ = smooth_through(model, steps, whole, chain, frame)
-        frame = climbed(model, steps, whole, probs, gaussians, frame, N_NEWTON)
-    return frame, log_posterior(model, steps, chain, frame)
+    model: Model, steps: FloatArray, chain: Chain, gaussians: StateGaussians, frames: Frames
+) -> tuple[Frames, FloatArray]:
+    """Return frames of a recording, each improved by smoothing and climbing in alternation, and their log posteriors.
+
+    Posteriors are with the path summed out. As many frames are improved at once as there is room for.
+    """
+    n_at_once, parts = max(1, MOST_STEPS // len(steps)), []
+    for first in range(0, frames.n_frames, n_at_once):
+        which = np.arange(first, min(first + n_at_once, frames.n_frames))
+        own = frames.taken(np.arange(len(which)), which)
+        copies, starts = copied(steps, len(which))
+        for _ in range(N_ROUNDS):
+            probs, _, _ = smooth_through(model, copies, starts, chain, own)
+            own = climbed(model, copies, starts, probs, gaussians, own, N_NEWTON)
+        parts.append((own, log_posterior(model, steps, chain, own)))
+    return stacked(np.arange(frames.n_frames), [own for own, _ in parts]), np.concatenate([found for _, found in parts])
 
 
-def log_posterior(model: Model, steps: FloatArray, chain: Chain, frame: Frames) -> float:
-    """Log density of the frame of a recording given the states, the path summed out, up to a constant."""
-    _, _, score = smooth_through(model, steps, np.array([0, len(steps)]), chain, frame)
-    log_determinant = float(log_determinants(model.blocks, model.block_weights, frame)[0])
-    log_prior = float(_kernels.log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior))
-    return score - len(steps) * log_determinant + log_prior
+def copied(steps: FloatArray, n_copies: int) -> tuple[FloatArray, IntArray]:
+    """Return copies of a recording one after the other, and where each begins and the last one ends."""
+    return np.tile(steps, (n_copies, 1)), len(steps) * np.arange(n_copies + 1)
+
+
+def log_posterior(model: Model, steps: FloatArray, chain: Chain, frames: Frames) -> FloatArray:
+    """Log density of each of some frames of one recording given the states, (n_frames,), up to a constant.
+
+    The path is summed out.
+    """
+    _, _, scores = smooth_through(model, *copied(steps, frames.n_frames), chain, frames)
+    log_priors = [
+        _kernels.log_frame_prior(sizes, places, model.prior)
+        for sizes, places in zip(frames.log_sizes, frames.places, strict=True)
+    ]
+    return scores - len(steps) * log_determinants(model.blocks, model.block_weights, frames) + np.array(log_priors)
 
 
 def smooth_through(
     model: Model, steps: FloatArray, starts: IntArray, chain: Chain, frames: Frames
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return probabilities of states along recordings seen through frames, expected transitions, and log-likelihood."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Smooth recordings seen through frames.
+
+    Returns
+    -------
+    probs : ndarray of shape (n_steps, n_states)
+    n_transitions : ndarray of shape (n_states, n_states)
+        Expected numbers, of all recordings together.
+    log_likelihoods : ndarray of shape (n_series,)
+    """
     from homothety.models.hmm._stay_kernels import smooth_recordings
 
     z = model.emission.augment_steps(aligned_steps(model.blocks, frames, steps, starts))
     evidence = model.emission.log_evidence(z, chain.whiteners)
     probs, pairs = np.empty_like(evidence), np.zeros_like(chain.transition)
-    chances = (chain.initial, chain.transition, model.segmentation.least_stay)
-    total = smooth_recordings(evidence, starts, *chances, probs, pairs)
-    return probs, pairs, float(total)
+    chances, totals = (chain.initial, chain.transition, model.segmentation.least_stay), np.empty(len(starts) - 1)
+    smooth_recordings(evidence, starts, *chances, probs, pairs, totals)
+    return probs, pairs, totals
 
 
 def climbed(
@@ -156,9 +183,7 @@ def climbed(
     """Return frames after some Newton steps towards the likeliest ones, given the probabilities of states."""
     sums = sums_by_state(model.blocks, steps, starts, frames.labels, probs, probs.shape[1])
     moved = (frames.turns.copy(), frames.log_sizes.copy(), frames.places.copy())
-    for f in range(frames.n_frames):
-        frame, own = Frame(*(part[f] for part in moved)), Sums(*(part[f] for part in sums))
-        _kernels.climb(frame, Target(own, gaussians, model.prior, model.blocks.layout), n_steps)
+    _kernels.climb_frames(*moved, sums, gaussians, model.prior, model.blocks.layout, n_steps)
     return Frames(frames.labels, *moved)
 
 
@@ -174,19 +199,17 @@ def principal_frames(
     recorded = [moments_of_block(steps[:, block]) for block in blocks.slices]
     growth = [np.log(spread(recorded[b][1]) / spread(covariances[b])) for b in blocks.sized]
     sizes = np.clip(growth, -LARGEST_GROWTH, LARGEST_GROWTH)  # a block that stands still has no spread
-    turns = [np.where(np.arange(blocks.turn_size) == 0, 1.0, 0.0)]
+    turns = np.eye(1, blocks.turn_size)
     lead = blocks.leading
     if blocks.n_angles and lead is not None:
         turns = axis_turns(blocks, recorded[lead][1], covariances[lead])
         if thorough:
-            turns = [product_of_turns(turns[0], turn) for turn in turns_all_around(blocks)]
+            turns = np.stack([product_of_turns(turns[0], turn) for turn in turns_all_around(blocks)])
+    sizes = np.tile(sizes, (len(turns), 1))
     targets = blocks.at_places(np.concatenate([mean for mean, _ in recorded]))
     origins = blocks.at_places(np.concatenate(means))
-    frames = []
-    for turn in turns:
-        places = targets - carried(blocks, turn, sizes, origins)
-        frames.append(Frames.single(Frame(turn, sizes, clip_to_prior(model, places))))
-    return stacked(np.arange(len(frames)), frames)
+    places = clip_to_prior(model, targets - carried(blocks, turns, sizes, origins))
+    return Frames(np.arange(len(turns)), turns, sizes, places)
 
 
 def clip_to_prior(model: Model, places: FloatArray) -> FloatArray:
@@ -205,21 +228,21 @@ def turns_all_around(blocks: Blocks) -> FloatArray:
     return turns
 
 
-def axis_turns(blocks: Blocks, recorded: FloatArray, canonical: FloatArray) -> list[FloatArray]:
-    """Return the proper rotations from canonical to recorded principal axes."""
+def axis_turns(blocks: Blocks, recorded: FloatArray, canonical: FloatArray) -> FloatArray:
+    """Return the proper rotations from canonical to recorded principal axes, (n_turns, turn_size)."""
     if blocks.n_angles == 1 and blocks.dim == 3:  # about the third axis: principal axes of the plane across it
-        flat = axis_turns_in_space(recorded[:2, :2], canonical[:2, :2])
-        return [turn_of_matrix(np.block([[r, np.zeros((2, 1))], [np.zeros((1, 2)), np.eye(1)]])) for r in flat]
-    return [turn_of_matrix(rotation) for rotation in axis_turns_in_space(recorded, canonical)]
+        flat = rotations_between_axes(recorded[:2, :2], canonical[:2, :2])
+        return turn_of_matrix(np.pad(flat, [(0, 0), (0, 1), (0, 1)]) + np.diag([0.0, 0.0, 1.0]))
+    return turn_of_matrix(rotations_between_axes(recorded, canonical))
 
 
-def axis_turns_in_space(recorded: FloatArray, canonical: FloatArray) -> list[FloatArray]:
-    """Return rotation matrices from the principal axes of one covariance to those of another."""
+def rotations_between_axes(recorded: FloatArray, canonical: FloatArray) -> FloatArray:
+    """Return rotation matrices from the principal axes of one covariance to those of another, (n_turns, d, d)."""
     to, origin = np.linalg.eigh(recorded)[1], np.linalg.eigh(canonical)[1]
     if np.linalg.det(to) * np.linalg.det(origin) < 0:
         to = to * np.where(np.arange(len(to)) == 0, -1.0, 1.0)
     signs = [(1, 1), (-1, -1)] if len(to) == 2 else [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
-    return [(to * np.array(sign)) @ origin.T for sign in signs]
+    return np.asarray((to * np.array(signs)[:, None, :]) @ origin.T)
 
 
 def moments_of_block(values: FloatArray) -> tuple[FloatArray, FloatArray]:

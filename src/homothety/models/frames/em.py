@@ -63,8 +63,10 @@ def fit(model: Model, frames: Frames, probs: FloatArray, n_rounds: int, series: 
             frames = climbed(model, steps, starts, probs, state_gaussians(model, chain.whiteners), frames, 1)
             aligned = aligned_steps(model.blocks, frames, steps, starts)
             chain = chain._replace(whiteners=parameters(model, aligned, probs))
-        probs, n_transitions, total = smooth_through(model, steps, starts, chain, frames)
-        total -= float(np.diff(starts) @ log_determinants(model.blocks, model.block_weights, frames)[frames.labels])
+        probs, n_transitions, totals = smooth_through(model, steps, starts, chain, frames)
+        total = float(
+            totals.sum() - np.diff(starts) @ log_determinants(model.blocks, model.block_weights, frames)[frames.labels]
+        )
         transition = transition_probs(model, n_transitions)
         initial = 0.5 + probs[starts[:-1]].sum(axis=0)
         initial /= initial.sum()

@@ -104,13 +104,13 @@ def rotation_matrices(turns: FloatArray) -> FloatArray:
 
 
 def turn_of_matrix(rotation: FloatArray) -> FloatArray:
-    """Return a rotation matrix as a unit quaternion, w first, or as cosine and sine."""
-    if len(rotation) == 2:
-        return np.array([rotation[0, 0], rotation[1, 0]]) / np.hypot(rotation[0, 0], rotation[1, 0])
+    """Return rotation matrices, (..., d, d), as unit quaternions, w first, or as cosines and sines."""
+    if rotation.shape[-1] == 2:
+        turn = rotation[..., 0]
+        return np.asarray(turn / np.linalg.norm(turn, axis=-1, keepdims=True))
     from scipy.spatial.transform import Rotation
 
-    x, y, z, w = Rotation.from_matrix(rotation).as_quat()
-    return np.array([w, x, y, z])
+    return np.asarray(np.roll(Rotation.from_matrix(rotation).as_quat(), 1, axis=-1))
 
 
 def product_of_turns(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -149,8 +149,9 @@ def draw_frame(rng: Generator, blocks: Blocks, prior: Prior) -> Frames:
 def aligned_steps(blocks: Blocks, frames: Frames, steps: FloatArray, starts: IntArray) -> FloatArray:
     """Return recorded steps in the canonical frame, (n_steps, n_dims)."""
     aligned = np.empty_like(steps)
-    for i, f in enumerate(frames.labels):
-        _kernels.align_steps(steps, starts[i], starts[i + 1], frames[f], blocks.layout, aligned)
+    _kernels.align_steps(
+        steps, starts, frames.labels, frames.turns, frames.log_sizes, frames.places, blocks.layout, aligned
+    )
     return aligned
 
 

@@ -65,5 +65,5 @@ def turned_globally(rng: Generator, model: Model, chain: Chain, frame: Frames) -
     if not model.blocks.n_angles:
         return frame
     proposed = turned(rng, model, frame, 0)
-    log_ratio = log_posterior(model, model.steps, chain, proposed) - log_posterior(model, model.steps, chain, frame)
-    return proposed if np.log(rng.random()) < log_ratio else frame
+    there, here = (log_posterior(model, model.steps, chain, one)[0] for one in (proposed, frame))
+    return proposed if np.log(rng.random()) < there - here else frame

@@ -51,8 +51,7 @@ def sums_by_state(
     n, first = np.zeros((n_labels, n_states)), np.zeros((n_labels, n_states, n_dims))
     second = np.zeros((n_labels, n_states, n_dims, n_dims))
     add: Callable[..., None] = add_recorded if states.ndim == 1 else add_expected
-    for i, label in enumerate(labels):
-        add(steps, states, starts[i], starts[i + 1], n[label], first[label], second[label])
+    add(steps, states, starts, labels, n, first, second)
     second += np.swapaxes(np.tril(second, -1), -1, -2)
     return Sums(n, first, second, centres_of(blocks, n, first))
 

@@ -583,8 +583,9 @@ def smooth_recordings(
     least_stay: int,
     smoothed: FloatArray,
     pairs: FloatArray,
-) -> float:
-    """Smooth several series one after the other; return their log-likelihood, minus infinity if none is possible.
+    totals: FloatArray,
+) -> None:
+    """Smooth several series one after the other.
 
     Parameters
     ----------
@@ -596,18 +597,19 @@ def smooth_recordings(
         Written, as in `smooth_stays`.
     pairs : ndarray of shape (n_states, n_states)
         Increased, as in `smooth_stays`.
+    totals : ndarray of shape (n_series,)
+        Log-likelihoods, written; minus infinity if no path is possible: then all states are as probable.
     """
     n_states = log_evidence.shape[1]
-    states, shares, total = np.arange(n_states), np.empty(n_states), 0.0
+    states, shares = np.arange(n_states), np.empty(n_states)
     room = np.empty((3 * least_stay + 4 + n_states) * n_states)
     for i in range(starts.shape[0] - 1):
         evidence, n_steps = log_evidence[starts[i] : starts[i + 1]], starts[i + 1] - starts[i]
         free, entered = np.empty((n_steps, n_states)), np.empty((n_steps, n_states))
         least = min(least_stay, n_steps)
         found = filter_stays(evidence, states, initial, transition, least, free, room)
+        probs, totals[i] = smoothed[starts[i] : starts[i + 1]], found
         if found == -np.inf:
-            return found
-        total += found
-        probs = smoothed[starts[i] : starts[i + 1]]
+            probs[:] = 1.0 / n_states
+            continue
         smooth_stays(evidence, states, transition, least, found, free, room, shares, entered, probs, pairs)
-    return total
