@@ -19,10 +19,12 @@ from homothety.models.frames import (
     Prior,
     candidates,
     default_sweep,
+    em,
     identity_frames,
     init_state,
     log_joint,
     moves,
+    search,
 )
 from homothety.models.frames.candidates import (
     angles_between,
@@ -267,6 +269,49 @@ def test_starts_find_frames_and_states():
     true = [naive.rotation_of(truth.turns[i]) for i in range(3)]
     for i in (1, 2):
         np.testing.assert_allclose(found[i] @ found[0].T, true[i] @ true[0].T, atol=0.1)
+
+
+@pytest.mark.parametrize("name", ["plane", "space", "yaw"])
+def test_a_recording_turned_the_wrong_way_is_laid_on_the_states_anew(name):
+    model, state = bent_recordings(np.random.default_rng(17), SPACES[name])
+    probs, truth = np.eye(3)[state.segmentation.path], state.frames
+    right = em.fit(model, truth, probs, 10)
+    assert search.laid_anew(model, right) == []
+    rng, turns, places = np.random.default_rng(0), truth.turns.copy(), truth.places.copy()
+    wrong = moves.turned(rng, model, truth, 1)
+    while np.linalg.norm(angles_between(model.blocks, truth.turns[1], wrong.turns[1])) < 2.5:
+        wrong = moves.turned(rng, model, truth, 1)
+    turns[1], places[1] = wrong.turns[1], wrong.places[1]
+    frames = replace(truth, turns=turns, places=places)
+    # States are those of the other recordings: they have two thirds of all steps.
+    stuck = replace(em.fit(model, frames, probs, 1), chain=right.chain)
+    alone, (found,) = em.fit(model, frames, stuck.probs, search.N_LAST), search.laid_anew(model, stuck)
+    assert found.log_likelihood > alone.log_likelihood + 20  # which does not turn so far in as many rounds
+    one, other = (rotations[0].T @ rotations[1] for rotations in (found.frames.rotations, truth.rotations))
+    np.testing.assert_allclose(one, other, atol=0.2)
+
+
+def test_products_of_channels_tell_a_swing_along_a_line_from_one_around_a_circle():
+    rng, blocks = np.random.default_rng(19), Blocks(("vector",), dim=2)
+    model, _ = bent_recordings(rng, blocks)
+    phase = 2 * np.pi * np.arange(60) / 6
+    circle, line = np.column_stack([np.cos(phase), np.sin(phase)]), np.column_stack([np.cos(phase), 0 * phase])
+    steps = np.tile(np.concatenate([circle, line]), (3, 1)) + 0.05 * rng.normal(size=(360, 2))
+    model = replace(model, steps=steps, segmentation=replace(model.segmentation, least_stay=4))
+    truth = np.tile(np.repeat([0, 1], 60), 3)
+    shares = {}
+    for name, values in (("products", search.local_products(model, steps)), ("steps", steps)):
+        agreement = (em.k_means(rng, values, 2) == truth).mean()
+        shares[name] = max(agreement, 1 - agreement)
+    assert shares["steps"] < 0.8 < 0.95 < shares["products"]
+
+
+def test_states_are_split_as_long_as_that_makes_starts_better():
+    rng = np.random.default_rng(18)
+    model, state = bent_recordings(rng, SPACES["plane"])
+    whole = np.zeros(len(model.steps), dtype=np.int64)
+    found = search.refit_starts(rng, model, [search.Start(whole, state.frames, 0.0, 1)])
+    assert found[0].n_states == 3
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 0], [0, 0, 0, 0, 0], [0, 1, 2, 3, 4]])

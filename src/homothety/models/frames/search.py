@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 
 from homothety.models import ibphmm
-from homothety.models.frames.candidates import clip_to_prior, likely_frames, smooth_through
+from homothety.models.frames.candidates import angles_between, clip_to_prior, likely_frames, smooth_through
 from homothety.models.frames.em import Fitted, block_spreads, fit, fit_clusters, k_means
 from homothety.models.frames.frames import Frames, aligned_steps, identity_frames, stacked
 from homothety.models.frames.model import log_joint
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.frames.blocks import Blocks
+    from homothety.models.frames.candidates import Chain
     from homothety.models.frames.model import Model
 
 N_JOINT = 10  # rounds of EM after every search for frames
@@ -41,6 +43,7 @@ N_AFRESH = 3  # states up to which models are fitted afresh; larger ones come fr
 N_REFIT = 4  # numbers of states that are fitted again when weights have changed
 N_SPLIT = 2  # fits whose states are split when a state is added
 N_REFERENCES = 2  # recordings that are the reference in turn, for each number of states
+LEAST_TURN = 0.5  # radians: recordings that turn less were in the same frame before
 N_WORSE = 2  # numbers of states in a row that may be worse than the best before the search ends
 
 
@@ -112,6 +115,8 @@ def with_more_states(rng: Generator, search: Search, n_states: int) -> Search:
     model = search.model
     fits = fits_afresh(rng, model, n_states) if n_states <= min(N_AFRESH, len(model.steps)) else []
     fits += [fitted for one in search.latest[:N_SPLIT] for fitted in with_state_split(rng, model, one)]
+    if fits and n_states > 1:
+        fits += laid_anew(model, max(fits, key=lambda one: one.log_likelihood))
     return with_fits(rng, search, fits)
 
 
@@ -145,25 +150,56 @@ def fits_afresh(rng: Generator, model: Model, n_states: int) -> list[Fitted]:
     if n_groups == 1 or not (model.blocks.turned or model.blocks.placed):
         return [shared]
     centred = fit_clusters(rng, model, centred_frames(model), n_states, N_LAST)
-    references = rng.permutation(n_groups)[:N_REFERENCES].tolist()
+    # A single state is much the same whichever recording it is fitted to.
+    references = rng.permutation(n_groups)[: 1 if n_states == 1 else N_REFERENCES].tolist()
     return [shared, centred, *(fit_from_reference(rng, model, reference, n_states) for reference in references)]
 
 
 def fit_from_reference(rng: Generator, model: Model, reference: int, n_states: int) -> Fitted:
     """Fit states to the longest recording of one group, lay that of every other group on it, and fit all together."""
-    groups, lengths = model.start_groups, np.diff(model.starts)
-    longest = [int(np.where(groups == g, lengths, 0).argmax()) for g in range(int(groups.max()) + 1)]
+    longest = longest_recordings(model)
     alone = Frames.single(centred_frames(model)[reference])
     fitted = fit_clusters(rng, model, alone, n_states, N_JOINT, [longest[reference]])
     known: list[Frames | None] = [alone if g == reference else None for g in range(len(longest))]
     for _ in range(2):
-        found = [
-            likely_frames(model, model.steps_of([i])[0], fitted.chain, own, n_kept=1)[0]
-            for i, own in zip(longest, known, strict=True)
-        ]
-        fitted = fit_clusters(rng, model, stacked(groups, found), n_states, N_JOINT)
+        fitted = fit_clusters(rng, model, laid_on_states(model, fitted.chain, known), n_states, N_JOINT)
         known = [Frames.single(fitted.frames[g]) for g in range(len(longest))]
     return fit(model, fitted.frames, fitted.probs, N_LAST)
+
+
+def longest_recordings(model: Model) -> list[int]:
+    """Return the longest recording of every group of recordings that share a frame."""
+    groups, lengths = model.start_groups, np.diff(model.starts)
+    return [int(np.where(groups == g, lengths, 0).argmax()) for g in range(int(groups.max()) + 1)]
+
+
+def laid_on_states(model: Model, chain: Chain, known: Sequence[Frames | None]) -> Frames:
+    """Return the likeliest frame of every group of recordings given the states, a known frame being among those tried.
+
+    Judged by the longest recording of the group.
+    """
+    found = [
+        likely_frames(model, model.steps_of([i])[0], chain, own, n_kept=1)[0]
+        for i, own in zip(longest_recordings(model), known, strict=True)
+    ]
+    return stacked(model.start_groups, found)
+
+
+def laid_anew(model: Model, fitted: Fitted) -> list[Fitted]:
+    """Return a fit with every recording laid on the states of a fit anew; none if all stay in their frames.
+
+    With few states, frames that are wrong by half a turn are nearly as likely as the right ones. More states tell them
+    apart, but the small steps of expectation-maximisation hardly ever turn a recording that far.
+    """
+    if not model.blocks.n_angles or int(model.start_groups.max()) == 0:
+        return []
+    known = [Frames.single(fitted.frames[fitted.frames.labels[i]]) for i in longest_recordings(model)]
+    frames = laid_on_states(model, fitted.chain, known)
+    angles = [angles_between(model.blocks, old.turns[0], new) for old, new in zip(known, frames.turns, strict=True)]
+    if np.linalg.norm(angles, axis=1).max() < LEAST_TURN:
+        return []
+    probs, _, _ = smooth_through(model, model.steps, model.starts, fitted.chain, frames)
+    return [fit(model, frames, probs, N_LAST)]
 
 
 def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitted]:
@@ -175,14 +211,28 @@ def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitte
         own = np.flatnonzero(path == k)
         if len(own) < 2 * model.segmentation.least_stay * (len(model.starts) - 1):
             continue
-        second = own[k_means(rng, scaled[own], 2) == 1]
-        split = np.column_stack([fitted.probs, np.zeros(len(path))])
-        split[second, -1], split[second, k] = split[second, k], 0.0
-        tried.append(fit(model, fitted.frames, split, N_SHORT))
+        for values in (scaled[own], local_products(model, scaled[own])):
+            second = own[k_means(rng, values, 2) == 1]
+            split = np.column_stack([fitted.probs, np.zeros(len(path))])
+            split[second, -1], split[second, k] = split[second, k], 0.0
+            tried.append(fit(model, fitted.frames, split, N_SHORT))
     if not tried:
         return []
     best = max(tried, key=lambda one: one.log_likelihood)
     return [fit(model, best.frames, best.probs, N_LAST)]
+
+
+def local_products(model: Model, steps: FloatArray) -> FloatArray:
+    """Return mean products of deviations of channels of a block over a few steps around each, (n_steps, n_products).
+
+    A swing along a line and one around a circle have the same mean place and velocity; these products differ.
+    """
+    centred, window = steps - steps.mean(axis=0), 2 * model.segmentation.least_stay
+    parts = []
+    for block in model.blocks.slices:
+        one, other = np.triu_indices(block.stop - block.start)
+        parts.append(centred[:, block][:, one] * centred[:, block][:, other])
+    return np.asarray(uniform_filter1d(np.hstack(parts), min(window, len(steps)), axis=0))
 
 
 def start_of(rng: Generator, model: Model, fitted: Fitted) -> Start:
@@ -249,11 +299,22 @@ def middles(model: Model, labels: IntArray) -> FloatArray:
 def refit_starts(rng: Generator, model: Model, starts: list[Start]) -> list[Start]:
     """Return starts of a model with other weights of blocks, best first: the best starts fitted again.
 
-    One more fit has a state of the best of them split.
+    Where steps count more than before, more states may be told apart: a state of the best fit is split, and so on while
+    that makes it better.
     """
     fits = [fit(model, start.frames, probs_of(start), N_LAST) for start in best_of_each_number(starts)]
-    fits += with_state_split(rng, model, fits[0])
-    return best_first([start_of(rng, model, fitted) for fitted in fits])
+    found = [start_of(rng, model, fitted) for fitted in fits]
+    best = int(np.argmax([start.score for start in found]))
+    while True:
+        split = with_state_split(rng, model, fits[best])
+        if not split:
+            break
+        split += laid_anew(model, split[0])
+        fits, found = [*fits, *split], [*found, *(start_of(rng, model, fitted) for fitted in split)]
+        before, best = best, int(np.argmax([start.score for start in found]))
+        if best == before:
+            break
+    return best_first(found)
 
 
 def extended_starts(rng: Generator, part: Model, starts: list[Start], model: Model) -> list[Start]:
