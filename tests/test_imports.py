@@ -36,6 +36,7 @@ LAYERS = [
     ["sampling", "covariance", "containers"],
     ["distributions"],
     ["arrays", "times", "channels", "palette", "metrics", "persistence", "workers"],
+    ["archives"],
     ["anatomy", "channel_names", "decorrelation", "errors", "files", "markdown", "orientations", "phrases"],
     ["_jit", "_version"],
 ]

@@ -1,29 +1,44 @@
-"""Writing files so that, whatever happens, either the old one or the new one is there, whole."""
+"""Writing files so that, whatever happens, either the old one or the new one is there, whole.
+
+A file is written aside, under a random name that nobody can have put a link at, and gets its own name when it is
+complete. A link in the place of the file is replaced, never followed.
+"""
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+import re
+from contextlib import contextmanager, suppress
+from secrets import token_hex
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-UNFINISHED = ".part"  # how the names of files end that are being written
+UNFINISHED = re.compile(r"\.part-[0-9a-f]{16}-.*")  # names of files that are being written
+N_KEPT = 40  # characters at the end of a name that are kept while the file is written: its ending among them
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file aside, make sure it is on the disk, and rename it into place."""
-    aside = path.with_name(path.name + UNFINISHED)
-    try:
-        with aside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+def write_whole(path: Path, content: bytes, *, keep_as: Path | None = None) -> None:
+    """Write a file aside, make sure it is on the disk, and rename it into place.
+
+    Parameters
+    ----------
+    path : Path
+    content : bytes
+    keep_as : Path, optional
+        Name that the file that was there before gets; without, it is gone.
+    """
+    with _aside(path) as (aside, file):
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()
+        if keep_as is not None and path.exists():
+            os.replace(path, keep_as)
         os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
     _sync_folder(path.parent)
 
 
@@ -39,14 +54,33 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
+def _aside(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """Give a new file with a random name beside a path, which is gone at the end unless it was renamed.
+
+    Errors of the disk name the path: its owner knows that name.
+    """
+    aside = path.with_name(f".part-{token_hex(8)}-{path.name[-N_KEPT:]}")
+    try:
+        with aside.open("xb") as file:  # never one that is there, nor one that a link points to
+            yield aside, file
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(aside)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+@contextmanager
 def written_aside(path: Path) -> Iterator[Path]:
     """Give a path to write to, with the same ending; the file gets its name when it is complete."""
-    aside = path.with_name(f".part-{path.name}")
-    try:
+    with _aside(path) as (aside, file):
+        file.close()
         yield aside
+        with aside.open("rb+") as written:
+            os.fsync(written.fileno())
         os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -54,12 +88,19 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, text.encode("utf-8"))
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove the files of a folder that were being written when their process was killed."""
+    for path in folder.iterdir():
+        if UNFINISHED.fullmatch(path.name) and not path.is_symlink() and path.is_file():
+            path.unlink(missing_ok=True)
+
+
 def printable(name: str) -> str:
-    r"""Return the name of a file as text that can be written: a name may hold bytes that are no text.
+    r"""Return a name as text to write and to show: names may hold bytes that are no text, or steer a terminal.
 
     Examples
     --------
-    >>> printable("demo\udcff")
-    'demo?'
+    >>> printable("demo\udcff"), printable("\x1b[2Jdemo")
+    ('demo?', '?[2Jdemo')
     """
-    return name.encode("utf-8", "replace").decode()
+    return CONTROLS.sub("?", name)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from homothety._version import __version__
 from homothety.errors import InputError
+from homothety.files import written_aside
 
 FORMAT = 2
 HEADER = "model.json"
@@ -75,17 +76,12 @@ def write_value(value: Any, path: Path) -> None:
     """Write a fitted estimator or a result, first aside and then renamed: a full disk never leaves half a file."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     header = {"format": FORMAT, "version": __version__, "value": _encode(value, arrays)}
-    aside = path.with_name(path.name + ".part")
-    try:
-        with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(HEADER, json.dumps(header, indent=1))
-            for name, array in arrays.items():
-                buffer = io.BytesIO()
-                np.save(buffer, array, allow_pickle=False)
-                archive.writestr(name, buffer.getvalue())
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+    with written_aside(path) as aside, zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(HEADER, json.dumps(header, indent=1))
+        for name, array in arrays.items():
+            buffer = io.BytesIO()
+            np.save(buffer, array, allow_pickle=False)
+            archive.writestr(name, buffer.getvalue())
 
 
 def load(path: str | Path) -> Any:

@@ -14,6 +14,7 @@ from homothety.cli.console import Console
 from homothety.cli.options import on_cluster
 from homothety.cli.wording import in_options
 from homothety.errors import HomothetyWarning, InputError
+from homothety.files import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,7 @@ class Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and end the program."""
         text = message.removeprefix("argument ")
-        self.exit(BAD_INPUT, f"homothety: {text[0].upper()}{text[1:]}. See {self.prog} --help.\n")
+        self.exit(BAD_INPUT, printable(f"homothety: {text[0].upper()}{text[1:]}. See {self.prog} --help.") + "\n")
 
 
 def build_parser() -> ArgumentParser:

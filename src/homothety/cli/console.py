@@ -44,18 +44,18 @@ class Console:
     def say(self, text: str) -> None:
         """Say what is going on."""
         if not self.quiet:
-            print(text, file=sys.stderr, flush=True)
+            print(_shown(text), file=sys.stderr, flush=True)
 
     def fail(self, text: str) -> None:
         """Say why there is no result, or not all of it."""
-        print(f"homothety: {text}", file=sys.stderr, flush=True)
+        print(_shown(f"homothety: {text}"), file=sys.stderr, flush=True)
 
     def show(self, text: str, data: Any) -> None:
         """Print a result: for scripts if so asked, otherwise for readers."""
         if self.as_json:
             print(json.dumps(data, indent=2, allow_nan=False))
         elif not self.quiet:
-            print(printable(text))  # names of files may be no text
+            print(_shown(text))
 
     def warn(self, text: str) -> None:
         """Say what the library warns of."""
@@ -82,6 +82,11 @@ class Console:
                 left = (perf_counter() - started) * (len(tasks) - number) / number if number else None
                 self.say(f"[{number}/{len(tasks)}] {name}" + ("" if left is None else f", {in_words(left)} left"))
             yield task
+
+
+def _shown(text: str) -> str:
+    """Return lines that do nothing to a terminal but stand on it, whatever names of files and columns are in them."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def in_words(seconds: float) -> str:

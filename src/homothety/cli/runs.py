@@ -7,8 +7,8 @@ has the chains. Both come into being when the first chain begins, so input that 
 from __future__ import annotations
 
 import json
+import os
 import shlex
-import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from homothety._version import __version__
 from homothety.cli.files import write_json
 from homothety.errors import CheckpointError, InputError
-from homothety.sampling.checkpoint import HEADER, Checkpoints
+from homothety.files import remove_unfinished
+from homothety.sampling.checkpoint import HEADER, Checkpoints, check_own, remove_checkpoint
 from homothety.sampling.fingerprint import Fingerprint, differences
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ FORMAT = 1
 RECORD, CHECKPOINT = "run.json", "checkpoint"
 EVERY_SECONDS = 30.0  # of work that a kill may cost
 PRINTING = ("--quiet", "--json")
+RESUMABLE = ("segment", "cluster")  # a file names no other command
 
 
 @dataclass(frozen=True)
@@ -77,16 +79,52 @@ def read(folder: Path) -> Record:
     if not path.is_file():
         found = "is not there" if not folder.exists() else f"holds no run that could be resumed: there is no {RECORD}"
         raise InputError(f"{folder} {found}. Name the folder that homothety segment or cluster wrote to (-o).")
-    try:
-        record = Record(**json.loads(path.read_bytes()))
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path} is damaged or not of homothety ({error}). Start the run anew.") from error
+    record = _record_of(path)
     if record.format != FORMAT:
         raise InputError(
             f"{path} has format {record.format}, this version of homothety ({__version__}) reads {FORMAT}. Resume it "
             f"with homothety {record.version}, or start it anew."
         )
     return record
+
+
+def _record_of(path: Path) -> Record:
+    """Return the record in a file, of whatever format, or raise unless it is one."""
+    try:
+        told = json.loads(path.read_bytes())
+        record = Record(**told)
+        known = PARTS if record.format == FORMAT else {name: PARTS[name] for name in ("version", "format")}
+        wrong = [name for name, is_such in known.items() if not is_such(getattr(record, name))]
+        if wrong:
+            raise ValueError(f"{wrong[0]} is {told.get(wrong[0])!r}")
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"{path} is damaged or not of homothety ({reason}). Start the run anew, in another folder (-o)."
+        ) from error
+    return record
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _are_texts(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+PARTS: dict[str, Callable[[Any], bool]] = {
+    "command": lambda value: _are_texts(value) and value[:1] != [] and value[0] in RESUMABLE,
+    "given_in": lambda value: isinstance(value, str) and "\0" not in value,
+    "data": lambda value: isinstance(value, dict) and _are_texts([*value.values()]),
+    "n_sweeps": lambda value: value == "auto" or _is_count(value),
+    "n_burn": _is_count,
+    "n_made": _is_count,
+    "finished": lambda value: isinstance(value, bool),
+    "version": lambda value: isinstance(value, str),
+    "format": _is_count,
+}
+"""What the parts of a record may be: the file may come from anywhere."""
 
 
 def unfinished(folder: Path) -> Record | None:
@@ -110,10 +148,31 @@ def _is_longer(found: Record, n_sweeps: int | Literal["auto"]) -> bool:
 
 
 def clear(folder: Path) -> None:
-    """Remove an earlier run from a folder; its results stay until they are written over."""
+    """Remove an earlier run from a folder, or raise and remove nothing; its results stay until written over."""
+    check_ours(folder)
+    if _holds_chains(folder):
+        remove_checkpoint(folder / CHECKPOINT)
     (folder / RECORD).unlink(missing_ok=True)
-    if (folder / CHECKPOINT / HEADER).is_file():  # a folder of that name without it is somebody else's
-        shutil.rmtree(folder / CHECKPOINT)
+
+
+def check_ours(folder: Path) -> None:
+    """Raise if a new run would take the place of something in a folder that no run has written."""
+    record = folder / RECORD
+    if os.path.lexists(record):
+        try:
+            _record_of(record)
+        except InputError as error:
+            raise InputError(
+                f"{record} was not written by homothety, or is damaged, and a new run would replace it. Move it away, "
+                "or name another folder with -o."
+            ) from error
+    if _holds_chains(folder):
+        check_own(folder / CHECKPOINT)
+
+
+def _holds_chains(folder: Path) -> bool:
+    """Say whether there is a checkpoint: a folder of that name without a header is somebody else's, and left alone."""
+    return (folder / CHECKPOINT).is_symlink() or os.path.lexists(folder / CHECKPOINT / HEADER)
 
 
 class Run:
@@ -183,6 +242,8 @@ class Run:
         found = None if self.resumed else unfinished(self.folder)
         if not (self.resumed or found):
             clear(self.folder)
+        if self.folder.is_dir():
+            remove_unfinished(self.folder)
         try:
             seed = open_chains()
             if found:
@@ -255,6 +316,7 @@ def of(args: Namespace, folder: Path, data: Fingerprint, console: Console) -> Ru
     """Return the run that was asked for: a new one, or one to go on with, which refuses other data."""
     found: Record | None = args.resumed
     if found is None:
+        check_ours(folder)
         return Run(folder, Record(args.words, str(Path.cwd()), data), resumed=False, console=console)
     if changed := differences(found.data, data):
         more = f" (and {len(changed) - 1} more)" * (len(changed) > 1)

@@ -3,6 +3,8 @@
 A folder holds ``run.json``, which says what the run is conditioned on, and a folder for each chain: pieces of its
 trace, never written twice, and ``position.zip``, which says where the chain is and which pieces count. The position
 is renamed into place last, so at every moment the folder holds a whole checkpoint, the last one or the one before.
+The position before it stays, as ``position-before.zip``. If the last one, or a piece that only it counts, is damaged,
+the chain goes on from there: one interval between two checkpoints is sampled again, to the same bits.
 
 There are no locks: the dead would keep them. Whoever goes on with a chain puts its mark in the folder. Another
 that is still at it, such as a worker that a cluster has lost sight of, finds that mark before it writes, and ends.
@@ -10,13 +12,15 @@ that is still at it, such as a worker that a cluster has lost sight of, finds th
 
 from __future__ import annotations
 
+import errno
 import json
 import platform
+import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -24,19 +28,18 @@ from numpy.random import SeedSequence
 
 from homothety._version import __version__
 from homothety.errors import CheckpointError, CheckpointWarning, InputError
-from homothety.files import UNFINISHED, write_whole
-from homothety.sampling.codec import from_bytes, to_bytes
+from homothety.files import UNFINISHED, remove_unfinished, write_whole
+from homothety.sampling.codec import from_bytes, seal_of, to_bytes
 from homothety.sampling.fingerprint import Fingerprint, differences, fingerprint
 from homothety.sampling.recorders import Recorder, Visit
 from homothety.sampling.trace import Trace
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-FORMAT = 1
+FORMAT = 2
 HEADER = "run.json"
-POSITION = "position.zip"
+POSITION, BEFORE = "position.zip", "position-before.zip"
 OWNER = "owner.txt"
+CHAIN, PIECE = re.compile(r"chain-[0-9]+"), re.compile(r"sweeps-[0-9]{9,}\.zip")
+MAX_POOL = 1024  # numbers in the pool of a seed: NumPy's own seeds have 4
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,14 @@ class Checkpoints:
         header = _read_header(self.path)
         if header is None:
             return _create(self.path, seed or SeedSequence(), prints)
-        stored = SeedSequence(**header["seed"])
+        stored = _stored_seed(self.path, header)
+        if header["version"] != __version__:
+            warnings.warn(
+                f"{self.path} was begun by homothety {header['version']}, this is {__version__}. The chains go on, but "
+                "another version may draw other numbers: for results that can be repeated, use one version throughout.",
+                CheckpointWarning,
+                stacklevel=2,
+            )
         changed = differences(header["fingerprint"], _with_seed(prints, seed or stored))
         if changed:
             raise CheckpointError(
@@ -115,16 +125,19 @@ class ChainStore:
 
     def __init__(self, folder: Path, chain: int) -> None:
         self.folder, self.chain = folder, chain
-        self.pieces: list[str] = []
+        self.pieces: dict[str, str] = {}
         self.n_sweeps = self.n_kept = 0
         self.stopped_by: str | None = None
         self._mark: str | None = None
+        self._last_is_whole = False
 
     def claim(self) -> None:
         """Be the one that writes this chain from now on."""
         mark = uuid4().hex
+        _check_no_link(self.folder)
         self.folder.mkdir(exist_ok=True)
-        (self.folder / OWNER).write_text(mark)
+        remove_unfinished(self.folder)
+        write_whole(self.folder / OWNER, mark.encode())
         self._mark = mark
 
     def write(self, visit: Visit) -> None:
@@ -133,8 +146,9 @@ class ChainStore:
         # Named by where it starts: one that no position came to count is written over, and nothing else is.
         name, pieces = f"sweeps-{self.n_sweeps:09}.zip", self.pieces
         if visit.n_sweeps > self.n_sweeps:
-            write_whole(self.folder / name, to_bytes(self._gain(visit)))
-            pieces = [*pieces, name]
+            content = to_bytes(self._gain(visit))
+            write_whole(self.folder / name, content)
+            pieces = pieces | {name: seal_of(content)}
         position = {
             "state": visit.state,
             "generator": visit.generator,
@@ -143,33 +157,78 @@ class ChainStore:
             "n_kept": visit.n_kept,
             "stopped_by": visit.trace.stopped_by,
         }
-        write_whole(self.folder / POSITION, to_bytes(position))
+        # A damaged position must not take the place of the good one before it.
+        kept = self.folder / BEFORE if self._last_is_whole else None
+        write_whole(self.folder / POSITION, to_bytes(position), keep_as=kept)
         self._remember(position)
+        self._last_is_whole = True
 
     def has(self, visit: Visit) -> bool:
         """Return whether the position on disk is that of a visit."""
         return (self.n_sweeps, self.stopped_by) == (visit.n_sweeps, visit.trace.stopped_by)
 
     def read(self) -> Visit | None:
-        """Return the last visit written, with its whole trace, or None if there is none."""
-        if not (self.folder / POSITION).exists():
-            return None
-        position = _read(self.folder / POSITION)
-        trace = _joined(_read(self.folder / name) for name in position["pieces"])
+        """Return the last visit written, with its whole trace, or None if there is none.
+
+        If that is damaged, return the one before it, with a warning.
+        """
+        _check_no_link(self.folder)
+        there = [name for name in (POSITION, BEFORE) if (self.folder / name).exists()]
+        errors: list[CheckpointError] = []
+        for name in there:
+            try:
+                visit = self._visit_at(name)
+            except CheckpointError as error:
+                errors.append(error)
+                continue
+            self._last_is_whole = name == POSITION
+            if errors:
+                warnings.warn(
+                    f"{errors[0]} Chain {self.chain} goes on from the position before it, that of sweep "
+                    f"{visit.n_sweeps}; what came after is sampled again.",
+                    CheckpointWarning,
+                    stacklevel=2,
+                )
+            return visit
+        if errors:
+            raise CheckpointError(f"{errors[0]} Delete {self.folder} to start this chain anew.")
+        return None
+
+    def _visit_at(self, name: str) -> Visit:
+        """Return the visit of a position, with its whole trace, or raise if anything of it is damaged."""
+        position, _ = _read(self.folder / name, POSITION_PARTS)
+        trace = self._trace_of(position["pieces"])
         if (trace.n_sweeps, len(trace.kept)) != (position["n_sweeps"], position["n_kept"]):
-            raise CheckpointError(
-                f"{self.folder} is damaged: a piece is too short. Delete it to start this chain anew."
-            )
+            raise CheckpointError(f"{self.folder / name} cannot be read: its pieces have other lengths.")
         trace.stopped_by = position["stopped_by"]
         self._remember(position)
         last = {name: values[-1] for name, values in trace.scalars.items()}
         return Visit(self.chain, position["state"], last, trace, self.n_sweeps, self.n_kept, position["generator"])
 
+    def _trace_of(self, pieces: dict[str, str]) -> Trace:
+        """Return what pieces hold, one after the other, or raise unless they are those that were written."""
+        trace = Trace()
+        for name, seal in pieces.items():
+            path = self.folder / name
+            if not PIECE.fullmatch(name):
+                raise CheckpointError(
+                    f"{self.folder} cannot be read: it counts {name!r}, which is no piece of a trace."
+                )
+            piece, found = _read(path, PIECE_PARTS)
+            if found != seal:
+                raise CheckpointError(f"{path} cannot be read: it is not the piece that was written here.")
+            for scalar, values in piece["scalars"].items():
+                trace.scalars.setdefault(scalar, []).extend(values.tolist())
+            trace.kept.extend(piece["kept"])
+        if len({len(values) for values in trace.scalars.values()}) > 1:
+            raise CheckpointError(f"{self.folder} cannot be read: its scalars have different lengths.")
+        return trace
+
     def _check_owner(self) -> None:
         """Raise if somebody else has gone on with the chain: two that write would damage it."""
         if self._mark is None:
             self.claim()
-        elif (self.folder / OWNER).read_text() != self._mark:
+        elif (self.folder / OWNER).read_bytes() != self._mark.encode():
             raise CheckpointError(
                 f"Another process has gone on with chain {self.chain} in {self.folder}. Leave it to that one."
             )
@@ -230,20 +289,77 @@ class Checkpointer(Recorder):
         self._n_sweeps, self._last = visit.n_sweeps, perf_counter()
 
 
-def _joined(pieces: Iterator[dict[str, Any]]) -> Trace:
-    trace = Trace()
-    for piece in pieces:
-        for name, values in piece["scalars"].items():
-            trace.scalars.setdefault(name, []).extend(values.tolist())
-        trace.kept.extend(piece["kept"])
-    return trace
+def remove_checkpoint(path: Path) -> None:
+    """Remove the folder of a checkpoint file by file; if it holds anything else, raise and remove nothing."""
+    files, folders = _own_contents(path)
+    for file in files:  # the header last: what is left of a removal that was stopped is still known for ours
+        file.unlink(missing_ok=True)
+    for folder in folders:
+        folder.rmdir()
 
 
-def _read(path: Path) -> Any:
+def check_own(path: Path) -> None:
+    """Raise if a folder is not a checkpoint, or holds anything else besides."""
+    _own_contents(path)
+
+
+def _own_contents(path: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files and the folders of a checkpoint, in the order in which they can be removed."""
+    _check_no_link(path)
+    _header_of(path / HEADER)
+    chains = [one for one in path.iterdir() if CHAIN.fullmatch(one.name) and one.is_dir() and not one.is_symlink()]
+    files = [one for chain in chains for one in chain.iterdir()]
+    others = [one for one in path.iterdir() if one not in chains and one.name != HEADER]
+    known = [one for one in files if PIECE.fullmatch(one.name) or one.name in (POSITION, BEFORE, OWNER)]
+    strangers = {one for one in (*files, *others) if one not in known and not UNFINISHED.fullmatch(one.name)}
+    strangers |= {one for one in (*files, *others, path / HEADER) if one.is_symlink() or not one.is_file()}
+    if strangers:
+        raise CheckpointError(
+            f"{path} holds {str(min(strangers).relative_to(path))!r}, which is not of a checkpoint: nothing in the "
+            "folder is removed. Move it away, or name another folder for the results."
+        )
+    return [*files, *others, path / HEADER], [*chains, path]
+
+
+def _check_no_link(folder: Path) -> None:
+    """Raise if somebody has put a link where a folder of ours should be."""
+    if folder.is_symlink():
+        raise CheckpointError(f"{folder} is a link. Links are not followed here: remove it, or name another folder.")
+
+
+POSITION_PARTS = {
+    "state": object,
+    "generator": dict,
+    "pieces": dict,
+    "n_sweeps": int,
+    "n_kept": int,
+    "stopped_by": str | None,
+}
+PIECE_PARTS = {"scalars": dict, "kept": list}
+
+
+def _read(path: Path, parts: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return what a file holds, and its seal, or raise unless it has these parts."""
     try:
-        return from_bytes(path.read_bytes())
-    except (OSError, CheckpointError) as error:
+        if not path.is_file():  # a pipe in its place would never end
+            raise FileNotFoundError(errno.ENOENT, "No such file", str(path))
+        content = path.read_bytes()
+        found = from_bytes(content)
+    except (OSError, InputError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from error
+    is_such = isinstance(found, dict) and set(found) == set(parts)
+    if not is_such or not all(isinstance(found[name], kind) for name, kind in parts.items()):
+        raise CheckpointError(f"{path} cannot be read: it does not hold {', '.join(parts)}.")
+    numbers = found.get("scalars", {})
+    if not all(isinstance(name, str) and _is_row(values) for name, values in numbers.items()):
+        raise CheckpointError(f"{path} cannot be read: its scalars are not numbers.")
+    if not all(isinstance(name, str) and isinstance(seal, str) for name, seal in found.get("pieces", {}).items()):
+        raise CheckpointError(f"{path} cannot be read: its pieces have no names.")
+    return found, seal_of(content)
+
+
+def _is_row(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "biuf"
 
 
 def _create(path: Path, seed: SeedSequence, prints: Fingerprint) -> SeedSequence:
@@ -256,6 +372,7 @@ def _create(path: Path, seed: SeedSequence, prints: Fingerprint) -> SeedSequence
     }
     try:
         path.mkdir(parents=True, exist_ok=True)
+        remove_unfinished(path)
         write_whole(path / HEADER, json.dumps(header, indent=1).encode())
     except OSError as error:
         raise CheckpointError(f"Cannot make a checkpoint in {path}: {error}.") from error
@@ -267,11 +384,8 @@ def _read_header(path: Path) -> dict[str, Any] | None:
     if not (path / HEADER).exists():
         _check_empty(path)
         return None
-    try:
-        header: dict[str, Any] = json.loads((path / HEADER).read_bytes())
-        found, version = header["format"], header["version"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path / HEADER} is damaged or not of homothety: {error!r}.") from error
+    header = _header_of(path / HEADER)
+    found, version = header["format"], header["version"]
     if found != FORMAT:
         raise CheckpointError(
             f"{path} has checkpoint format {found}, this version of homothety ({__version__}) reads {FORMAT}. "
@@ -280,11 +394,38 @@ def _read_header(path: Path) -> dict[str, Any] | None:
     return header
 
 
+def _header_of(path: Path) -> dict[str, Any]:
+    """Return what a header says, of whatever format, or raise unless it is one."""
+    try:
+        header: dict[str, Any] = json.loads(path.read_bytes())
+        is_ours = isinstance(header, dict) and set(header) == set(HEADER_PARTS)
+        wrong = [name for name, kind in HEADER_PARTS.items() if not is_ours or not isinstance(header[name], kind)]
+        texts = [] if wrong else [*header["fingerprint"].values()]
+        if wrong or not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"needed {', '.join(HEADER_PARTS)}")
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path} is damaged or not of homothety: {error}.") from error
+    return header
+
+
+HEADER_PARTS = {"format": int, "version": str, "seed": dict, "fingerprint": dict}
+
+
+def _stored_seed(path: Path, header: dict[str, Any]) -> SeedSequence:
+    """Return the seed in a header, or raise if it is none."""
+    try:
+        if not 1 <= header["seed"]["pool_size"] <= MAX_POOL:
+            raise ValueError(f"pool_size is {header['seed']['pool_size']}")
+        return SeedSequence(**header["seed"])
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
+        raise CheckpointError(f"{path / HEADER} is damaged or not of homothety: {error!r}.") from error
+
+
 def _check_empty(path: Path) -> None:
     """Raise if there is anything in a folder, or in its place, but a file that was never finished."""
     if path.exists() and not path.is_dir():
         raise CheckpointError(f"{path} is a file. Checkpoints need a folder.")
-    others = [] if not path.exists() else [p.name for p in path.iterdir() if p.name != HEADER + UNFINISHED]
+    others = [] if not path.exists() else [p.name for p in path.iterdir() if not UNFINISHED.fullmatch(p.name)]
     if others:
         raise CheckpointError(
             f"{path} is no checkpoint, it holds {sorted(others)[0]!r}. Give a new or an empty folder."

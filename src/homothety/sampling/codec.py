@@ -3,6 +3,8 @@
 What can be stored: numbers, texts, None, arrays, lists, tuples, dicts, and the dataclasses and named tuples that were
 marked `storable`. A class is known in a file by its name, and the name is looked up among the marked ones alone:
 reading a file imports nothing and executes nothing.
+
+The bytes begin with a seal, the digest of all that follows: whatever a disk or a network has changed is noticed.
 """
 
 from __future__ import annotations
@@ -11,16 +13,20 @@ import io
 import json
 import zipfile
 from dataclasses import fields, is_dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from homothety.errors import CheckpointError
+from homothety.archives import array_of, opened_archive, read_member
+from homothety.errors import CheckpointError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 TEXT = "value.json"
+SEAL = b"homothety "  # how files begin, before their digest
+N_SEALED = len(SEAL) + 64 + 1
 PLAIN_KINDS = "biufcU"  # of arrays: numbers, truth values and texts
 MOVED = {"homothety.summaries.runs.RunPath": "homothety.sampling.paths.RunPath"}  # former names, in earlier files
 
@@ -38,7 +44,7 @@ def storable(cls: Class) -> Class:
 
 
 def to_bytes(value: Any) -> bytes:
-    """Return a value as the bytes of a zip archive."""
+    """Return a value as the bytes of a zip archive, sealed."""
     pool = _ArrayPool()
     text = json.dumps(_encode(value, pool))
     buffer = io.BytesIO()
@@ -47,23 +53,47 @@ def to_bytes(value: Any) -> bytes:
         for name, array in pool.members():
             with archive.open(name, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
-    return buffer.getvalue()
+    return sealed(buffer.getvalue())
+
+
+def sealed(content: bytes) -> bytes:
+    """Return bytes with a seal before them."""
+    return SEAL + sha256(content).hexdigest().encode() + b"\n" + content
+
+
+def seal_of(content: bytes) -> str:
+    """Return the seal of what `to_bytes` wrote, which tells it from anything else."""
+    return content[len(SEAL) : N_SEALED - 1].decode("ascii", "replace")
 
 
 def from_bytes(content: bytes) -> Any:
     """Return the value that `to_bytes` wrote, or raise CheckpointError if these are not such bytes, whole."""
+    if content != sealed(content[N_SEALED:]):
+        raise CheckpointError("not written by homothety, or damaged: its seal is broken.")
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = {
-                name: np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
-                for name in archive.namelist()
-                if name != TEXT
-            }
-            return _Decoder(members).decode(json.loads(archive.read(TEXT)))
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, IndexError, EOFError) as error:
-        if isinstance(error, CheckpointError):
-            raise
+        with opened_archive(io.BytesIO(content[N_SEALED:]), "The content") as archive:
+            members = {name: array_of(read_member(archive, name)) for name in archive.namelist() if name != TEXT}
+            return _Decoder(members).decode(json.loads(read_member(archive, TEXT)))
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # whoever forges a file can make zipfile, json and NumPy raise nearly anything
         raise CheckpointError(f"not written by homothety, or damaged: {error}") from error
+
+
+def has_form(values: Iterable[Any], model: Any) -> bool:
+    """Say whether values are of the same types as another one, their parts too; a part may be None in either."""
+    return all(_alike(value, model) for value in values)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return (one.dtype.kind, one.ndim) == (other.dtype.kind, other.ndim)  # labels are kept in few bytes
+    if is_dataclass(one) or _is_named_tuple(type(one)):
+        pairs = [(getattr(one, name), getattr(other, name)) for name in _field_names(type(one))]
+        return all(a is None or b is None or _alike(a, b) for a, b in pairs)
+    return True
 
 
 class _ArrayPool:

@@ -17,6 +17,7 @@ from numpy.random import Generator, SeedSequence
 
 from homothety.errors import CheckpointError, InputError, SweepError
 from homothety.sampling.checkpoint import Checkpointer, Checkpoints
+from homothety.sampling.codec import has_form
 from homothety.sampling.fingerprint import Fingerprint, fingerprint
 from homothety.sampling.generators import capture, restore
 from homothety.sampling.recorders import Recorder, Visit, show_progress
@@ -170,15 +171,31 @@ class Chain:
         if visit is None:
             visit = self._start()
             store.write(visit)  # a state that cannot be stored is refused here, not after an hour
-        elif visit.n_sweeps > (self.n_most or self.n_sweeps):
+            return visit, (*self.recorders, Checkpointer(store, self.checkpoints))
+        self._check_found(visit, store.folder)
+        if visit.n_sweeps > (self.n_most or self.n_sweeps):
             raise CheckpointError(
                 f"Chain {self.number} has made {visit.n_sweeps} sweeps already, n_sweeps is only {self.n_sweeps}. "
                 "Ask for as many or more, or use another folder."
             )
-        elif visit.n_sweeps < self.n_sweeps:
+        if visit.n_sweeps < self.n_sweeps:
             with suppress(OSError):  # a disk that cannot be written to is warned of when it is time to write
                 store.claim()
         return visit, (*self.recorders, Checkpointer(store, self.checkpoints))
+
+    def _check_found(self, visit: Visit, folder: Path) -> None:
+        """Raise unless what was found on disk fits the model: compiled loops do not look at what they are given."""
+        check_state = getattr(self.model, "check_state", None)
+        try:
+            restore(self.seed, visit.generator)
+            if check_state is not None:
+                check_state(visit.state)
+            if visit.trace.kept and not has_form(visit.trace.kept, self.recording.keep(visit.state)):
+                raise InputError("draws are not of the kind that this model keeps")
+        except Exception as error:  # a state that was forged can make a check raise nearly anything
+            raise CheckpointError(
+                f"{folder} holds a chain that does not fit the model: {error} Delete it to start this chain anew."
+            ) from error
 
     def _start(self) -> Visit:
         """Return the chain before its first sweep."""

@@ -20,18 +20,23 @@ def capture(rng: Generator) -> dict[str, Any]:
 
 def restore(seed: SeedSequence, captured: Mapping[str, Any]) -> Generator:
     """Return the generator of a seed, at the place where `capture` met it."""
-    # Generators spawned from this one are numbered, and its seed does the counting.
-    counted = SeedSequence(
-        seed.entropy,
-        spawn_key=seed.spawn_key,
-        pool_size=seed.pool_size,
-        n_children_spawned=captured["n_spawned"],
-    )
-    rng = np.random.default_rng(counted)
-    found, needed = captured["bits"]["bit_generator"], type(rng.bit_generator).__name__
-    if found != needed:
-        raise CheckpointError(f"The checkpoint holds the state of a {found} generator, this NumPy uses {needed}.")
-    rng.bit_generator.state = captured["bits"]
+    try:
+        # Generators spawned from this one are numbered, and its seed does the counting.
+        counted = SeedSequence(
+            seed.entropy,
+            spawn_key=seed.spawn_key,
+            pool_size=seed.pool_size,
+            n_children_spawned=captured["n_spawned"],
+        )
+        rng = np.random.default_rng(counted)
+        found, needed = captured["bits"]["bit_generator"], type(rng.bit_generator).__name__
+        if found != needed:
+            raise CheckpointError(f"The checkpoint holds the state of a {found} generator, this NumPy uses {needed}.")
+        rng.bit_generator.state = captured["bits"]
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"The checkpoint holds no state of a generator: {error!r}.") from error
     return rng
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from functools import wraps
 
@@ -207,6 +208,114 @@ def test_a_folder_of_somebody_else_is_not_touched(run, toy_file, tmp_path):
     assert answer.status == 2
     assert "checkpoint is no checkpoint, it holds 'mine.txt'" in answer.error
     assert mine.read_text() == "precious"
+
+
+def file_contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+PRECIOUS = {
+    "checkpoint/run.json": '{"mine": 1}',
+    "checkpoint/weights.bin": "weeks of training",
+    "run.json": '{"mine": 1}',
+}
+
+
+@pytest.mark.parametrize("names", [("checkpoint/run.json", "checkpoint/weights.bin"), ("run.json",)])
+def test_files_that_only_have_our_names_are_kept_and_refused(names, run, toy_file, tmp_path):
+    results = tmp_path / "results"
+    for name in names:
+        (results / name).parent.mkdir(parents=True, exist_ok=True)
+        (results / name).write_text(PRECIOUS[name])
+    before = file_contents(results)
+    answer = run("cluster", toy_file, "-o", results, *QUICK)
+    assert answer.status == 2
+    assert str(results / names[0]) in answer.error
+    assert file_contents(results) == before
+
+
+def test_a_checkpoint_with_a_file_of_the_user_is_not_removed(run, toy_file, tmp_path):
+    results = tmp_path / "results"
+    run("cluster", toy_file, "-o", results, *QUICK)
+    (results / "checkpoint" / "chain-0" / "notes.txt").write_text("precious")
+    before = file_contents(results)
+    answer = run("cluster", toy_file, "-o", results, *QUICK, "--seed", "1")
+    assert answer.status == 2
+    assert "holds 'chain-0/notes.txt', which is not of a checkpoint" in answer.error
+    assert file_contents(results) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_planted_links_are_not_written_through(run, toy_file, tmp_path):
+    results, victim, elsewhere = tmp_path / "results", tmp_path / "victim", tmp_path / "elsewhere"
+    victim.write_text("precious")
+    results.mkdir()
+    elsewhere.mkdir()
+    for name in ("run.json.part", "labels.csv", "model.homothety.part", "model.homothety"):
+        (results / name).symlink_to(victim)
+    assert run("cluster", toy_file, "-o", results, *QUICK).status == 0
+    assert victim.read_text() == "precious"
+
+    shutil.rmtree(results / "checkpoint")
+    (results / "checkpoint").symlink_to(elsewhere)
+    answer = run("cluster", toy_file, "-o", results, *QUICK)
+    assert answer.status == 2
+    assert "checkpoint is a link. Links are not followed" in answer.error
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("command", ["demo"]),
+        ("command", ["report", "x"]),
+        ("command", ["resume", "."]),
+        ("command", []),
+        ("command", "cluster toy.npz"),
+        ("command", ["cluster", 1]),
+        ("given_in", 3),
+        ("data", ["x"]),
+        ("n_sweeps", "many"),
+        ("n_made", -1),
+        ("finished", "no"),
+        ("version", None),
+        ("format", "1"),
+    ],
+)
+def test_a_record_is_read_by_its_schema(part, value, run, toy_file, tmp_path, interrupt_after):
+    interrupt_after(3)
+    run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    record = record_of(tmp_path / "results") | {part: value}
+    (tmp_path / "results" / "run.json").write_text(json.dumps(record))
+    answer = run("resume", tmp_path / "results")
+    assert answer.status == 2
+    assert "run.json is damaged or not of homothety" in answer.error
+    assert answer.err.count("\n") == 1
+
+
+def test_a_run_of_another_version_is_gone_on_with_and_said(run, toy_file, tmp_path, interrupt_after):
+    interrupt_after(3)
+    run("cluster", toy_file, "-o", tmp_path / "results", *QUICK)
+    path = tmp_path / "results" / "checkpoint" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": "0.0.7"}))
+    answer = run("resume", tmp_path / "results")
+    assert answer.status == 0
+    assert "was begun by homothety 0.0.7, this is" in answer.err
+
+
+def test_a_damaged_position_is_told_and_costs_one_interval(run, toy_file, tmp_path, interrupt_after):
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    run("cluster", toy_file, "-o", whole, *QUICK)
+    interrupt_after(3)
+    run("cluster", toy_file, "-o", stopped, *QUICK)
+    path = stopped / "checkpoint" / "chain-0" / "position.zip"
+    content = bytearray(path.read_bytes())
+    content[140] ^= 0xFF
+    path.write_bytes(content)
+    answer = run("resume", stopped)
+    assert answer.status == 0
+    assert "position.zip cannot be read" in answer.err
+    assert same_files(whole, stopped, "labels.csv")
 
 
 def test_an_interrupt_while_results_are_written_loses_nothing(run, toy_file, tmp_path, monkeypatch):

@@ -24,7 +24,8 @@ from homothety.models import crp, ddcrp
 from homothety.models.crp.recording import RECORDING as CRP_RECORDING
 from homothety.models.ddcrp.recording import RECORDING as DDCRP_RECORDING
 from homothety.sampling import Checkpoints, Recorder, StopWhen, StopWhenStuck, run_chains
-from homothety.sampling.checkpoint import HEADER, POSITION
+from homothety.sampling.checkpoint import BEFORE, HEADER, POSITION, remove_checkpoint
+from homothety.sampling.codec import from_bytes, seal_of, to_bytes
 from walks import GROUND, START, SWEEP, Ground, contents, run_walks
 
 KILLED = Path(__file__).with_name("killed_walk.py")
@@ -202,7 +203,12 @@ def test_impossible_cadences_are_refused(folder, cadence):
 def test_what_is_on_disk_is_not_written_again(folder, monkeypatch):
     names = []
     write = files.write_whole
-    monkeypatch.setattr("homothety.sampling.checkpoint.write_whole", lambda p, c: (names.append(p.name), write(p, c)))
+
+    def written(path, content, **options):
+        names.append(path.name)
+        write(path, content, **options)
+
+    monkeypatch.setattr("homothety.sampling.checkpoint.write_whole", written)
     run_walks(checkpoint=Checkpoints(folder, every_sweeps=3), n_chains=1)
     pieces = [name for name in names if name.startswith("sweeps")]
     assert pieces == ["sweeps-000000000.zip", "sweeps-000000003.zip", "sweeps-000000006.zip", "sweeps-000000009.zip"]
@@ -220,7 +226,7 @@ def test_a_kill_in_the_middle_of_a_write_spoils_nothing(folder, n_steps):
     ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, check=False)
     assert ended.returncode == -signal.SIGKILL
     assert contents(run_walks(checkpoint=folder, n_chains=1)) == contents(run_walks(n_chains=1))
-    assert not list(folder.rglob("*.part"))
+    assert not list(folder.rglob(".part-*"))
 
 
 class FullDisk:
@@ -248,7 +254,7 @@ def fill_disk(monkeypatch):
     def fill():
         def open_full(self, mode="r", *arguments, **options):
             file = genuine(self, mode, *arguments, **options)
-            return FullDisk(file) if mode == "wb" else file
+            return FullDisk(file) if mode == "xb" else file
 
         monkeypatch.setattr(Path, "open", open_full)
 
@@ -271,14 +277,15 @@ def test_a_full_disk_does_not_end_a_run_and_leaves_the_last_good_checkpoint(fold
     with pytest.warns(CheckpointWarning) as caught:
         traces = run(recorders=[Plumber(fill, drain, 7, 100)])
     first, *others = (str(warning.message) for warning in caught)
-    assert first.startswith("Could not write chain 0 at sweep 9: [Errno 28] No space left on device.")
+    assert first.startswith("Could not write chain 0 at sweep 9: [Errno 28] No space left on device: ")
+    assert "sweeps-000000006.zip" in first
     assert first.endswith("The run goes on; the checkpoint of sweep 6 is untouched.")
     assert all("at sweep 12" in message for message in others)
     drain()
     assert contents(traces) == contents(run_walks(n_chains=1))
     (stored,) = Checkpoints(folder).traces(1)
     assert stored.n_sweeps == 6
-    assert not list(folder.rglob("*.part"))
+    assert not list(folder.rglob(".part-*"))
     assert contents(run()) == contents(traces)
 
 
@@ -309,30 +316,166 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("name", [POSITION, "sweeps-000000000.zip"])
-@pytest.mark.parametrize("spoil", [lambda content: content[:50], lambda content: b"nonsense"])
-def test_a_damaged_file_is_named(folder, name, spoil):
-    run_walks(checkpoint=folder, n_chains=1)
+def inverted(content):
+    """Change every bit of byte 140: of the compressed content, where zlib would give up."""
+    return content[:140] + bytes([content[140] ^ 0xFF]) + content[141:]
+
+
+SPOILS = {
+    "cut": lambda content: content[:50],
+    "nonsense": lambda content: b"nonsense",
+    "inverted": inverted,
+    "empty": lambda content: b"",
+}
+
+
+@pytest.mark.parametrize("name", [POSITION, "sweeps-000000010.zip"])
+@pytest.mark.parametrize("spoil", SPOILS)
+def test_a_damaged_file_costs_one_interval_and_is_named(folder, name, spoil):
+    run = partial(run_walks, n_chains=1, checkpoint=Checkpoints(folder, every_sweeps=5))
+    run()
     path = folder / "chain-0" / name
-    path.write_bytes(spoil(path.read_bytes()))
-    with pytest.raises(CheckpointError, match=rf"{name} cannot be read: .*damaged"):
-        run_walks(checkpoint=folder, n_chains=1)
+    path.write_bytes(SPOILS[spoil](path.read_bytes()))
+    message = rf"{name} cannot be read: .*damaged.* Chain 0 goes on from the position before it, that of sweep 10;"
+    with pytest.warns(CheckpointWarning, match=message):
+        assert contents(run()) == contents(run_walks(n_chains=1))
+    assert contents(run()) == contents(run_walks(n_chains=1))  # and is whole again
+
+
+@pytest.mark.parametrize("names", [(POSITION, BEFORE), ("sweeps-000000000.zip",)])
+def test_a_chain_without_a_whole_position_is_refused_by_the_name_of_a_file(folder, names):
+    run = partial(run_walks, n_chains=1, checkpoint=Checkpoints(folder, every_sweeps=5))
+    run()
+    for name in names:
+        (folder / "chain-0" / name).write_bytes(b"")
+    with pytest.raises(CheckpointError, match=rf"{names[0]} cannot be read: .*Delete .*chain-0 to start this chain"):
+        run()
+
+
+@pytest.mark.parametrize("n_killed", [5, 9])
+def test_a_damaged_position_never_takes_the_place_of_the_good_one(folder, n_killed):
+    """A run that goes on from the position before may be stopped at once, and the last one damaged again."""
+    run = partial(run_walks, n_chains=1, checkpoint=Checkpoints(folder, every_sweeps=3))
+    run(sweep=stopped_at(n_killed))
+    (folder / "chain-0" / POSITION).write_bytes(b"nonsense")
+    with pytest.warns(CheckpointWarning, match="goes on from the position before it"):
+        run(sweep=stopped_at(n_killed - 1))
+    (folder / "chain-0" / POSITION).write_bytes(b"nonsense")
+    with pytest.warns(CheckpointWarning, match="goes on from the position before it"):
+        assert contents(run(sweep={**SWEEP, "stop": never_stop})) == contents(run_walks(n_chains=1))
 
 
 def test_a_missing_piece_is_named(folder):
     run_walks(checkpoint=folder, n_chains=1)
     (folder / "chain-0" / "sweeps-000000000.zip").unlink()
-    with pytest.raises(CheckpointError, match=r"sweeps-000000000\.zip cannot be read: .*No such file"):
-        run_walks(checkpoint=folder, n_chains=1)
+    with pytest.warns(CheckpointWarning, match=r"sweeps-000000000\.zip cannot be read: .*No such file"):
+        assert contents(run_walks(checkpoint=folder, n_chains=1)) == contents(run_walks(n_chains=1))
 
 
 def test_a_piece_of_another_run_is_noticed(folder, tmp_path):
     run_walks(checkpoint=folder, n_chains=1)
-    run_walks(checkpoint=tmp_path / "other", n_chains=1, n_sweeps=9)
+    run_walks(checkpoint=tmp_path / "other", n_chains=1, seed=2)
     name = Path("chain-0") / "sweeps-000000000.zip"
     (folder / name).write_bytes((tmp_path / "other" / name).read_bytes())
-    with pytest.raises(CheckpointError, match="chain-0 is damaged: a piece is too short"):
-        run_walks(checkpoint=folder, n_chains=1)
+    with pytest.warns(CheckpointWarning, match="it is not the piece that was written here"):
+        assert contents(run_walks(checkpoint=folder, n_chains=1)) == contents(run_walks(n_chains=1))
+
+
+def forge(path, **changes):
+    """Change what a file of a checkpoint holds, and seal it again."""
+    path.write_bytes(to_bytes(from_bytes(path.read_bytes()) | changes))
+
+
+FORGERIES = {
+    "state of no chain": {"state": 3},
+    "no generator": {"generator": {"bits": {"bit_generator": "PCG64"}, "n_spawned": 0}},
+    "another generator": {"generator": {"bits": {"bit_generator": "MT19937"}, "n_spawned": 0}},
+    "pieces elsewhere": {"pieces": {"../../run.json": "0"}},
+    "pieces of no name": {"pieces": {1: 2}},
+    "texts for numbers": {"n_sweeps": "12"},
+    "fewer parts": {"state": None, "generator": None},
+    "other lengths": {"n_kept": 10**9},
+}
+
+
+@pytest.mark.parametrize("case", FORGERIES)
+def test_forged_positions_are_refused(folder, case):
+    base = NIW(np.zeros(2), 1.0, np.eye(2), 3.0)
+    model = crp.Model(np.random.default_rng(2).normal(size=(12, 2)), base)
+    run = partial(run_chains, model, crp.init_state(model), crp.default_sweep(), CRP_RECORDING, seed=None)
+    run = partial(run, n_chains=1, n_sweeps=4, n_burn=2, checkpoint=folder)
+    run()
+    (folder / "chain-0" / BEFORE).unlink()
+    forge(folder / "chain-0" / POSITION, **FORGERIES[case])
+    with pytest.raises(CheckpointError, match="chain-0"):
+        run()
+
+
+def test_forged_draws_are_refused(folder):
+    run = partial(run_walks, n_chains=1, checkpoint=folder)
+    run()
+    path = folder / "chain-0" / "sweeps-000000000.zip"
+    forge(path, kept=["x"] * 8)
+    forge(folder / "chain-0" / POSITION, pieces={path.name: seal_of(path.read_bytes())})
+    with pytest.raises(CheckpointError, match="draws are not of the kind that this model keeps"):
+        run()
+
+
+def test_a_run_of_another_version_is_gone_on_with_and_said(folder):
+    run_walks(checkpoint=folder)
+    header = json.loads((folder / HEADER).read_text())
+    (folder / HEADER).write_text(json.dumps(header | {"version": "0.0.7"}))
+    with pytest.warns(CheckpointWarning, match=r"was begun by homothety 0\.0\.7, this is"):
+        run_walks(checkpoint=folder)
+
+
+# --- removing, and links ----------------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_is_removed_whole(folder):
+    run_walks(checkpoint=Checkpoints(folder, every_sweeps=5))
+    (folder / f".part-{'0' * 16}-run.json").write_text("half")
+    remove_checkpoint(folder)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("stranger", ["weights.bin", "chain-0/notes.txt", "chain-0/sweeps-000000000.zip.bak", "more/x"])
+def test_a_folder_that_holds_anything_else_is_left_as_it_is(folder, stranger):
+    run_walks(checkpoint=folder)
+    (folder / stranger).parent.mkdir(exist_ok=True)
+    (folder / stranger).write_text("precious")
+    before = file_contents(folder)
+    with pytest.raises(CheckpointError, match="which is not of a checkpoint: nothing in the folder is removed"):
+        remove_checkpoint(folder)
+    assert file_contents(folder) == before
+
+
+@pytest.mark.parametrize("text", ['{"mine": 1}', "[]", "", '{"format": "1"}'])
+def test_a_folder_without_our_header_is_not_removed(folder, text):
+    folder.mkdir()
+    (folder / HEADER).write_text(text)
+    with pytest.raises(CheckpointError, match=r"run\.json is damaged or not of homothety"):
+        remove_checkpoint(folder)
+    assert (folder / HEADER).read_text() == text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_planted_links_are_not_followed(folder, tmp_path):
+    run_walks(checkpoint=folder, n_sweeps=6)
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for name in ("owner.txt", "sweeps-000000006.zip"):
+        (folder / "chain-0" / name).unlink(missing_ok=True)
+        (folder / "chain-0" / name).symlink_to(victim)
+    assert contents(run_walks(checkpoint=folder)) == contents(run_walks())
+    assert victim.read_text() == "precious"
+
+    (folder / "chain-0").rename(tmp_path / "elsewhere")
+    (folder / "chain-0").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CheckpointError, match=r"chain-0 is a link\. Links are not followed"):
+        run_walks(checkpoint=folder, n_sweeps=20)
+    with pytest.raises(CheckpointError, match="nothing in the folder is removed"):
+        remove_checkpoint(folder)
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
@@ -376,7 +519,7 @@ def test_another_format_is_refused(folder):
     run_walks(checkpoint=folder)
     header = json.loads((folder / HEADER).read_text())
     (folder / HEADER).write_text(json.dumps(header | {"format": 99, "version": "7.0"}))
-    with pytest.raises(CheckpointError, match=r"has checkpoint format 99, this version .* reads 1\..*homothety 7\.0"):
+    with pytest.raises(CheckpointError, match=r"has checkpoint format 99, this version .* reads 2\..*homothety 7\.0"):
         run_walks(checkpoint=folder)
 
 
@@ -416,7 +559,7 @@ def test_whoever_went_on_with_a_chain_last_is_the_only_one_to_write_it(folder):
 def test_what_the_dead_leave_behind_is_in_nobodys_way(folder):
     run_walks(checkpoint=folder, n_sweeps=8)
     for name in (POSITION, "sweeps-000000008.zip", "owner.txt"):
-        (folder / "chain-1" / (name + files.UNFINISHED)).write_bytes(b"half")
+        (folder / "chain-1" / f".part-{'0' * 16}-{name}").write_bytes(b"half")
     (folder / "chain-1" / "owner.txt").write_bytes(b"")
     assert contents(run_walks(checkpoint=folder)) == contents(run_walks())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -15,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from homothety.errors import CheckpointError
+from homothety.archives import memory_limit
+from homothety.errors import CheckpointError, InputError
 from homothety.models import crp, ddcrp
-from homothety.sampling.codec import TEXT, from_bytes, storable, to_bytes
+from homothety.sampling.codec import TEXT, from_bytes, seal_of, sealed, storable, to_bytes
 from walks import START, Shoes
 
 
@@ -138,7 +140,7 @@ def rewritten(content, change):
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, member in change(members).items():
             archive.writestr(name, member)
-    return buffer.getvalue()
+    return sealed(buffer.getvalue())
 
 
 def test_a_class_that_is_not_marked_is_not_looked_up():
@@ -169,3 +171,27 @@ def test_pickled_arrays_are_not_read():
 def test_damaged_content_is_an_error_of_ours(spoil):
     with pytest.raises(CheckpointError, match="damaged"):
         from_bytes(spoil(to_bytes(START)))
+
+
+def test_every_changed_byte_is_noticed():
+    content = to_bytes(START)
+    for place in range(len(content)):
+        spoilt = bytearray(content)
+        spoilt[place] ^= 0xFF
+        with pytest.raises(CheckpointError, match="its seal is broken"):
+            from_bytes(bytes(spoilt))
+
+
+def test_the_seal_is_the_digest_of_what_follows():
+    content = to_bytes(START)
+    assert seal_of(content) == hashlib.sha256(content[75:]).hexdigest()
+
+
+def test_content_that_would_not_fit_in_memory_is_refused_before_it_is_read():
+    zeros = io.BytesIO()
+    np.save(zeros, np.zeros(10**6))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("<f8", zeros.getvalue())
+    with memory_limit(10**6), pytest.raises(InputError, match=r"would take 8\.0 MB in memory.* the limit is 1\.0 MB"):
+        from_bytes(sealed(buffer.getvalue()))

@@ -331,7 +331,8 @@ def _with_distinct_names(sets: list[SequenceSet], files: list[Path]) -> Sequence
     ]
     if len(set(names)) < len(names):
         names = [f"{name} ({place})" for place, name in enumerate(names)]
-    return replace(joined, names=tuple(names), frames=None)
+    channels = tuple(map(printable, joined.channels))
+    return replace(joined, names=tuple(names), channels=channels, frames=None)
 
 
 # --- kinds of files ---------------------------------------------------------------------------------------------------
