@@ -49,7 +49,12 @@ AT_HOME = {
 }
 # Modules that import by a name that is computed, which cannot be read here: the public names, the classes of saved
 # models, and what formats of files need.
-COMPUTED = {"homothety", "homothety.persistence", "homothety.datasets.readers.checks"}
+COMPUTED = {
+    "homothety",
+    "homothety.persistence",
+    "homothety.datasets.readers.apart",
+    "homothety.datasets.readers.checks",
+}
 
 
 class Import(NamedTuple):

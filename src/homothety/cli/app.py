@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from homothety._version import __version__
 from homothety.cli import apply, cluster, compare, completion, demo, report, resume, segment
 from homothety.cli.console import Console
-from homothety.cli.options import on_cluster
+from homothety.cli.options import limited_memory, on_cluster
 from homothety.cli.wording import in_options
 from homothety.errors import HomothetyWarning, InputError
 from homothety.files import printable
@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", HomothetyWarning)
         warnings.showwarning = lambda message, *_, **__: console.warn(in_options(str(message), args.parser))
         try:
-            with on_cluster(getattr(args, "cluster", None), console):
+            with limited_memory(getattr(args, "max_memory", None)), on_cluster(getattr(args, "cluster", None), console):
                 finished: bool = args.run(args, console)
             sys.stdout.flush()
         except BrokenPipeError:  # whoever reads the output has had enough of it, such as head

@@ -29,6 +29,12 @@ def add_shared_options(parser: ArgumentParser, *, output: str) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help=f"folder for the results (default: {output})")
     parser.add_argument("--seed", metavar="N", type=at_least(0), default=0, help="seed of all randomness (default: 0)")
     add_output_options(parser)
+    parser.add_argument(
+        "--max-memory",
+        metavar="SIZE",
+        type=size,
+        help="memory that reading a file may take, such as 500M or 8G (default: 100 times its size, at least 1G)",
+    )
 
 
 def add_figures_option(parser: ArgumentParser) -> None:
@@ -85,6 +91,29 @@ def at_least(least: int) -> Callable[[str], int]:
         return number
 
     return whole_number
+
+
+def size(text: str) -> int:
+    """Return a size in bytes."""
+    from homothety.archives import bytes_of  # here, because it imports NumPy, which --help does without
+    from homothety.errors import InputError
+
+    try:
+        return bytes_of(text)
+    except InputError:
+        raise ArgumentTypeError(f"{text!r} is not a size such as 500M or 8G") from None
+
+
+@contextmanager
+def limited_memory(n_bytes: int | None) -> Iterator[None]:
+    """Let no file take more memory than asked for, if a limit is given."""
+    if n_bytes is None:
+        yield
+        return
+    from homothety.archives import memory_limit
+
+    with memory_limit(n_bytes):
+        yield
 
 
 def sweeps(text: str) -> int | str:

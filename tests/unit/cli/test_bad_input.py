@@ -114,6 +114,11 @@ CASES = {
     "labels of other steps": ("compare good.csv --truth few.txt", "few.txt has 2 labels for"),
     "no labels": ("compare good.csv", "good.csv has no label for every step"),
     "unknown method": ("compare labelled.npz --methods ibp,lda", "--methods has 'lda', needed some of hmm, hdp"),
+    "more memory than allowed": ("cluster good.npy --max-memory 1k", "good.npy would take 3.5 kB in memory"),
+    "memory of no size": (
+        "segment good.csv --max-memory lots",
+        "--max-memory: 'lots' is not a size such as 500M or 8G",
+    ),
     "resume of a folder that is not there": ("resume nowhere", "nowhere is not there"),
     "resume of a folder that is no run": ("resume pictures", "pictures holds no run that could be resumed"),
 }

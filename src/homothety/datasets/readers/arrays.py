@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.lib.format import MAGIC_PREFIX
 from scipy.io import loadmat
 
+from homothety.archives import check_size, read_array, read_arrays
 from homothety.datasets.readers.checks import blame_file, check_labels, check_stack, require
 from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
+ZIP_PREFIX = b"PK"
 MAX_LISTED = 20  # arrays named in an error
 MAX_AXES = 3  # arrays of more axes are images, neither series nor matrices: they are listed but not loaded
 NUMPY_REMEDY = (
@@ -168,20 +171,24 @@ def load_arrays(path: Path) -> Arrays:
 def load_array(path: Path) -> NDArray[Any]:
     """Load a single array."""
     with blame_file(path, NUMPY_REMEDY), path.open("rb") as file:
-        array = np.load(file, allow_pickle=False)
-    if not isinstance(array, np.ndarray):
-        raise InputError(f"{path} is an archive of several arrays, needed one array. Rename it to end in .npz.")
-    return array
+        if _begins_with(file, ZIP_PREFIX):
+            raise InputError(f"{path} is an archive of several arrays, needed one array. Rename it to end in .npz.")
+        return read_array(file, path.stat().st_size, str(path))
 
 
 def load_archive(path: Path) -> Arrays:
     """Load every array of an archive."""
-    # Opened here, because NumPy leaves the file open when the archive is broken.
     with blame_file(path, NUMPY_REMEDY), path.open("rb") as file:
-        archive = np.load(file, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
+        if _begins_with(file, MAGIC_PREFIX):
             raise InputError(f"{path} is a single array, needed an archive. Rename it to end in .npy.")
-        return dict(archive)
+        return read_arrays(file, str(path))
+
+
+def _begins_with(file: BinaryIO, prefix: bytes) -> bool:
+    """Say what an open file begins with, and go back to its beginning."""
+    start = file.read(len(prefix))
+    file.seek(0)
+    return start == prefix
 
 
 def load_variables(path: Path) -> Arrays:
@@ -228,8 +235,17 @@ def load_hdf5(path: Path) -> Arrays:
             arrays[name] = _values(item, h5py)
 
     with blame_file(path, "Check that it is a complete HDF5 file."), h5py.File(path, "r") as file:
+        sizes: list[int] = []
+        file.visititems(lambda _, item: sizes.append(_size_in_memory(item, h5py)))
+        check_size(sum(sizes), path.stat().st_size, str(path))
         file.visititems(collect)
     return arrays
+
+
+def _size_in_memory(item: Any, h5py: Any) -> int:
+    """Return the bytes that a data set takes; images are not read."""
+    is_read = isinstance(item, h5py.Dataset) and item.shape is not None and item.ndim <= MAX_AXES
+    return int(item.size) * int(item.dtype.itemsize) if is_read else 0
 
 
 def _load_mat73(path: Path) -> Arrays:

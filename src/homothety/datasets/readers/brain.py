@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from homothety.archives import check_size
 from homothety.datasets.readers.checks import (
     blame_file,
     check_order,
@@ -170,6 +172,8 @@ def _open_image(path: Path) -> Any:
             f"{path} has shape {image.shape}, needed a tensor image of shape (x, y, z, 6) or (x, y, z, 1, 6). "
             "Fit tensors to diffusion-weighted images first."
         )
+    n_voxels = prod(image.shape[:3])  # what finding the voxels takes, whatever the file has behind its header
+    check_size(2 * n_voxels + n_voxels * 8 // N_SLABS, path.stat().st_size, str(path))
     if image.dataobj.dtype.kind not in "iuf":
         raise InputError(f"{path} holds values of type {image.dataobj.dtype}, needed real numbers.")
     return image
@@ -239,6 +243,7 @@ def _read_mask_file(path: Path, affine: FloatArray) -> NDArray[Any]:
     nibabel = require("nibabel", "dti", "A NIfTI image")
     with blame_file(path, "A mask is a NIfTI image on the voxels of the tensor image."):
         image = nibabel.load(path)
+        check_size(prod(image.shape) * image.dataobj.dtype.itemsize, path.stat().st_size, str(path))
         values, mask_affine = np.asarray(image.dataobj), np.asarray(image.affine)
     if not np.allclose(mask_affine, affine, atol=AFFINE_TOLERANCE):
         raise InputError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.covariance.landmarks import blocks_of
+from homothety.datasets.readers.apart import reading_apart
 from homothety.datasets.readers.arrays import read_archive, read_mat, read_npy
 from homothety.datasets.readers.brain import read_epochs, read_epochs_series, read_nifti
 from homothety.datasets.readers.checks import check_order, natural_order, once
@@ -48,38 +49,46 @@ class Kind(NamedTuple):
 
     read: Callable[..., Any]
     options: tuple[str, ...] = ()
+    apart: tuple[str, ...] | None = None
+    """What a reader imports that is not safe from hostile files, so that it works in a process of its own."""
 
 
 _ARCHIVE = Kind(read_archive, ("variable",))
-_BAG = Kind(read_bag_series, ("topic",))
+_HDF5 = _ARCHIVE._replace(apart=("h5py",))
+_BAG = Kind(read_bag_series, ("topic",), ("rosbags.rosbag1", "rosbags.rosbag2", "rosbags.typesys"))
+_EPOCHS = ("mne", "mne.epochs")
+_TABLE = Kind(read_table_series, ("group", "lengths", "labels"))
+_ARRAYS = Kind(read_archive_series, ("lengths", "variable", "labels"))
 
 MATRICES = {
     ".npy": Kind(read_npy),
     ".npz": _ARCHIVE,
-    ".mat": Kind(read_mat, ("variable",)),
-    ".h5": _ARCHIVE,
-    ".hdf5": _ARCHIVE,
+    ".mat": Kind(read_mat, ("variable",), ("scipy.io",)),
+    ".h5": _HDF5,
+    ".hdf5": _HDF5,
     ".csv": Kind(read_csv, ("order",)),
     **dict.fromkeys((".nii", ".nii.gz"), Kind(read_nifti, ("order", "mask"))),
-    **dict.fromkeys((".fif", ".fif.gz"), Kind(read_epochs, ("variable",))),
+    **dict.fromkeys((".fif", ".fif.gz"), Kind(read_epochs, ("variable",), _EPOCHS)),
 }
 """Files of matrices, by what their names end in."""
 
 SERIES = {
-    **dict.fromkeys((".csv", ".tsv", ".txt", ".parquet"), Kind(read_table_series, ("group", "lengths", "labels"))),
-    **dict.fromkeys((".npz", ".h5", ".hdf5"), Kind(read_archive_series, ("lengths", "variable", "labels"))),
+    **dict.fromkeys((".csv", ".tsv", ".txt"), _TABLE),
+    ".parquet": _TABLE._replace(apart=("pyarrow.parquet",)),
+    ".npz": _ARRAYS,
+    **dict.fromkeys((".h5", ".hdf5"), _ARRAYS._replace(apart=("h5py",))),
     ".npy": Kind(read_npy_series, ("lengths",)),
-    ".mat": Kind(read_mat_series, ("lengths", "variable")),
+    ".mat": Kind(read_mat_series, ("lengths", "variable"), ("scipy.io",)),
     **dict.fromkeys((".bag", ".db3", ".mcap"), _BAG),
     ".bvh": Kind(read_bvh_series, ("variable",)),
-    ".c3d": Kind(read_c3d_series),
-    **dict.fromkeys((".fif", ".fif.gz"), Kind(read_epochs_series, ("variable",))),
+    ".c3d": Kind(read_c3d_series, apart=("c3d",)),
+    **dict.fromkeys((".fif", ".fif.gz"), Kind(read_epochs_series, ("variable",), _EPOCHS)),
 }
 """Files of series, by what their names end in; all readers take the chosen columns too."""
 
 FOLDERS = {
     "ROS 2 recordings": (is_ros2_folder, _BAG),
-    "LeRobot data sets": (is_lerobot_folder, Kind(read_lerobot_series, ("labels",))),
+    "LeRobot data sets": (is_lerobot_folder, Kind(read_lerobot_series, ("labels",), ("pyarrow.parquet",))),
 }
 """Folders that are read like one file of series, each with the function that recognises it."""
 
@@ -149,7 +158,8 @@ def read_matrices(
     if not path.is_file():
         raise InputError(f"{path} is not there or not a file. Check the name and the folder.")
     _check_not_empty(path, "covariance matrices")
-    matrices = kind.read(path, **{option: given[option] for option in kind.options})
+    options = {option: given[option] for option in kind.options}
+    matrices = kind.read(path, **options) if kind.apart is None else _read_apart("matrices", kind, path, options)
     matrices = replace(matrices, name=printable(matrices.name))
     return keep_spd(matrices, path)[0] if only_spd else matrices
 
@@ -262,7 +272,7 @@ def read_sequences(
     if lengths is not None and len(files) > 1:
         raise InputError(f"lengths cut up a single file, but there are {len(files)}. Leave lengths out.")
     given = {"group": group, "lengths": lengths, "variable": variable, "labels": labels, "topic": topic}
-    with once(UnevenTimesWarning):
+    with once(UnevenTimesWarning), reading_apart():
         sets = [_read_series(path, columns, given) for path in files]
     _check_same_dims(sets, files)
     return _with_distinct_names(sets, files)
@@ -272,11 +282,14 @@ def _read_series(path: Path, columns: Columns, given: Mapping[str, Any]) -> Sequ
     """Read one file, or a folder that counts as one, by the reader of its kind."""
     if not path.exists():
         raise InputError(f"{path} is not there. Check the name and the folder.")
-    kind = next((kind for is_such, kind in FOLDERS.values() if is_such(path)), None) or _kind_by_name(path, SERIES)
+    kind = _kind_of_series(path)
     if path.is_file():
         _check_not_empty(path, "a series of measurements")
     _check_options(path, kind, given, SERIES | {name: folder for name, (_, folder) in FOLDERS.items()})
-    return kind.read(path, columns, **{option: given[option] for option in kind.options})
+    options = {option: given[option] for option in kind.options}
+    if kind.apart is None:
+        return kind.read(path, columns, **options)
+    return _read_apart("series", kind, path, options | {"columns": columns})
 
 
 def _expand(paths: PathName | Sequence[PathName]) -> list[Path]:
@@ -335,6 +348,26 @@ def _with_distinct_names(sets: list[SequenceSet], files: list[Path]) -> Sequence
     return replace(joined, names=tuple(names), channels=channels, frames=None)
 
 
+# --- readers that work in a process of their own ----------------------------------------------------------------------
+
+
+def _read_apart(what: str, kind: Kind, path: Path, arguments: dict[str, Any]) -> Any:
+    """Return what the reader of a kind of file finds in a process of its own, limited in time and memory."""
+    lengths, columns = arguments.get("lengths"), arguments.get("columns")
+    plain: dict[str, Any] = {} if lengths is None else {"lengths": np.asarray(lengths)}
+    if columns is not None and not isinstance(columns, str | int):
+        plain["columns"] = list(columns)
+    with reading_apart() as reader:
+        return reader.read(what, path, kind.apart or (), arguments | plain)
+
+
+def read_here(what: str, path: Path, arguments: Mapping[str, Any]) -> Any:
+    """Return what the reader of a kind of file finds, in the process that was started for it."""
+    if what == "matrices":
+        return _kind_by_name(path, MATRICES).read(path, **arguments)
+    return _kind_of_series(path).read(path, **arguments)
+
+
 # --- kinds of files ---------------------------------------------------------------------------------------------------
 
 
@@ -350,6 +383,11 @@ def _kind_by_name(path: Path, kinds: Mapping[str, Kind]) -> Kind:
         found = repr(path.suffix or "nothing")
         raise InputError(f"{path} ends in {found}, needed one of {', '.join(kinds)}. Convert it first.")
     return kinds[suffix]
+
+
+def _kind_of_series(path: Path) -> Kind:
+    """Return what kind of file, or of folder that counts as one, this is."""
+    return next((kind for is_such, kind in FOLDERS.values() if is_such(path)), None) or _kind_by_name(path, SERIES)
 
 
 def _check_options(path: Path, kind: Kind, given: Mapping[str, Any], kinds: Mapping[str, Kind]) -> None:

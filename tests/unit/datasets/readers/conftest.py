@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from homothety.datasets.readers.apart import reading_apart
 from homothety.sequences import check_sequences
 
 
@@ -53,3 +54,10 @@ def assert_series():
         check_sequences(read.sequences)
 
     return assert_read
+
+
+@pytest.fixture(autouse=True, scope="package")
+def _one_reader():
+    """Let all tests share the process in which files are read: each start takes a second."""
+    with reading_apart():
+        yield
