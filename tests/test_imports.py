@@ -37,7 +37,7 @@ LAYERS = [
     ["distributions"],
     ["arrays", "times", "channels", "palette", "metrics", "persistence", "workers"],
     ["archives"],
-    ["anatomy", "channel_names", "decorrelation", "errors", "files", "markdown", "orientations", "phrases"],
+    ["anatomy", "channel_names", "decorrelation", "errors", "files", "markdown", "orientations", "phrases", "schema"],
     ["_jit", "_version"],
 ]
 AT_HOME = {

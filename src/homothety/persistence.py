@@ -1,7 +1,8 @@
 """Saving and loading fitted models and results: a zip of one JSON text and plain arrays. Reading one executes nothing.
 
 The file holds class names, constructor parameters, fitted attributes and the version that wrote it. Arrays
-are stored in NumPy's own format and read with ``allow_pickle=False``.
+are stored in NumPy's own format and read with ``allow_pickle=False``. Only what a fit sets is set, and only
+if it is of the right type: `homothety.schema` has the names.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from homothety._version import __version__
+from homothety.archives import array_of, opened_archive, read_member
 from homothety.errors import InputError
-from homothety.files import written_aside
+from homothety.files import printable, written_aside
+from homothety.schema import FITTED, fits
 
 FORMAT = 2
 HEADER = "model.json"
+OWN = "checkpoint"  # a parameter that names a folder of this machine, which is of no use elsewhere
 
 # Only these can be in a file; a name in a file is looked up here and nowhere else.
 SAVEABLE = {
@@ -98,8 +102,8 @@ def load(path: str | Path) -> Any:
     """
     path = Path(path)
     try:
-        with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read(HEADER))
+        with path.open("rb") as file, opened_archive(file, str(path)) as archive:
+            header = json.loads(read_member(archive, HEADER))
             if header["format"] != FORMAT:
                 raise InputError(
                     f"{path} has format {header['format']}, this version of homothety reads {FORMAT}. "
@@ -108,10 +112,13 @@ def load(path: str | Path) -> Any:
             value = _Decoder(archive).decode(header["value"])
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist. Give the path that was passed to save().") from error
-    except (InputError, MemoryError):
+    except MemoryError:
         raise
     except Exception as error:  # a damaged file can make zipfile, json and NumPy raise nearly anything
-        raise InputError(f"{path} is not a model saved by homothety, or is damaged: {error}.") from error
+        reason = printable(" ".join(str(error).split()))
+        if isinstance(error, InputError) and str(path) in reason:
+            raise
+        raise InputError(f"{path} is not a model saved by homothety, or is damaged: {reason.rstrip('.')}.") from error
     return value
 
 
@@ -125,9 +132,12 @@ def _saveable(name: str) -> Any:
 def _encode_model(model: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
     """Return an estimator as what JSON can hold: its class, its parameters and what a fit has set."""
     fitted = {name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")}
+    parameters = model.get_params(deep=False)
+    if OWN in parameters:
+        parameters[OWN] = None
     return {
         "class": type(model).__name__,
-        "parameters": _encode(model.get_params(deep=False), arrays),
+        "parameters": _encode(parameters, arrays),
         "fitted": _encode(fitted, arrays),
     }
 
@@ -180,8 +190,16 @@ class _Decoder:
         self._archive = archive
 
     def decode_model(self, code: dict[str, Any]) -> Any:
-        model = _saveable(code["class"])(**self.decode(code["parameters"]))
-        vars(model).update(self.decode(code["fitted"]))
+        """Return an estimator with the parameters and fitted attributes that the file may set."""
+        cls = _saveable(code["class"])
+        if not (isinstance(cls, type) and issubclass(cls, Saveable)):
+            raise InputError(f"The file holds a {code['class']} in the place of a model.")
+        parameters, fitted = self.decode(code["parameters"]), self.decode(code["fitted"])
+        types: dict[str, str] = {field.name: str(field.type) for field in fields(cls)} if is_dataclass(cls) else {}
+        _check_parts(cls.__name__, parameters, types | {OWN: "None"})
+        _check_parts(cls.__name__, fitted, FITTED)
+        model = cls(**parameters)
+        vars(model).update(fitted)
         return model
 
     def decode(self, value: Any) -> Any:
@@ -190,15 +208,42 @@ class _Decoder:
         if "model" in value:
             return self.decode_model(value["model"])
         if "array" in value:
-            return np.load(io.BytesIO(self._archive.read(value["array"])), allow_pickle=False)
+            return array_of(read_member(self._archive, value["array"]))
         if "items" in value:
             return {self.decode(key): self.decode(item) for key, item in value["items"]}
         if "dict" in value:
             return {key: self.decode(item) for key, item in value["dict"].items()}
         if "rows" in value:
-            columns = [self.decode(column) for column in value["columns"]]
-            return [_saveable(value["rows"])(*row) for row in zip(*columns, strict=True)]
+            names, columns = _saveable(value["rows"])._fields, [self.decode(column) for column in value["columns"]]
+            rows = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+            return [self._decode_object(value["rows"], row) for row in rows]
         if "list" in value:
             items = [self.decode(item) for item in value["list"]]
             return tuple(items) if value["tuple"] else items
-        return _saveable(value["object"])(**{name: self.decode(item) for name, item in value["fields"].items()})
+        return self._decode_object(value["object"], {name: self.decode(item) for name, item in value["fields"].items()})
+
+    def _decode_object(self, name: str, parts: dict[str, Any]) -> Any:
+        """Return what is no model: a dataclass or named tuple, each part of its type."""
+        cls = _saveable(name)
+        types: dict[str, Any] = cls.__annotations__
+        if is_dataclass(cls):
+            types = {field.name: field.type for field in fields(cls)}
+        _check_parts(name, parts, {part: getattr(kind, "__forward_arg__", str(kind)) for part, kind in types.items()})
+        return cls(**parts)
+
+
+def _check_parts(owner: str, parts: dict[str, Any], types: dict[str, str]) -> None:
+    """Raise for a part that is not in a schema, or is of another type than that says."""
+    for name, value in parts.items():
+        if name not in types:
+            raise InputError(f"The file sets {name!r} of {owner}, which is nothing that a model of homothety has.")
+        if not fits(value, types[name]):
+            raise InputError(f"The file sets {name} of {owner} to {_described(value)}, needed {types[name]}.")
+
+
+def _described(value: Any) -> str:
+    """Return in a few words what a value is."""
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}, shape {value.shape}"
+    text = repr(value) if value is None or isinstance(value, bool | int | float | str) else ""
+    return f"a {type(value).__name__} {text[:40]}".rstrip()
