@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Centring = Literal["all", "series"]
 Scaling = Literal["std", "range"]
+LEAST_SIZE = 1e-150  # of what is brought to one size: its square must not vanish
 Velocities = Literal["append", "replace"]
 
 POLYNOMIAL_ORDER = 3  # of the Savitzky-Golay filter: keeps the height of peaks, which a moving average lowers
@@ -200,7 +201,13 @@ class Preprocessing:
             return np.array(self.scale, dtype=np.float64)
         _check_moving(centred)
         for group in self._output_groups(n_input_dims):
-            factors[group] = 1 / _group_size(steps[:, group], self.scale)
+            size = _group_size(steps[:, group], self.scale)
+            if not LEAST_SIZE < size < 1 / LEAST_SIZE:
+                raise InputError(
+                    f"Dimensions {group} vary by {size:.3g}: too {'much' if size > 1 else 'little'} to be squared, and "
+                    f"scale={self.scale!r} cannot bring them to one size. Give them in another unit."
+                )
+            factors[group] = 1 / size
         return factors
 
     def _output_groups(self, n_dims: int) -> list[list[int]]:

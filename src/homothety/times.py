@@ -30,6 +30,7 @@ STAMP_PART = re.compile(r"(.*?)(n|nano)?sec(?:s|onds?)?")
 # Without a unit in its name, a column of times since 1970 has that of its size: seconds were 1e9 in 2001.
 SINCE_1970 = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
 EVEN = 0.5  # share of the usual time between steps by which a single one may differ
+SLOWEST, FASTEST = 1e-6, 1e9  # steps per second; beyond, times in whole milliseconds overflow
 SAME_RATE = 0.02  # share by which the rates of recordings may differ
 DURATION = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e-?[0-9]+)?)\s*(ms|s)\s*", re.IGNORECASE)
 
@@ -178,6 +179,8 @@ def common_rate(rates: Sequence[float | None]) -> float | None:
             f"Recordings have {min(known):.4g} to {max(known):.4g} steps per second. Resample them at one rate."
         )
     rate = float(np.mean(known))
+    if not SLOWEST <= rate <= FASTEST:
+        return _without_rate(f"Recordings cannot have {rate:.3g} steps per second, as their files say.")
     return round(rate) if abs(rate - round(rate)) < 1e-6 * rate else rate
 
 

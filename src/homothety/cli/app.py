@@ -118,7 +118,7 @@ def explain(error: Exception) -> str:
     elif isinstance(error, MemoryError):
         text = (
             f"Not enough memory: {error or 'too many data'}. Give fewer matrices, of which all pairs are kept, or "
-            "fewer steps of series."
+            "recordings of fewer steps, and ask for fewer states and chains."
         )
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."

@@ -45,14 +45,18 @@ def check_exports(args: Namespace) -> list[str]:
     """Return the kinds asked for, or raise for what cannot be written: better before the work than after it."""
     from homothety.arrays import check_positive
     from homothety.export.tables import check_table_kind
+    from homothety.times import FASTEST, SLOWEST
 
     check_table_kind(args.format)
     chosen = [kind.strip() for kind in args.export.split(",")] if args.export is not None else []
     for kind in chosen:
         if kind not in KINDS:
             raise InputError(f"--export names {kind!r}, needed some of {', '.join(KINDS)}, with commas between.")
-    if args.rate is not None:
-        check_positive(args.rate, "--rate")
+    if args.rate is not None and not SLOWEST <= check_positive(args.rate, "--rate") <= FASTEST:
+        raise InputError(
+            f"--rate is {args.rate:g}, needed steps per second from {SLOWEST:g} to {FASTEST:g}. Leave it out if it is "
+            "not known."
+        )
     return chosen
 
 
@@ -134,6 +138,10 @@ def _write_elan(result: Segmentation, folder: Path) -> list[str]:
     """Write one file of annotations per series, into a folder of their own."""
     from homothety.export import write_elan
 
+    if (folder / ELAN_FOLDER).is_symlink():
+        raise InputError(
+            f"{folder / ELAN_FOLDER} is a link. Links are not followed: remove it, or name another folder."
+        )
     names, rate = _elan_names(result.names), result.rate or 0.0  # with_rate has seen to it
     make_folder(folder / ELAN_FOLDER)
     for i, name in enumerate(names):

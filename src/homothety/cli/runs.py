@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from numpy.linalg import LinAlgError
 
 from homothety._version import __version__
 from homothety.cli.files import write_json
@@ -190,7 +192,8 @@ class Run:
 
     def __init__(self, folder: Path, record: Record, *, resumed: bool, console: Console) -> None:
         self.folder, self.record, self.resumed, self.console = folder, record, resumed, console
-        self.has_begun = False
+        self.has_begun = self._goes_on = False
+        self._made_folder = not folder.exists()
 
     @property
     def way_on(self) -> str:
@@ -217,8 +220,22 @@ class Run:
         try:
             yield
             self.record = replace(self.record, n_made=model.n_sweeps_)
+        except (InputError, MemoryError, LinAlgError) as error:
+            if not isinstance(error, CheckpointError):
+                self._undo(checkpoints, model.n_chains)
+            raise
         finally:
             model.set_params(checkpoint=None)  # whoever loads the model may fit it to something else
+
+    def _undo(self, checkpoints: Checkpoints, n_chains: int) -> None:
+        """Leave nothing behind of a run that was new and came to nothing, before a chain has made a sweep."""
+        is_new = self.has_begun and not (self.resumed or self._goes_on)
+        if is_new and not any(trace.n_sweeps for trace in checkpoints.traces(n_chains)):
+            clear(self.folder)
+            self.has_begun = False
+            if self._made_folder:
+                with suppress(OSError):  # unless something else is in it by now
+                    self.folder.rmdir()
 
     def _lengthen(self, model: Any) -> None:
         """Let a model make the sweeps of the record, if these are more than the command says."""
@@ -240,6 +257,7 @@ class Run:
     def begin(self, open_chains: Callable[[], SeedSequence]) -> SeedSequence:
         """Open the chains, those of the run in the folder if they can be gone on with, and write the record."""
         found = None if self.resumed else unfinished(self.folder)
+        self._goes_on = found is not None
         if not (self.resumed or found):
             clear(self.folder)
         if self.folder.is_dir():
@@ -271,9 +289,14 @@ class Run:
 
     @contextmanager
     def explaining_interrupts(self) -> Iterator[None]:
-        """Say after an interrupt that leaves no results how to go on."""
+        """Say how to go on after an interrupt that leaves no results, or a disk that takes no more."""
         try:
             yield
+        except OSError as error:
+            if not self.has_begun or not error.strerror:
+                raise
+            reason = f"{error.strerror}. What was sampled is kept. Make room, then {self._resuming}"
+            raise OSError(error.errno, reason, error.filename) from error
         except KeyboardInterrupt as interrupt:
             if not self.has_begun:
                 raise

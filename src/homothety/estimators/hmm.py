@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 EmissionName = Literal["gaussian", "diagonal", "autoregressive"]
 Start = Literal["annealed", "clusters", "private", "shared"]
+MAX_STATES = 1000  # of models whose states all have transitions to each other
 N_PILOTS = 2  # measurements of how much a step counts
 N_STRETCHES, STRETCH = 16, 500  # of long recordings, that these runs look at
 
@@ -234,6 +235,15 @@ class IBPHMM(SampledSegmenter):
         return np.concatenate(labels)
 
 
+def check_max_states(max_states: int) -> None:
+    """Raise unless this is a number of states that transitions between all of them fit into memory."""
+    if check_count(max_states, "max_states") > MAX_STATES:
+        raise InputError(
+            f"max_states is {max_states}, needed at most {MAX_STATES}: memory and time grow with its square. A few "
+            "more than the states you expect are enough."
+        )
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class StickyHDPHMM(SampledSegmenter):
     """Segment series into states that all of them share, by a sticky hierarchical Dirichlet process.
@@ -277,7 +287,7 @@ class StickyHDPHMM(SampledSegmenter):
     least_stay: int = 1
 
     def _segment(self, prepared: Sequences) -> None:
-        check_count(self.max_states, "max_states")
+        check_max_states(self.max_states)
         emission = make_emission(prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale)
         base = NIW(emission.coefficients[:, 0], self.mean_strength, emission.scale, emission.dof)
         least_stay = self._least_stay_in_looks()
@@ -325,7 +335,7 @@ class HMMSelection(Segmenter):
     random_state: RandomState = None
 
     def _segment(self, prepared: Sequences) -> None:
-        check_count(self.max_states, "max_states")
+        check_max_states(self.max_states)
         rng = np.random.default_rng(seed_sequence(self.random_state))
         chosen = select_hmm(
             rng,

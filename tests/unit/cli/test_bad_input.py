@@ -11,6 +11,8 @@ import sys
 import numpy as np
 import pytest
 
+from homothety.errors import InputError
+
 QUICK = ("--chains", "1", "--sweeps", "4")
 
 
@@ -28,6 +30,7 @@ def write_series(one, actions):
     """Write recordings that are good, and some of each kind that are not."""
     table = {"good.csv": one, "nan.csv": with_entry(one, np.nan), "inf.csv": with_entry(one, np.inf)}
     table |= {"one.csv": one[:1], "still.csv": one * [1, 0] + [0, 2], "wide.csv": np.column_stack([one, one[:, 0]])}
+    table |= {"spike.csv": with_entry(one, 1e200), "tiny.csv": one * 1e-200, "faint.csv": one * [1, 1e-200]}
     for name, steps in table.items():
         header = ",".join("xyz"[: steps.shape[1]])
         np.savetxt(name, steps, delimiter=",", header=header, comments="")
@@ -114,6 +117,31 @@ CASES = {
     "labels of other steps": ("compare good.csv --truth few.txt", "few.txt has 2 labels for"),
     "no labels": ("compare good.csv", "good.csv has no label for every step"),
     "unknown method": ("compare labelled.npz --methods ibp,lda", "--methods has 'lda', needed some of hmm, hdp"),
+    "spike": (
+        "segment spike.csv --model icsc",
+        "Recording 0 (spike) holds 1e+200 at step 1, column y: too large to be",
+    ),
+    "recordings that hardly move": (
+        "segment tiny.csv --model icsc --scale std",
+        "Give all recordings in a smaller unit",
+    ),
+    "a column that hardly moves": (
+        "segment faint.csv --model icsc --scale std",
+        "too little to be squared, and --scale",
+    ),
+    "steps that take for ever": (
+        "segment good.csv --rate 1e-320",
+        "--rate is 9.99989e-321, needed steps per second from",
+    ),
+    "steps that take no time": (
+        "segment good.csv --rate 1e300",
+        "--rate is 1e+300, needed steps per second from 1e-06",
+    ),
+    "more states than fit": (
+        "segment good.csv --model hmm --max-states 100000",
+        "--max-states is 100000, needed at most",
+    ),
+    "more states than fit in chains": ("segment good.csv --model hdp --max-states 100000", "needed at most 1000"),
     "more memory than allowed": ("cluster good.npy --max-memory 1k", "good.npy would take 3.5 kB in memory"),
     "memory of no size": (
         "segment good.csv --max-memory lots",
@@ -170,8 +198,31 @@ def test_a_disk_that_is_full_is_named_and_leaves_no_half_files(run, folder, monk
         replace(aside, path)
 
     monkeypatch.setattr(os, "replace", full)
-    check_refused(run, " ".join(["cluster good.npy -o results", *QUICK]), "labels.csv: No space left on device.")
+    hint = "labels.csv: No space left on device. What was sampled is kept. Make room, then homothety resume results."
+    check_refused(run, " ".join(["cluster good.npy -o results", *QUICK]), hint)
     assert sorted(os.listdir("results")) == ["checkpoint", "model.homothety", "run.json"]
+
+
+@pytest.mark.parametrize("error", [MemoryError(), InputError("Matrices are odd. Drop them.")])
+def test_a_run_that_fails_in_its_first_sweep_leaves_nothing(error, run, folder, monkeypatch):
+    def fail(rng, model, state):
+        raise error
+
+    before = snapshot(folder)
+    monkeypatch.setattr("homothety.models.shapes.moves.resample_labels", fail)
+    check_refused(run, " ".join(["cluster good.npy -o results", *QUICK]), str(error) or "Not enough memory")
+    assert snapshot(folder) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file names there are text without control characters")
+def test_names_cannot_steer_the_terminal(run, folder):
+    name = "\x1b]0;owned\x07\x1b[2J.csv"
+    os.rename("good.csv", name)
+    check_refused(run, "segment missing.csv", "missing.csv is not there")
+    for words in (("segment", name, "--columns", "x,\x1b[2J"), ("segment", name, "--frob\x9bnicate")):
+        answer = run(*words)
+        assert answer.status == 2
+        assert not set("\x1b\x07\x9b") & set(answer.err)
 
 
 def test_an_interrupt_is_one_line_too(run, folder, interrupt_segmentation_after):
