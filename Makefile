@@ -14,7 +14,8 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit test-slow test-browser browser coverage bench bench-large accuracy paper lint types \
+.PHONY: help demo test test-unit test-slow test-browser browser coverage bench bench-large accuracy paper fuzz chaos soak \
+  lint types \
   format hooks docs build clean
 
 help:  ## list the targets
@@ -80,6 +81,15 @@ accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; w
 
 paper: $(VENV)/.installed-dev  ## the paper's tables and figures, many hours; writes docs/reproduction.md
 	$(BIN)/python -m paper
+
+fuzz: $(VENV)/.installed-dev  ## attack with 10,000 damaged files and hostile arrays: ten minutes; see SECURITY.md
+	$(BIN)/python -m hardening fuzz
+
+chaos: $(VENV)/.installed-dev  ## kill 200 runs at any moment, fill their disk, and compare what resume makes of them
+	$(BIN)/python -m hardening chaos
+
+soak: $(VENV)/.installed-dev  ## 100,000 sweeps of each kind of chain: memory stays flat, states are what they say
+	$(BIN)/python -m hardening soak
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 	$(BIN)/ruff check .

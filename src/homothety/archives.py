@@ -139,12 +139,13 @@ def read_arrays(file: BinaryIO, item: str) -> dict[str, NDArray[Any]]:
     """Return all arrays of an .npz archive by name; other members are left out."""
     with opened_archive(file, item) as archive:
         members = ((name.removesuffix(".npy"), read_member(archive, name)) for name in archive.namelist())
-        return {name: array_of(content) for name, content in members if content.startswith(npy.MAGIC_PREFIX)}
+        is_array = npy.MAGIC_PREFIX
+        return {name: array_of(found, f"{item}, array {name!r}") for name, found in members if found[:6] == is_array}
 
 
-def array_of(content: bytes) -> NDArray[Any]:
+def array_of(content: bytes, item: str) -> NDArray[Any]:
     """Return an array from the bytes of an .npy file, or raise ValueError."""
-    return read_array(io.BytesIO(content), len(content), "an array")
+    return read_array(io.BytesIO(content), len(content), item)
 
 
 def read_array(file: BinaryIO, n_bytes: int, item: str) -> NDArray[Any]:

@@ -208,7 +208,7 @@ class _Decoder:
         if "model" in value:
             return self.decode_model(value["model"])
         if "array" in value:
-            return array_of(read_member(self._archive, value["array"]))
+            return array_of(read_member(self._archive, value["array"]), f"array {value['array']!r}")
         if "items" in value:
             return {self.decode(key): self.decode(item) for key, item in value["items"]}
         if "dict" in value:

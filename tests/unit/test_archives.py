@@ -131,4 +131,4 @@ def header(shape, descr="<f8"):
 )
 def test_arrays_that_declare_what_they_have_not_are_refused(content, message):
     with pytest.raises(ValueError, match=message):
-        array_of(content)
+        array_of(content, "x")

@@ -72,7 +72,7 @@ def from_bytes(content: bytes) -> Any:
         raise CheckpointError("not written by homothety, or damaged: its seal is broken.")
     try:
         with opened_archive(io.BytesIO(content[N_SEALED:]), "The content") as archive:
-            members = {name: array_of(read_member(archive, name)) for name in archive.namelist() if name != TEXT}
+            members = {name: array_of(read_member(archive, name), name) for name in archive.namelist() if name != TEXT}
             return _Decoder(members).decode(json.loads(read_member(archive, TEXT)))
     except (InputError, MemoryError):
         raise

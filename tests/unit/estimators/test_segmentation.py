@@ -571,7 +571,7 @@ def test_a_seed_sequence_serves_any_number_of_fits(toy, tmp_path):
     first, again = model.fit(toy.sequences).draws_, model.fit(toy.sequences).draws_
     np.testing.assert_array_equal(first.labels, again.labels)
     model.set_params(random_state=None).save(tmp_path / "model.zip")
-    assert homothety.load(tmp_path / "model.zip").checkpoint == str(tmp_path / "run")
+    assert homothety.load(tmp_path / "model.zip").checkpoint is None  # a folder of this machine
 
 
 # How much a step counts

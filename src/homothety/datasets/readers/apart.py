@@ -108,7 +108,7 @@ class Reader:
         except BaseException:  # an interrupt leaves half an answer in the pipe
             self.close()
             raise
-        return _outcome(answer, path)
+        return _outcome(answer, path, limit)
 
     def close(self) -> None:
         """End the process."""
@@ -155,9 +155,8 @@ def _blocked() -> list[str]:
     return [name for name, module in list(sys.modules.items()) if module is None]
 
 
-def _outcome(answer: Mapping[str, Any], path: Path) -> Any:
+def _outcome(answer: Mapping[str, Any], path: Path, limit: int) -> Any:
     """Issue the warnings of an answer, and return or raise what it holds."""
-    kinds = {"ImportError": ImportError, "MemoryError": MemoryError}
     try:
         for category, text in answer["warnings"]:
             warnings.warn(text, _named(category, Warning, UserWarning), stacklevel=5)
@@ -166,7 +165,12 @@ def _outcome(answer: Mapping[str, Any], path: Path) -> Any:
         kind, text = str(answer["error"]), str(answer["text"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path} cannot be read: the program for such files answers nonsense.") from error
-    raise kinds.get(kind, _named(kind, InputError, InputError))(text)
+    if kind == "MemoryError":
+        raise InputError(
+            f"{path} cannot be read: that takes more than {in_words(limit)} of memory. If you trust the file, "
+            "allow more with --max-memory."
+        )
+    raise ImportError(text) if kind == "ImportError" else _named(kind, InputError, InputError)(text)
 
 
 def _named(name: str, base: type[Any], otherwise: type[Any]) -> type[Any]:

@@ -75,10 +75,23 @@ def read_table(path: Path, needed: str, has_header: Callable[[list[list[str]]], 
         raise InputError(f"{path} is empty, needed {needed}.")
     lines, rows = [line for line, _ in numbered], [row for _, row in numbered]
     if not has_header(rows):
-        return Table(_names_in_comments(comments, delimiter, len(rows[0])), rows, lines, delimiter != ",")
-    if len(rows) == 1:
+        table = Table(_names_in_comments(comments, delimiter, len(rows[0])), rows, lines, delimiter != ",")
+    elif len(rows) == 1:
         raise InputError(f"{path} has a header and no rows, needed {needed}.")
-    return Table(rows[0], rows[1:], lines[1:], delimiter != ",")
+    else:
+        table = Table(rows[0], rows[1:], lines[1:], delimiter != ",")
+    _check_widths(table, path)
+    return table
+
+
+def _check_widths(table: Table, path: Path) -> None:
+    """Raise naming a line with more or fewer cells than there are columns."""
+    for line, row in zip(table.lines, table.rows, strict=True):
+        if len(row) != table.width:
+            raise InputError(
+                f"{path}, line {line} has {len(row)} columns where {table.width} were expected. Give every row as many "
+                "cells, and put quotes around one that holds what parts them."
+            )
 
 
 def _split_comments(lines: list[str]) -> tuple[list[str], list[str]]:
@@ -110,11 +123,6 @@ def parse_numbers(table: Table, columns: Sequence[int], path: Path, remedy: str)
     """Return the chosen columns as numbers, or raise naming line and column and giving the remedy."""
     numbers = np.empty((len(table.rows), len(columns)))
     for index, (line, row) in enumerate(zip(table.lines, table.rows, strict=True)):
-        if len(row) != table.width:
-            raise InputError(
-                f"{path}, line {line} has {len(row)} columns where {table.width} were expected. Give every row as many "
-                "cells, and put quotes around one that holds what parts them."
-            )
         values = [_number(row[column], table.decimal_comma) for column in columns]
         if None in values:
             bad = columns[values.index(None)]
