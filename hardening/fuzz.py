@@ -27,7 +27,8 @@ from homothety.datasets.readers.apart import reading_apart
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-SECONDS_OF_WORK, SECONDS_OF_PATIENCE = 10.0, 120.0  # of a processor, and on the clock of a busy machine
+SECONDS_OF_WORK = 10.0  # of a processor; an attempt that takes three times as much is ended
+SECONDS_OF_PATIENCE = 600.0  # on the clock, for an attempt that waits for something
 MEMORY_OF_FILES, MEMORY_MORE = "300M", 4 * 10**9  # that a file may take, and that all else may take
 
 
@@ -95,16 +96,26 @@ class Worker:
 
     def give(self, one: Try) -> None:
         """Begin an attempt."""
-        self.busy_with, self._began = one, time.monotonic()
+        self.busy_with, self._began, self._worked = one, time.monotonic(), self._work()
         with suppress(OSError):  # it has died already, which `outcome` finds out
             self.connection.send(one)
+
+    def _work(self) -> float:
+        """Return the seconds of a processor that the process has taken; 0 where that cannot be told."""
+        stat = Path(f"/proc/{self._process.pid}/stat")
+        try:
+            told = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
     def outcome(self) -> Outcome | None:
         """Return what came of the attempt, or None while it lasts."""
         if not self.connection.poll(0.02):
-            if time.monotonic() - self._began < SECONDS_OF_PATIENCE:
+            worked, waited = self._work() - self._worked, time.monotonic() - self._began
+            if worked < 3 * SECONDS_OF_WORK and waited < SECONDS_OF_PATIENCE:
                 return None
-            return self._replaced("hang", f"more than {SECONDS_OF_PATIENCE:.0f} s")
+            return self._replaced("hang", f"{worked:.0f} s of work in {waited:.0f} s")
         try:
             found: Outcome = self.connection.recv()
         except (EOFError, OSError):
@@ -166,7 +177,8 @@ def fuzz(n_tries: int, seconds: float, seed: int, n_jobs: int, only: Iterable[st
         write_goods(goods)
         coming = tries(seed, goods, only)
         workers = [Worker(goods, Path(folder) / f"work-{i}") for i in range(n_jobs)]
-        n_given = 0
+        print(f"Good files written in {time.monotonic() - began:.0f} s", flush=True)
+        n_given, began = 0, time.monotonic()
         try:
             while True:
                 is_over = n_given >= n_tries or time.monotonic() - began > seconds
@@ -180,6 +192,8 @@ def fuzz(n_tries: int, seconds: float, seed: int, n_jobs: int, only: Iterable[st
                     if outcome is None:
                         continue
                     done[one.attack] += 1
+                    if sum(done.values()) % 500 == 0:
+                        print(f"{sum(done.values())} attempts in {time.monotonic() - began:.0f} s", flush=True)
                     if outcome.fault:
                         counts[outcome.signature] += 1
                         if outcome.signature not in faults:

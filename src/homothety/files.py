@@ -66,7 +66,9 @@ def _aside(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
     except OSError as error:
         if error.errno is None or error.filename not in (None, str(aside)):
             raise
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        is_gone = isinstance(error, FileNotFoundError) and path.parent.is_dir()
+        reason = "Another process has begun to write to this folder" if is_gone else error.strerror
+        raise OSError(error.errno, reason, str(path)) from error
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)

@@ -71,6 +71,14 @@ def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path, monkeypatch, wr
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_another_process_has_removed_is_told(tmp_path):
+    with (
+        pytest.raises(OSError, match=r"Another process has begun to write to this folder.*labels\.csv"),
+        written_aside(tmp_path / "labels.csv") as aside,
+    ):
+        aside.unlink()
+
+
 def full_aside(path):
     with written_aside(path) as aside:
         aside.write_text("x")

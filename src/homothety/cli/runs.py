@@ -295,8 +295,8 @@ class Run:
         except OSError as error:
             if not self.has_begun or not error.strerror:
                 raise
-            reason = f"{error.strerror}. What was sampled is kept. Make room, then {self._resuming}"
-            raise OSError(error.errno, reason, error.filename) from error
+            remedy = f"What was sampled is kept: when this is put right, {self._resuming} goes on"
+            raise OSError(error.errno, f"{error.strerror}. {remedy}", error.filename) from error
         except KeyboardInterrupt as interrupt:
             if not self.has_begun:
                 raise

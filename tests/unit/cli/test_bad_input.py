@@ -198,7 +198,7 @@ def test_a_disk_that_is_full_is_named_and_leaves_no_half_files(run, folder, monk
         replace(aside, path)
 
     monkeypatch.setattr(os, "replace", full)
-    hint = "labels.csv: No space left on device. What was sampled is kept. Make room, then homothety resume results."
+    hint = "labels.csv: No space left on device. What was sampled is kept: when this is put right, homothety resume"
     check_refused(run, " ".join(["cluster good.npy -o results", *QUICK]), hint)
     assert sorted(os.listdir("results")) == ["checkpoint", "model.homothety", "run.json"]
 
