@@ -1,7 +1,7 @@
 """What is attacked and how: each attack takes a good thing, spoils it, and hands it to the library.
 
-An attack returns whether the library took what it was given, and lets every error through. `expected` says which errors
-are answers: those of the library's own classes, in one line that names the file.
+An attack returns whether the library took what it was given. An `InputError` in one line that names the file is an
+answer too; every other error is let through.
 """
 
 from __future__ import annotations
@@ -77,23 +77,23 @@ def spoil_one_of(folder: Path, seeds: Sequence[int]) -> Path:
 # --- attacks ----------------------------------------------------------------------------------------------------------
 
 
-def attack_series(good: Path, work: Path, seeds: Sequence[int]) -> None:
+def attack_series(good: Path, work: Path, seeds: Sequence[int]) -> bool:
     """Read a damaged file of recordings."""
     path = work / good.name
     shutil.copy(good, path)
     spoil(path, seeds)
-    _refused_by_name(lambda: read_sequences(path), path)
+    return _is_taken(lambda: read_sequences(path), path)
 
 
-def attack_matrices(good: Path, work: Path, seeds: Sequence[int]) -> None:
+def attack_matrices(good: Path, work: Path, seeds: Sequence[int]) -> bool:
     """Read a damaged file of matrices."""
     path = work / good.name
     shutil.copy(good, path)
     spoil(path, seeds)
-    _refused_by_name(lambda: read_matrices(path, order="dipy" if ".nii" in path.name else None), path)
+    return _is_taken(lambda: read_matrices(path, order="dipy" if ".nii" in path.name else None), path)
 
 
-def attack_models(good: Path, work: Path, seeds: Sequence[int]) -> None:
+def attack_models(good: Path, work: Path, seeds: Sequence[int]) -> bool:
     """Load a damaged model; one that is taken has nothing replaced by values of the file."""
     path = work / good.name
     shutil.copy(good, path)
@@ -106,10 +106,10 @@ def attack_models(good: Path, work: Path, seeds: Sequence[int]) -> None:
             raise FaultError(f"the file has set {strange or 'checkpoint'}")
         repr(model)
 
-    _refused_by_name(load, path)
+    return _is_taken(load, path)
 
 
-def attack_checkpoints(good: Path, work: Path, seeds: Sequence[int]) -> None:
+def attack_checkpoints(good: Path, work: Path, seeds: Sequence[int]) -> bool:
     """Go on from a damaged checkpoint: to the very result of one that is not, or not at all."""
     folder = work / good.name
     shutil.copytree(good, folder)
@@ -123,7 +123,7 @@ def attack_checkpoints(good: Path, work: Path, seeds: Sequence[int]) -> None:
         if not forged and not _same_traces(model.trace_, _whole(good.name)):
             raise FaultError(f"other results after damage to {chosen.relative_to(folder)}")
 
-    _refused_by_name(fit, folder)
+    return _is_taken(fit, folder)
 
 
 _wholes: dict[str, Any] = {}
@@ -141,7 +141,7 @@ def _same_traces(one: Any, other: Any) -> bool:
     return all(np.array_equal(one[name], other[name], equal_nan=True) for name in names)
 
 
-def attack_runs(good: Path, work: Path, seeds: Sequence[int]) -> None:
+def attack_runs(good: Path, work: Path, seeds: Sequence[int]) -> bool:
     """Resume a damaged run by the command line."""
     folder = work / good.name
     shutil.copytree(good, folder)
@@ -157,9 +157,10 @@ def attack_runs(good: Path, work: Path, seeds: Sequence[int]) -> None:
         raise FaultError(f"status {status}: {lines[:3]}")
     if CONTROLS.search(err.getvalue()):
         raise FaultError(f"control characters on the terminal: {err.getvalue()!r}")
+    return status == 0
 
 
-def attack_arrays(good: Path, work: Path, seeds: Sequence[int]) -> None:
+def attack_arrays(good: Path, work: Path, seeds: Sequence[int]) -> bool:
     """Fit a model to data that nobody should fit it to."""
     data = data_for(good.name)
     is_list = isinstance(data, list)
@@ -174,13 +175,14 @@ def attack_arrays(good: Path, work: Path, seeds: Sequence[int]) -> None:
     except InputError as error:
         if "\n" in str(error):
             raise FaultError(f"several lines: {error}") from error
-    else:
-        for name, values in vars(model).items():
-            if name in ("labels_", "paths_") and any(np.asarray(one).dtype.kind not in "iu" for one in values):
-                raise FaultError(f"{name} is no whole number")
+        return False
+    for name, values in vars(model).items():
+        if name in ("labels_", "paths_") and any(np.asarray(one).dtype.kind not in "iu" for one in values):
+            raise FaultError(f"{name} is no whole number")
+    return True
 
 
-ATTACKS: dict[str, Callable[[Path, Path, Sequence[int]], None]] = {
+ATTACKS: dict[str, Callable[[Path, Path, Sequence[int]], bool]] = {
     "series": attack_series,
     "matrices": attack_matrices,
     "models": attack_models,
@@ -191,14 +193,16 @@ ATTACKS: dict[str, Callable[[Path, Path, Sequence[int]], None]] = {
 SHARES = {"series": 0.3, "matrices": 0.15, "models": 0.2, "checkpoints": 0.1, "runs": 0.05, "arrays": 0.2}
 
 
-def _refused_by_name(use: Callable[[], Any], path: Path) -> None:
-    """Use something; an InputError must be one line that names it."""
+def _is_taken(use: Callable[[], Any], path: Path) -> bool:
+    """Use something and say whether that went well; an InputError must be one line that names it."""
     try:
         use()
     except (InputError, ImportError) as error:
         text = str(error)
         if "\n" in text.strip() or path.name not in text:
             raise FaultError(f"not one line that names {path.name}: {text[:300]!r}") from error
+        return False
+    return True
 
 
 # --- hostile arrays ---------------------------------------------------------------------------------------------------
@@ -277,10 +281,10 @@ HOSTILE: tuple[Callable[[np.random.Generator, Parts], Parts], ...] = (
 )
 
 
-def carry_out(one: Try, goods: Path, work: Path) -> None:
-    """Carry out one attempt in an empty folder; whatever it raises is a fault of the library."""
+def carry_out(one: Try, goods: Path, work: Path) -> bool:
+    """Return whether the library took what an attempt gave it; whatever this raises is a fault of the library."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ATTACKS[one.attack](goods / one.attack / one.good, work, one.seeds)
+        return ATTACKS[one.attack](goods / one.attack / one.good, work, one.seeds)

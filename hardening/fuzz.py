@@ -38,6 +38,7 @@ class Outcome(NamedTuple):
     fault: str = ""
     place: str = ""
     text: str = ""
+    was_taken: bool = False
 
     @property
     def signature(self) -> str:
@@ -49,11 +50,13 @@ def judge(one: Try, goods: Path, work: Path) -> Outcome:
     """Carry out an attempt and say what came of it."""
     began = time.process_time()
     try:
-        carry_out(one, goods, work)
+        was_taken = carry_out(one, goods, work)
     except Exception as error:
         return Outcome(type(error).__name__, _place(error), "".join(traceback.format_exception(error))[-3000:])
     seconds = time.process_time() - began
-    return Outcome("slow", one.attack, f"{seconds:.0f} s") if seconds > SECONDS_OF_WORK else Outcome()
+    return (
+        Outcome("slow", one.attack, f"{seconds:.0f} s") if seconds > SECONDS_OF_WORK else Outcome(was_taken=was_taken)
+    )
 
 
 def _place(error: BaseException) -> str:
@@ -169,7 +172,7 @@ def minimised(one: Try, fault: Outcome, worker: Worker) -> Try:
 
 def fuzz(n_tries: int, seconds: float, seed: int, n_jobs: int, only: Iterable[str] = ()) -> int:
     """Make attempts until there are enough or time is over; print what was found and return how many were faults."""
-    began, done = time.monotonic(), Counter[str]()
+    began, done, taken = time.monotonic(), Counter[str](), Counter[str]()
     faults: dict[str, tuple[Try, Outcome]] = {}
     counts = Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
@@ -192,6 +195,7 @@ def fuzz(n_tries: int, seconds: float, seed: int, n_jobs: int, only: Iterable[st
                     if outcome is None:
                         continue
                     done[one.attack] += 1
+                    taken[one.attack] += outcome.was_taken
                     if sum(done.values()) % 500 == 0:
                         print(f"{sum(done.values())} attempts in {time.monotonic() - began:.0f} s", flush=True)
                     if outcome.fault:
@@ -205,7 +209,7 @@ def fuzz(n_tries: int, seconds: float, seed: int, n_jobs: int, only: Iterable[st
             for worker in workers:
                 worker.close()
     took = time.monotonic() - began
-    told = ", ".join(f"{name} {done[name]}" for name in ATTACKS if done[name])
+    told = "; ".join(f"{name} {done[name]}, {taken[name]} taken" for name in ATTACKS if done[name])
     print(f"seed {seed}: {sum(done.values())} attempts in {took:.0f} s ({told}), {sum(counts.values())} faults")
     for signature, number in counts.most_common():
         print(f'  {number:4d}  {signature}   python -m hardening fuzz --again "{faults[signature][0]}"')
