@@ -176,9 +176,10 @@ def attack_arrays(good: Path, work: Path, seeds: Sequence[int]) -> bool:
         if "\n" in str(error):
             raise FaultError(f"several lines: {error}") from error
         return False
-    for name, values in vars(model).items():
-        if name in ("labels_", "paths_") and any(np.asarray(one).dtype.kind not in "iu" for one in values):
+    for name in ("labels_", "paths_"):
+        if any(np.asarray(one).dtype.kind not in "iu" for one in getattr(model, name, ())):
             raise FaultError(f"{name} is no whole number")
+    repr(model.result_)
     return True
 
 

@@ -162,7 +162,7 @@ def change_member(rng: Generator, content: bytes) -> bytes:
     if content[:1] in (b"{", b"["):
         try:
             return change_json(rng, content)
-        except ValueError:  # an earlier mutation has made it something else
+        except (ValueError, RecursionError):  # an earlier mutation has made it something else
             return change_bytes(rng, content)
     return change_array(rng, content)
 
@@ -178,7 +178,7 @@ def change_record(rng: Generator, content: bytes) -> bytes:
     """Change a JSON file, mostly so that it stays one."""
     try:
         return change_json(rng, content) if rng.random() < 0.8 else change_bytes(rng, content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return change_bytes(rng, content)
 
 

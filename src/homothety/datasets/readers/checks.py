@@ -73,7 +73,11 @@ def blame_file(path: Path, remedy: str) -> Iterator[None]:
     """Turn any error that a library raises over a bad file into one that names the file and says what to do."""
     try:
         yield
-    except (InputError, ImportError, MemoryError):
+    except InputError as error:
+        if str(path) in str(error) or type(error) is not InputError:
+            raise
+        raise InputError(f"{path}: {error}") from error
+    except (ImportError, MemoryError):
         raise
     except Exception as error:  # a broken file can make these libraries raise nearly anything
         # What is wrong is in the first sentence; others advise programmers.
