@@ -66,10 +66,10 @@ def spoil(path: Path, seeds: Sequence[int]) -> None:
     path.write_bytes(content)
 
 
-def spoil_one_of(folder: Path, seeds: Sequence[int]) -> Path:
-    """Change one file of a folder, the first seed says which; return it."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in (".json", ".zip", ".txt"))
-    chosen = files[np.random.default_rng(seeds[0]).integers(len(files))]
+def spoil_one_of(folder: Path, seeds: Sequence[int], endings: tuple[str, ...] = (".json", ".zip", ".txt")) -> Path:
+    """Change one file of a folder, the sum of the seeds says which; return it."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in endings)
+    chosen = files[np.random.default_rng(sum(seeds)).integers(len(files))]
     spoil(chosen, seeds)
     return chosen
 
@@ -142,14 +142,19 @@ def _same_traces(one: Any, other: Any) -> bool:
 
 
 def attack_runs(good: Path, work: Path, seeds: Sequence[int]) -> bool:
-    """Resume a damaged run by the command line."""
+    """Resume a damaged run by the command line, or draw its report."""
     folder = work / good.name
     shutil.copytree(good, folder)
-    spoil_one_of(folder, seeds)
+    command, endings = (("resume", (".json", ".zip", ".txt")), ("report", (".homothety", ".npz", ".json")))[
+        sum(seeds) % 2
+    ]
+    if command == "report":
+        shutil.rmtree(folder / "checkpoint")
+    spoil_one_of(folder, seeds, endings)
     out, err = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         try:
-            status = main(["resume", str(folder), "--quiet"])
+            status = main([command, str(folder), "--quiet"])
         except SystemExit as stopped:
             status = int(stopped.code or 0)
     lines = [line for line in err.getvalue().splitlines() if line]

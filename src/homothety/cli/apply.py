@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from homothety.cli import series
 from homothety.cli.files import check_folder
-from homothety.cli.options import add_command, add_output_options
+from homothety.cli.options import add_command, add_memory_option, add_output_options
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def add_parser(commands: Any) -> None:
     series.add_files(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help=f"folder for results (default: {OUTPUT})")
     add_output_options(parser)
+    add_memory_option(parser)
     series.add_reading_options(parser)
     matrices = parser.add_argument_group("reading matrices")
     matrices.add_argument("--order", help="order of distinct entries: upper, lower, diagonal, fsl, nifti, dipy, mrtrix")

@@ -29,12 +29,7 @@ def add_shared_options(parser: ArgumentParser, *, output: str) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help=f"folder for the results (default: {output})")
     parser.add_argument("--seed", metavar="N", type=at_least(0), default=0, help="seed of all randomness (default: 0)")
     add_output_options(parser)
-    parser.add_argument(
-        "--max-memory",
-        metavar="SIZE",
-        type=size,
-        help="memory that reading a file may take, such as 500M or 8G (default: 100 times its size, at least 1G)",
-    )
+    add_memory_option(parser)
 
 
 def add_figures_option(parser: ArgumentParser) -> None:
@@ -54,6 +49,16 @@ def add_output_options(parser: ArgumentParser) -> None:
     """Add what to print."""
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, and nothing else, on stdout")
+
+
+def add_memory_option(parser: ArgumentParser) -> None:
+    """Add how much memory files may take."""
+    parser.add_argument(
+        "--max-memory",
+        metavar="SIZE",
+        type=size,
+        help="memory that reading a file may take, such as 500M or 8G (default: 100 times its size, at least 1G)",
+    )
 
 
 def add_cluster_option(parser: ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from homothety.cli.files import REPORT
-from homothety.cli.options import add_command
+from homothety.cli.options import add_command, add_memory_option
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--names", metavar="A,B,...", help="names of the actions, in the order of their numbers; kept")
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--json", action="store_true", help="print the answers as JSON, and nothing else, on stdout")
+    add_memory_option(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli.options import add_cluster_option, add_command, add_output_options, at_least
+from homothety.cli.options import add_cluster_option, add_command, add_memory_option, add_output_options, at_least
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--sweeps", metavar="N", type=at_least(1), help="sweeps per chain, if they are to be more")
     add_cluster_option(parser)
     add_output_options(parser)
+    add_memory_option(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> bool:

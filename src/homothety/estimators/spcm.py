@@ -232,7 +232,7 @@ class SPCMMixture(LinkMixture):
         if self.model_ == "shapes":
             self._fit_shapes(X)
         else:
-            n_matrices = len(X) if isinstance(X, Sized) and getattr(X, "ndim", 1) else 0
+            n_matrices = len(X) if isinstance(X, Sized) and getattr(X, "ndim", None) != 0 else 0
             self.solver_ = self._choose_solver(n_matrices, has_positions=positions is not None)
             if self.solver_ == "ordered":
                 self._fit_ordered(X, positions)

@@ -215,10 +215,3 @@ def test_chains_that_were_not_begun_are_an_interrupt():
     assert not was_interrupted([Trace(), Trace()], n_chains=2)
     assert was_interrupted([Trace()], n_chains=2)
     assert was_interrupted([Trace(), Trace(interrupted=True)], n_chains=2)
-
-
-@pytest.mark.parametrize("model", ["shapes", "links"])
-@pytest.mark.parametrize("data", [np.array(3.0), np.array(None), None, 3, []])
-def test_what_is_no_set_of_matrices_is_refused(model, data):
-    with pytest.raises(InputError):
-        SPCMMixture(model=model, **SHORT).fit(data)

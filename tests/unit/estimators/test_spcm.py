@@ -193,3 +193,10 @@ def test_eigenvalues_are_raised_to_the_least_one():
         model = SPCMMixture(min_eigenvalue=0.01, **settings).fit(clipped)
     np.testing.assert_allclose(model.embedding_, SPCMMixture(**settings).fit(raised).embedding_, atol=1e-12)
     assert model.nearly_singular_.tolist() == [4]
+
+
+@pytest.mark.parametrize("model", ["shapes", "links"])
+@pytest.mark.parametrize("data", [np.array(3.0), np.array(None), None, 3, []])
+def test_what_is_no_set_of_matrices_is_refused(model, data):
+    with pytest.raises(InputError):
+        SPCMMixture(model=model, **SHORT).fit(data)
