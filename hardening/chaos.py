@@ -55,7 +55,10 @@ def write_data(folder: Path) -> dict[str, list[str]]:
 def begin(words: list[str], folder: Path, limits: str = "") -> subprocess.Popen[str]:
     """Begin a command in a folder."""
     command = [sys.executable, "-c", PROGRAM.format(limits=limits), *words]
-    return subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    here = {"PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path if path)}  # this very library
+    return subprocess.Popen(
+        command, cwd=folder, env=os.environ | here, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
 
 
 def finish(words: list[str], folder: Path, output: str) -> None:

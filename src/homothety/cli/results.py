@@ -13,7 +13,7 @@ from homothety.cli.files import REPORT, make_folder, write_figures, write_json
 from homothety.datasets import MatrixSet, SequenceSet, read_sequences, write_label_image
 from homothety.datasets.readers.arrays import load_archive
 from homothety.datasets.readers.brain import NIFTI_SUFFIXES
-from homothety.datasets.readers.checks import is_missing
+from homothety.datasets.readers.checks import blame_file, is_missing
 from homothety.errors import InputError
 from homothety.export.lookup_tables import FREESURFER_TABLE, FSLEYES_TABLE, write_lookup_tables
 from homothety.export.tables import KINDS, write_rows
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from homothety.report.document import Document
 
+REMEDY = "Remove it to do without, or run the command again."
 MODEL, SUMMARY, PAGE, STATES = "model.homothety", "summary.json", "summary.md", "states.json"
 RESULT = "result.homothety"  # of a model that was applied to other data
 RECORDINGS, MATRICES, LABEL_IMAGE = "recordings.npz", "matrices.npz", "labels.nii.gz"
@@ -213,7 +214,8 @@ def read(folder: Path) -> tuple[Result, SequenceSet | MatrixSet | None]:
     if isinstance(result, Segmentation):
         recordings = folder / RECORDINGS
         return result, read_recordings(recordings) if recordings.is_file() else None
-    assert isinstance(result, Partition)
+    if not isinstance(result, Partition):
+        raise InputError(f"{kept} holds a {type(found).__name__}, needed a fitted model or a result. Run it again.")
     return result, _read_matrices(folder / MATRICES, result)
 
 
@@ -248,15 +250,17 @@ def _kind_of_tables(folder: Path) -> str:
 
 def read_recordings(path: Path) -> SequenceSet:
     """Return what `write_recordings` has written."""
-    return replace(read_sequences(path), names=tuple(load_archive(path)["names"].tolist()))
+    with blame_file(path, REMEDY):
+        return replace(read_sequences(path), names=tuple(map(str, load_archive(path)["names"].tolist())))
 
 
 def _read_matrices(path: Path, result: Partition) -> MatrixSet | None:
     """Return what `write_matrices` has written; None if there is nothing."""
-    known: dict[str, Any] = dict(load_archive(path)) if path.is_file() else {}
-    matrices = known.pop("matrices", result.matrices)
-    if matrices is None:
-        return None
-    if "grid" in known:
-        known["grid"] = tuple(known["grid"].tolist())
-    return MatrixSet(matrices, **known)
+    with blame_file(path, REMEDY):
+        known: dict[str, Any] = dict(load_archive(path)) if path.is_file() else {}
+        matrices = known.pop("matrices", result.matrices)
+        if matrices is None:
+            return None
+        if "grid" in known:
+            known["grid"] = tuple(known["grid"].tolist())
+        return MatrixSet(matrices, **known)

@@ -12,6 +12,8 @@ from fabricated import make_clustering, make_recordings, make_segmentation, with
 from homothety.cli import main
 from homothety.cli.results import read, read_recordings, write, write_recordings
 from homothety.datasets import MatrixSet, SequenceSet, read_sequences
+from homothety.distributions import NIW
+from homothety.persistence import write_value
 from homothety.report import describe
 
 
@@ -113,3 +115,37 @@ def test_a_run_from_before_recordings_were_kept_is_reported_without_curves(tmp_p
     recordings = make_recordings()
     make_segmentation(recordings).save(tmp_path / "model.homothety")
     assert reported_again(tmp_path).data["channels"] == []
+
+
+SPOILT_RECORDINGS = {
+    "no names": lambda arrays: arrays.pop("names"),
+    "names of others": lambda arrays: arrays.update(names=np.array(["a"])),
+    "no steps": lambda arrays: arrays.pop("X"),
+}
+
+
+@pytest.mark.parametrize("case", SPOILT_RECORDINGS)
+def test_damaged_recordings_are_named(case, tmp_path, capsys):
+    recordings = make_recordings()
+    write(make_segmentation(recordings), recordings, tmp_path)
+    with np.load(tmp_path / "recordings.npz") as archive:
+        arrays = dict(archive)
+    SPOILT_RECORDINGS[case](arrays)
+    np.savez(tmp_path / "recordings.npz", **arrays)
+    assert main(["report", str(tmp_path), "--quiet"]) == 2
+    assert capsys.readouterr().err.startswith(f"homothety: {tmp_path / 'recordings.npz'}")
+
+
+@pytest.mark.parametrize("change", [{"grid": np.array("x")}, {"fit": np.ones(3)}, {"labels": np.ones(2)}])
+def test_damaged_matrices_are_named(change, tmp_path, capsys):
+    model = make_clustering()
+    write(model, MatrixSet(model.matrices_), tmp_path)
+    np.savez(tmp_path / "matrices.npz", **({"matrices": model.matrices_} | change))
+    assert main(["report", str(tmp_path), "--quiet"]) == 2
+    assert str(tmp_path / "matrices.npz") in capsys.readouterr().err
+
+
+def test_a_file_that_holds_no_result_is_refused(tmp_path, capsys):
+    write_value(NIW(np.zeros(2), 1.0, np.eye(2), 3.0), tmp_path / "model.homothety")
+    assert main(["report", str(tmp_path), "--quiet"]) == 2
+    assert "model.homothety holds a NIW, needed a fitted model or a result" in capsys.readouterr().err
