@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise, permutations, product
 from unittest import mock
 
@@ -547,8 +547,13 @@ def tiny_posterior(weight=1.0):
 
     Given a weight for each of two blocks, the observations are those of three dimensions.
     """
+    return posterior_of_patterns(partial(_log_partition, weight=weight))
+
+
+def posterior_of_patterns(log_partition):
+    """The same for any observations, of which the log density is known given which of them share a state."""
     logs = {
-        pattern: _log_pattern(*pattern, weight)
+        pattern: _log_pattern(*pattern, log_partition)
         for pattern in product(range(MAX_FEATURES + 1), repeat=3)
         if sum(pattern) <= MAX_FEATURES and pattern[0] + pattern[2] > 0 and pattern[1] + pattern[2] > 0
     }
@@ -556,14 +561,16 @@ def tiny_posterior(weight=1.0):
     return {pattern: math.exp(value - total) for pattern, value in logs.items()}
 
 
-def _log_pattern(n_first, n_second, n_both, weight):
+def _log_pattern(n_first, n_second, n_both, log_partition):
     """Log probability of a pattern and the observations: Poisson numbers of features, all paths summed out."""
     rates = [pattern_rate(m, 2, TINY.gamma, TINY.mass) for m in (1, 1, 2)]
     log_prior = sum(stats.poisson.logpmf(n, rate) for n, rate in zip((n_first, n_second, n_both), rates, strict=True))
     # Features are told apart by number: first those of both, then the others.
     own = [range(n_both + n_first), [*range(n_both), *range(n_both + n_first, n_both + n_first + n_second)]]
     log_terms = [
-        _log_tiny_path(left, len(own[0])) + _log_tiny_path(right, len(own[1])) + _log_tiny_data((*left, *right), weight)
+        _log_tiny_path(left, len(own[0]))
+        + _log_tiny_path(right, len(own[1]))
+        + log_partition(_numbered((*left, *right)))
         for left in product(own[0], repeat=2)
         for right in product(own[1], repeat=2)
     ]
@@ -580,9 +587,9 @@ def _log_tiny_path(path, n):
     return _log_switch(path[0] != path[1], n)
 
 
-def _log_tiny_data(path, weight):
+def _numbered(path):
     numbers = {}
-    return _log_partition(tuple(numbers.setdefault(k, len(numbers)) for k in path), weight)
+    return tuple(numbers.setdefault(k, len(numbers)) for k in path)
 
 
 @cache

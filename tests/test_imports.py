@@ -26,6 +26,7 @@ LAYERS = [
     ["report", "viz", "export"],
     ["estimators"],
     ["summaries", "block_preparation"],
+    ["models.missing"],
     ["models.icsc", "models.frames"],
     ["models.ibphmm", "models.hdphmm", "models.ordered"],
     ["models.hmm", "models.ddcrp", "models.crp", "models.shapes", "models.gmm"],
@@ -35,9 +36,9 @@ LAYERS = [
     ["sequences"],
     ["sampling", "covariance", "containers"],
     ["distributions"],
-    ["arrays", "times", "channels", "palette", "metrics", "persistence", "workers"],
+    ["arrays", "decorrelation", "times", "channels", "palette", "metrics", "persistence", "workers"],
     ["archives"],
-    ["anatomy", "channel_names", "decorrelation", "errors", "files", "markdown", "orientations", "phrases", "schema"],
+    ["anatomy", "channel_names", "errors", "files", "known", "markdown", "orientations", "phrases", "schema"],
     ["_jit", "_version"],
 ]
 AT_HOME = {

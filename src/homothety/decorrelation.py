@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.known import mean_of_known
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -33,18 +35,21 @@ def in_own_size(series: Sequence[FloatArray]) -> list[FloatArray]:
     Dimensions are first brought to one size among them, as their units may differ. A recording in which next to nothing
     moves stays small: its noise is not to be taken for motion.
     """
-    centred = [one - one.mean(axis=0) for one in series]
-    spread = np.sqrt(np.mean(np.concatenate(centred) ** 2, axis=0))
+    centred = [one - mean_of_known(one) for one in series]
+    spread = np.sqrt(mean_of_known(np.concatenate(centred) ** 2))
     even = [one / np.maximum(spread, TINY) for one in centred]
-    sizes = np.array([np.sqrt(np.mean(one**2)) for one in even])
+    sizes = np.array([np.sqrt(mean_of_known(one**2, axis=None)) for one in even])
     least = max(RESTING * float(np.median(sizes)), TINY)
     return [one / max(size, least) for one, size in zip(even, sizes, strict=True)]
 
 
 def mean_squared_displacement(series: Sequence[FloatArray], lag: int) -> float:
-    """Return how far series get in `lag` steps, in mean squares; those that are shorter do not count."""
-    squares = [((one[lag:] - one[:-lag]) ** 2).sum(axis=1) for one in series if len(one) > lag]
-    return float(np.concatenate(squares).mean())
+    """Return how far series get in `lag` steps, in mean squares; those that are shorter do not count.
+
+    Of missing values, NaN, there is no displacement.
+    """
+    squares = np.concatenate([(one[lag:] - one[:-lag]) ** 2 for one in series if len(one) > lag])
+    return float(mean_of_known(squares).sum() if np.isnan(squares).any() else squares.sum(axis=1).mean())
 
 
 def directed_steps(series: Sequence[FloatArray]) -> int:
@@ -105,7 +110,8 @@ def independent_share(residuals: FloatArray, edges: IntArray, extra: float = 1.0
     Parameters
     ----------
     residuals : ndarray of shape (n_steps, n_dims)
-        Deviations of steps from what their state expects, of unit variance: what states explain is not correlation.
+        Deviations of steps from what their state expects, of unit variance: what states explain is not correlation. NaN
+        where they are not known.
     edges : ndarray of int, shape (n_stays + 1,)
         First step of every stay in a state, and the number of steps. Pairs of steps in one stay are compared.
     extra : float
@@ -130,14 +136,27 @@ def independent_share(residuals: FloatArray, edges: IntArray, extra: float = 1.0
 
 
 def correlations_in_stays(residuals: FloatArray, edges: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return autocorrelations of residuals inside stays, and the number of pairs at each lag, (n_lags,) each."""
-    longest = min(int(np.diff(edges).max()), LONGEST_LAG)
+    """Return autocorrelations of residuals inside stays, and the number of pairs at each lag, (n_lags,) each.
+
+    Of missing residuals, NaN, there are no pairs; those of single dimensions count as parts of a pair.
+    """
+    longest, n_dims = min(int(np.diff(edges).max()), LONGEST_LAG), residuals.shape[1]
     products, counts = np.zeros(longest), np.zeros(longest)
+    known = ~np.isnan(residuals)
+    residuals, is_whole = np.where(known, residuals, 0.0), bool(known.all())
     for start, stop in pairwise(edges.tolist()):
-        n = stop - start
-        spectrum = np.fft.rfft(residuals[start:stop], 2 * n, axis=0)
-        sums = np.fft.irfft((np.abs(spectrum) ** 2).sum(axis=1))[: min(n, longest)]
+        sums = products_at_lags(residuals[start:stop], longest)
         products[: len(sums)] += sums
-        counts[: len(sums)] += n - np.arange(len(sums))
+        if is_whole:
+            counts[: len(sums)] += stop - start - np.arange(len(sums))
+        else:
+            counts[: len(sums)] += np.rint(products_at_lags(known[start:stop].astype(float), longest)) / n_dims
     means = products / np.maximum(counts, 1.0)
     return means / max(means[0], TINY), counts
+
+
+def products_at_lags(values: FloatArray, longest: int) -> FloatArray:
+    """Return sums over all dimensions of products of values, (n_steps, n_dims), with those some steps later."""
+    n = len(values)
+    spectrum = np.fft.rfft(values, 2 * n, axis=0)
+    return np.asarray(np.fft.irfft((np.abs(spectrum) ** 2).sum(axis=1))[: min(n, longest)])

@@ -15,6 +15,7 @@ import numpy as np
 from homothety.arrays import frozen
 from homothety.decorrelation import decorrelating_stride
 from homothety.errors import InputError
+from homothety.known import mean_of_known, range_of_known, variance_of_known
 from homothety.orientations import middle_orientation
 from homothety.sequences import ROUNDING, Sequences, check_sequences
 
@@ -37,6 +38,10 @@ MIN_WINDOW = POLYNOMIAL_ORDER + 2  # such a polynomial goes through all steps of
 @dataclass(frozen=True, kw_only=True)
 class Preprocessing:
     """What to do with raw recordings. Nothing by default but centring, which changes no shape.
+
+    Values may be missing, NaN, and stay so: means and sizes are those of what is known. A velocity next to a missing
+    value is missing too; with `smooth`, where the window does not reach over the gap. Of a quaternion all four numbers
+    are missing if one is.
 
     Parameters
     ----------
@@ -128,13 +133,13 @@ class Preprocessing:
         -------
         fitted : FittedPreprocessing
         """
-        recordings = check_sequences(sequences, allow_constant=allow_constant)
+        recordings = check_sequences(sequences, allow_constant=allow_constant, allow_missing=True)
         self._check_dims(recordings.n_dims)
         if self.subsample == "auto":
             return self._with_stride(recordings).fit(recordings, allow_constant=allow_constant)
         quaternion_sides = [_mean_rotation(recordings.steps[:, list(dims)]) for dims in self.quaternions]
         series = [self._prepare(one, quaternion_sides) for one in _named(recordings)]
-        offset = np.concatenate(series).mean(axis=0) if self.centre == "all" else np.zeros(series[0].shape[1])
+        offset = mean_of_known(np.concatenate(series)) if self.centre == "all" else np.zeros(series[0].shape[1])
         factors = self._factors([self._centred(one, offset) for one in series], recordings.n_dims)
         return FittedPreprocessing(
             self, recordings.n_dims, frozen(offset), frozen(factors), tuple(frozen(side) for side in quaternion_sides)
@@ -161,7 +166,7 @@ class Preprocessing:
                 f"{name} has {len(series)} steps, fewer than the smoothing window of {self.smooth}. "
                 "Shorten the window or drop the series."
             )
-        smoothed = series if self.smooth is None else _savitzky_golay(series, self.smooth)
+        smoothed = series if self.smooth is None else _smoothed(series, self.smooth)
         return self._with_velocities(series, smoothed)[:: self.stride]
 
     def _with_velocities(self, series: FloatArray, smoothed: FloatArray) -> FloatArray:
@@ -172,7 +177,7 @@ class Preprocessing:
         if self.smooth is None:
             speed = np.gradient(series[:, dims], axis=0)
         else:
-            speed = _savitzky_golay(series[:, dims], self.smooth, derivative=1)
+            speed = _smoothed(series[:, dims], self.smooth, derivative=1)
         if self.velocities == "append":
             return np.hstack([smoothed, speed])
         replaced = smoothed.copy()
@@ -187,7 +192,7 @@ class Preprocessing:
 
     def _centred(self, series: FloatArray, offset: FloatArray) -> FloatArray:
         """Subtract the mean of this series, or the given offset."""
-        return series - (series.mean(axis=0) if self.centre == "series" else offset)
+        return series - (mean_of_known(series) if self.centre == "series" else offset)
 
     def _factors(self, centred: list[FloatArray], n_input_dims: int) -> FloatArray:
         """Return what each dimension of the output is multiplied by."""
@@ -293,13 +298,18 @@ class FittedPreprocessing:
         """
         # A velocity takes two steps, whatever is left of them.
         least = 1 if self.settings.velocities is None else 2
-        recordings = check_sequences(sequences, min_steps=least, allow_constant=True)
+        recordings = check_sequences(sequences, min_steps=least, allow_constant=True, allow_missing=True)
         if recordings.n_dims != self.n_input_dims:
             raise InputError(f"Recordings have {recordings.n_dims} dimensions, needed {self.n_input_dims} as fitted.")
         series = [self._transform_one(one) for one in _named(recordings)]
         channels = None if recordings.channels is None else self.name_dims(recordings.channels)
         return check_sequences(
-            series, names=recordings.names, channels=channels, min_steps=min_steps, allow_constant=True
+            series,
+            names=recordings.names,
+            channels=channels,
+            min_steps=min_steps,
+            allow_constant=True,
+            allow_missing=True,
         )
 
     def _transform_one(self, named: tuple[str, FloatArray]) -> FloatArray:
@@ -411,13 +421,22 @@ def _named(sequences: Sequences) -> list[tuple[str, FloatArray]]:
 
 def _mean_rotation(quaternions: FloatArray) -> FloatArray:
     """Return the mean direction of quaternions (n_steps, 4) whatever their signs, its largest entry positive."""
-    mean = middle_orientation(quaternions)
+    mean = middle_orientation(quaternions[~np.isnan(quaternions).any(axis=1)])
     return np.asarray(mean * np.sign(mean[np.abs(mean).argmax()]))
 
 
 def _with_continuous_signs(series: FloatArray, dims: list[int], side: FloatArray) -> FloatArray:
     """Flip quaternions such that each points along the one before, and all together along `side`."""
     quaternions = series[:, dims]
+    known = ~np.isnan(quaternions).any(axis=1)
+    if not known.all():
+        continuous = series.copy()
+        continuous[:, dims] = np.nan  # three numbers of a quaternion leave the sign of the fourth open
+        if known.any():
+            continuous[np.ix_(np.flatnonzero(known), np.array(dims))] = _with_continuous_signs(
+                quaternions[known], [0, 1, 2, 3], side
+            )
+        return continuous
     flips = np.where((quaternions[1:] * quaternions[:-1]).sum(axis=1) < 0, -1.0, 1.0)
     quaternions = quaternions * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
     if (quaternions @ side).sum() < 0:
@@ -434,16 +453,53 @@ def _savitzky_golay(series: FloatArray, window: int, derivative: int = 0) -> Flo
     return np.asarray(savgol_filter(series, window, POLYNOMIAL_ORDER, deriv=derivative, axis=0))
 
 
+def _smoothed(series: FloatArray, window: int, derivative: int = 0) -> FloatArray:
+    """Return the same for series in which values may be missing, NaN.
+
+    The polynomial goes through the steps of the window that are known. There is no value where the step itself is
+    missing, where fewer than five steps are known, or where none is known on one side of the step: next to a gap that
+    is longer than half a window.
+    """
+    if not np.isnan(series).any():
+        return _savitzky_golay(series, window, derivative)
+    columns = [_smoothed_column(column, window, derivative) for column in series.T]
+    return np.ascontiguousarray(np.column_stack(columns))
+
+
+def _smoothed_column(column: FloatArray, window: int, derivative: int) -> FloatArray:
+    """Return one dimension smoothed."""
+    known, half, n = ~np.isnan(column), window // 2, len(column)
+    smoothed = np.full(n, np.nan)
+    middles = np.clip(np.arange(n), half, n - 1 - half)  # windows at the ends of a series are not centred
+    windows = middles[:, None] + np.arange(-half, half + 1)
+    n_known = known[windows].sum(axis=1)
+    if (n_known == window).any():
+        filled = np.interp(np.arange(n), np.flatnonzero(known), column[known])
+        whole = n_known == window
+        smoothed[whole] = _savitzky_golay(filled[:, None], window, derivative)[whole, 0]
+    later = windows - np.arange(n)[:, None]
+    is_between = (known[windows] & (later < 0)).any(axis=1) | (np.arange(n) == 0)
+    is_between &= (known[windows] & (later > 0)).any(axis=1) | (np.arange(n) == n - 1)
+    steps = np.flatnonzero(known & (n_known < window) & (n_known >= MIN_WINDOW) & is_between)
+    # Powers of the distance from the step: the value there is the first coefficient, the slope the second.
+    powers = (later[steps, :, None] / half) ** np.arange(POLYNOMIAL_ORDER + 1)
+    weighted = powers * known[windows[steps]][:, :, None]
+    values = np.where(known, column, 0.0)[windows[steps]]
+    normal, mixed = np.swapaxes(weighted, 1, 2) @ powers, np.einsum("twp,tw->tp", weighted, values)
+    smoothed[steps] = np.linalg.solve(normal, mixed[:, :, None])[:, derivative, 0] / half**derivative
+    return smoothed
+
+
 def _group_size(steps: FloatArray, scale: str) -> float:
     """Return the size dimensions have together: root mean variance over them, or the widest range."""
-    return float(np.sqrt(steps.var(axis=0).mean()) if scale == "std" else np.ptp(steps, axis=0).max())
+    return float(np.sqrt(variance_of_known(steps).mean()) if scale == "std" else range_of_known(steps).max())
 
 
 def _check_moving(centred: list[FloatArray]) -> None:
     """Raise naming a dimension that differs at most between series, of which centring leaves only rounding."""
-    levels = np.stack([one[0] for one in centred])
-    still = np.all([np.ptp(one, axis=0) == 0 for one in centred], axis=0)
-    still &= np.ptp(levels, axis=0) <= ROUNDING * np.abs(np.concatenate(centred)).max()
+    levels = np.stack([np.fmin.reduce(one) for one in centred])
+    still = np.all([range_of_known(one) == 0 for one in centred], axis=0)
+    still &= range_of_known(levels) <= ROUNDING * np.nanmax(np.abs(np.concatenate(centred)))
     if still.any():
         raise InputError(
             f"After centring, dimension {int(still.argmax())} is constant in every series, so it cannot be scaled. "

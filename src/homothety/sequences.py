@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from homothety.arrays import frozen
 from homothety.containers import channel_names, take_times, time_first, unpack_series
 from homothety.errors import InputError
+from homothety.known import mean_of_known, range_of_known
 from homothety.times import rate_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
 
     Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -84,6 +85,12 @@ class Sequences:
     def __iter__(self) -> Iterator[FloatArray]:
         return (self[i] for i in range(self.n_series))
 
+    @cached_property
+    def missing(self) -> BoolArray | None:
+        """Which values are missing, NaN, (n_steps, n_dims); None if none is."""
+        found = np.isnan(self.steps)
+        return found if found.any() else None
+
     def split(self, flat: NDArray[Scalar]) -> list[NDArray[Scalar]]:
         """Cut an array with one entry per time step of all series into one view per series.
 
@@ -109,6 +116,7 @@ def check_sequences(
     channels: Sequence[str] | None = None,
     min_steps: int = 2,
     allow_constant: bool = False,
+    allow_missing: bool = False,
 ) -> Sequences:
     """Return series as checked, contiguous `Sequences`, or raise saying which of them cannot be used and why.
 
@@ -131,6 +139,8 @@ def check_sequences(
     allow_constant : bool, default=False
         Let dimensions pass that never change. Nothing can be learnt from them, but series to be labelled by a fitted
         model may stand still.
+    allow_missing : bool, default=False
+        Let NaN pass: a value that is missing. Each dimension must have a value in some series unless `allow_constant`.
 
     Returns
     -------
@@ -144,9 +154,9 @@ def check_sequences(
     Raises
     ------
     InputError
-        When there is no series, one is too short, empty, not two-dimensional or not numeric, holds NaN or infinity,
-        has another number of dimensions than the first, or when a dimension is constant over all series. A dimension
-        that is constant in some of the series only is fine.
+        When there is no series, one is too short, empty, not two-dimensional or not numeric, holds infinity, or NaN
+        unless `allow_missing`, has another number of dimensions than the first, or when a dimension is constant over
+        all series. A dimension that is constant in some of the series only is fine.
 
     Examples
     --------
@@ -170,16 +180,39 @@ def check_sequences(
     # A number alone does not tell which of many files is meant.
     titles = [f"Recording {i}" + f" ({name})" * (names is not None) for i, name in enumerate(checked_names)]
     _check_shapes(series, titles, min_steps)
-    _check_finite(series, titles)
+    _check_finite(series, titles, allow_missing)
     _check_size(series, titles)
     starts = np.concatenate([[0], np.cumsum([len(one) for one in series])]).astype(np.int64)
     starts.setflags(write=False)
     steps = frozen(np.concatenate(series))
     if not allow_constant:
+        _check_measured(steps)
         _check_varying(steps)
     checked_channels = _check_channels(channels, columns if known is None else known, steps.shape[1])
     rate = rate if times is None else rate_of(times, checked_names)
     return Sequences(steps, starts, checked_names, checked_channels, rate)
+
+
+def interpolated(sequences: Sequences) -> Sequences:
+    """Return series with missing values, NaN, filled in by straight lines in time; the same series if none is missing.
+
+    At the ends of a series the nearest value is kept; a dimension that a series lacks has the mean over all series.
+
+    Examples
+    --------
+    >>> gappy = check_sequences([[[np.nan], [0.0], [np.nan], [2.0]], [[1.0], [4.0]]], allow_missing=True)
+    >>> interpolated(gappy)[0].ravel()
+    array([0., 0., 1., 2.])
+    """
+    if sequences.missing is None:
+        return sequences
+    filled, means = sequences.steps.copy(), mean_of_known(sequences.steps)
+    for first, stop in zip(sequences.starts[:-1], sequences.starts[1:], strict=True):
+        times, part = np.arange(stop - first), filled[first:stop]
+        for dim, column in enumerate(part.T):
+            known = ~np.isnan(column)
+            part[:, dim] = np.interp(times, times[known], column[known]) if known.any() else means[dim]
+    return replace(sequences, steps=frozen(filled))
 
 
 def stretches(recordings: Sequences, n_stretches: int, length: int) -> Sequences:
@@ -195,7 +228,7 @@ def stretches(recordings: Sequences, n_stretches: int, length: int) -> Sequences
     for first in np.linspace(0, recordings.n_steps, n_stretches, endpoint=False).astype(int).tolist():
         end = int(recordings.starts[np.searchsorted(recordings.starts, first, side="right")])
         parts.append(recordings.steps[first : min(first + length, end)])
-    return check_sequences(parts, allow_constant=True, min_steps=1)
+    return check_sequences(parts, allow_constant=True, min_steps=1, allow_missing=True)
 
 
 def _numeric_series(
@@ -306,28 +339,40 @@ def _check_shapes(series: list[FloatArray], titles: list[str], min_steps: int) -
             raise InputError(f"{title} has {len(one)} steps, needed at least {min_steps}. Drop it.")
 
 
-def _check_finite(series: list[FloatArray], titles: list[str]) -> None:
-    """Raise naming the first entry that is NaN or infinite."""
+def _check_finite(series: list[FloatArray], titles: list[str], allow_missing: bool) -> None:
+    """Raise naming the first entry that is infinite, or NaN unless values may be missing."""
     for title, one in zip(titles, series, strict=True):
-        bad = ~np.isfinite(one)
+        bad = np.isinf(one) if allow_missing else ~np.isfinite(one)
         if bad.any():
             step, dim = np.argwhere(bad)[0]
             raise InputError(
                 f"{title} holds {one[step, dim]} at step {step}, dimension {dim} ({int(bad.any(axis=1).sum())} such "
-                "steps). Interpolate short gaps, or cut the recording there."
+                f"steps). {'Set what is missing to NaN' if allow_missing else 'Interpolate short gaps'}, or cut the "
+                "recording there."
             )
+
+
+def _check_measured(steps: FloatArray) -> None:
+    """Raise naming a dimension that is missing at every step of all series."""
+    absent = np.flatnonzero(np.isnan(steps).all(axis=0))
+    if absent.size:
+        raise InputError(
+            f"Dimension {absent[0]} is NaN at every step of all series, needed values in at least one. Leave it out, "
+            f"for example with np.delete(series, {absent.tolist()}, axis=1)."
+        )
 
 
 def _check_size(series: list[FloatArray], titles: list[str]) -> None:
     """Raise if squares of the values, or of how far they vary, cannot be computed with."""
     for title, one in zip(titles, series, strict=True):
-        step, dim = np.unravel_index(np.abs(one).argmax(), one.shape)
-        if abs(one[step, dim]) > LARGEST:
+        sizes = np.nan_to_num(np.abs(one))
+        step, dim = np.unravel_index(sizes.argmax(), one.shape)
+        if sizes[step, dim] > LARGEST:
             raise InputError(
                 f"{title} holds {one[step, dim]:.3g} at step {step}, dimension {dim}: too large to be squared, needed "
                 f"at most {LARGEST:g}. Give all recordings in a larger unit."
             )
-    widest = max(float(np.ptp(one, axis=0).max()) for one in series)
+    widest = max(float(range_of_known(one).max()) for one in series)
     if 0 < widest < 1 / LARGEST:
         raise InputError(
             f"No recording varies by more than {widest:.3g}: too little to be squared, needed {1 / LARGEST:g}. "
@@ -337,12 +382,12 @@ def _check_size(series: list[FloatArray], titles: list[str]) -> None:
 
 def _check_varying(steps: FloatArray) -> None:
     """Raise naming a dimension that never changes: no covariance can be estimated along it."""
-    lowest, highest = steps.min(axis=0), steps.max(axis=0)
+    lowest, highest = np.fmin.reduce(steps), np.fmax.reduce(steps)
     constant = highest - lowest <= ROUNDING * np.maximum(np.abs(lowest), np.abs(highest))
     if constant.any():
         dims = np.flatnonzero(constant)
         raise InputError(
-            f"Dimension {dims[0]} is {steps[0, dims[0]]:g} at every step of all series (constant dimensions: "
+            f"Dimension {dims[0]} is {lowest[dims[0]]:g} at every step of all series (constant dimensions: "
             f"{', '.join(map(str, dims))}). It tells nothing: leave it out, for example with np.delete(series, "
             f"{dims.tolist()}, axis=1)."
         )

@@ -8,6 +8,7 @@ import pytest
 from homothety.decorrelation import (
     MIN_KEPT,
     MIN_KEPT_OF_SHORTEST,
+    correlations_in_stays,
     decorrelating_stride,
     directed_steps,
     in_own_size,
@@ -170,3 +171,19 @@ def test_a_share_is_at_most_one(rng):
     alternating = np.tile([[1.0], [-1.0]], (50, 1)) + 0.01 * rng.normal(size=(100, 1))
     assert 0 < independent_share(alternating, edges(100)) < 0.1  # each step tells all others
     assert independent_share(rng.normal(size=(3, 2)), edges(3)) <= 1.0
+
+
+def test_missing_residuals_make_no_pairs():
+    rng = np.random.default_rng(0)
+    walk = rng.normal(size=(6000, 2))
+    for t in range(1, len(walk)):
+        walk[t] += 0.5 * walk[t - 1]
+    edges = np.array([0, 2500, 6000])
+    gappy = np.where(rng.random(walk.shape) < 0.5, np.nan, walk)
+    (whole, n_whole), (found, n_found) = (correlations_in_stays(one, edges) for one in (walk, gappy))
+    np.testing.assert_allclose(found[:4], whole[:4], atol=0.06)
+    assert n_found[0] == (~np.isnan(gappy)).sum() / 2
+    np.testing.assert_allclose(n_found[1:4] / n_whole[1:4], 0.25, atol=0.02)
+    assert independent_share(gappy, edges) == pytest.approx(independent_share(walk, edges), abs=0.07)
+    # Zeros in the place of what is missing would look independent.
+    assert independent_share(np.nan_to_num(gappy), edges) > independent_share(walk, edges) + 0.15

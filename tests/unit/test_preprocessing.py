@@ -265,3 +265,89 @@ def test_wrong_dimensions_later(recordings):
         fitted.restore_covariance(np.ones(5))
     with pytest.raises(InputError, match="needed 4 entries, as one step in 2 of 8 was kept"):
         fitted.expand(np.ones(3), 8)
+
+
+# Missing values
+
+
+def gappy_swing():
+    time = np.arange(200.0)
+    swing = np.column_stack([np.sin(time / 9), np.cos(time / 7)])
+    gappy = swing.copy()
+    gappy[50:90, 0] = np.nan
+    gappy[[20, 120, 123], 1] = np.nan
+    return swing, gappy
+
+
+def test_missing_values_stay_missing_and_do_not_count():
+    rng = np.random.default_rng(0)
+    whole = rng.normal([3.0, -2.0], [1.0, 5.0], size=(300, 2))
+    gappy = np.where(rng.random(whole.shape) < 0.4, np.nan, whole)
+    prepared = Preprocessing(scale="std").fit([gappy]).transform([gappy])
+    assert (np.isnan(prepared[0]) == np.isnan(gappy)).all()
+    np.testing.assert_allclose(np.nanmean(prepared[0], axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.nanstd(prepared[0], axis=0), 1.0)
+    ranged = Preprocessing(scale="range", groups=[(0, 1)]).fit([gappy])
+    np.testing.assert_allclose(1 / ranged.factors, (np.nanmax(gappy, axis=0) - np.nanmin(gappy, axis=0)).max())
+
+
+def test_each_series_is_centred_by_what_is_known_of_it():
+    gappy = [np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]]), np.array([[0.0, 1.0], [4.0, 3.0]])]
+    prepared = Preprocessing(centre="series").fit(gappy).transform(gappy)
+    np.testing.assert_array_equal(prepared[0], [[-1.0, np.nan], [1.0, np.nan], [np.nan, np.nan]])
+    np.testing.assert_array_equal(prepared[1], [[-2.0, -1.0], [2.0, 1.0]])
+
+
+def test_velocities_next_to_gaps_are_missing():
+    _, gappy = gappy_swing()
+    speed = Preprocessing(velocities="replace", centre=None).fit([gappy]).transform([gappy])[0]
+    missing = np.isnan(speed[:, 0])
+    assert missing[49:91].all()
+    assert not missing[:49].any()
+    assert not missing[91:].any()
+
+
+def test_smoothing_reaches_over_short_gaps_only():
+    swing, gappy = gappy_swing()
+    settings = Preprocessing(smooth=11, velocities="append", centre=None)
+    found, whole = (settings.fit([one]).transform([one])[0] for one in (gappy, swing))
+    missing = np.isnan(found)
+    assert (missing[:, :2] == missing[:, 2:]).all()
+    # Beside the long gap nothing is known on one side; beside short ones all windows reach over them.
+    np.testing.assert_array_equal(np.flatnonzero(missing[:, 0]), np.arange(49, 91))
+    np.testing.assert_array_equal(np.flatnonzero(missing[:, 1]), [20, 120, 123])
+    far = np.ones(200, dtype=bool)
+    far[44:96] = False
+    np.testing.assert_allclose(found[far, 0], whole[far, 0], atol=1e-12)
+    np.testing.assert_allclose(found[~missing], whole[~missing], atol=0.01)
+
+
+def test_polynomials_through_gaps_are_exact():
+    time = np.arange(60.0)
+    cubic = (1e-4 * time**3 - 0.01 * time**2 + 0.3 * time)[:, None]
+    gappy = np.where(np.random.default_rng(0).random(cubic.shape) < 0.3, np.nan, cubic)
+    found = Preprocessing(smooth=13, velocities="append", centre=None).fit([gappy]).transform([gappy])[0]
+    known = ~np.isnan(found[:, 0])
+    assert known.sum() > 30
+    np.testing.assert_allclose(found[known, 0], cubic[known, 0], atol=1e-9)
+    np.testing.assert_allclose(found[known, 1], (3e-4 * time**2 - 0.02 * time + 0.3)[known], atol=1e-9)
+
+
+def test_signs_of_quaternions_do_not_jump_across_gaps():
+    angle = np.linspace(0.0, 3.0, 40)
+    whole = np.column_stack([np.cos(angle / 2), *(np.sin(angle / 2) * np.array([[0.6], [0.64], [0.48]]))])
+    gappy = whole * np.where(np.arange(40) % 3 == 0, -1.0, 1.0)[:, None]
+    gappy[10:20], gappy[5, 2] = np.nan, np.nan
+    settings = Preprocessing(quaternions=[(0, 1, 2, 3)], centre=None)
+    fitted = settings.fit([gappy])
+    found = fitted.transform([gappy])[0]
+    known = ~np.isnan(found).any(axis=1)
+    np.testing.assert_array_equal(np.flatnonzero(~known), [5, *range(10, 20)])
+    np.testing.assert_allclose(found[known], whole[known])
+
+
+def test_stride_is_measured_between_known_steps():
+    swing = np.sin(2 * np.pi * np.arange(2000) / 80)[:, None]
+    gappy = np.where(np.random.default_rng(0).random(swing.shape) < 0.3, np.nan, swing)
+    strides = [Preprocessing(subsample="auto").fit([one]).settings.subsample for one in (swing, gappy)]
+    assert abs(strides[0] - strides[1]) <= 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from homothety.errors import InputError
-from homothety.sequences import Sequences, check_sequences
+from homothety.sequences import Sequences, check_sequences, interpolated
 
 
 @pytest.fixture
@@ -224,3 +224,41 @@ def test_values_whose_squares_cannot_be_computed_with_are_told(factor, said, rng
     with pytest.raises(InputError, match=said):
         check_sequences(recordings)
     check_sequences([1e-30 * one for one in recordings] if factor > 1 else [1e30 * one for one in recordings])
+
+
+# Missing values
+
+
+def test_missing_values_pass_where_they_may():
+    series = [np.array([[1.0, np.nan], [2.0, 3.0]]), np.array([[np.nan, 4.0], [5.0, np.nan]])]
+    checked = check_sequences(series, allow_missing=True)
+    np.testing.assert_array_equal(checked.missing, np.isnan(np.concatenate(series)))
+    assert check_sequences([np.eye(3)], allow_missing=True).missing is None
+    masked = np.ma.masked_array(np.eye(3), mask=np.eye(3, k=1) == 1)
+    np.testing.assert_array_equal(check_sequences([masked], allow_missing=True).missing, np.eye(3, k=1) == 1)
+
+
+@pytest.mark.parametrize(
+    ("series", "message"),
+    [
+        (
+            np.array([[1.0, np.inf], [np.nan, 2.0]]),
+            "Recording 0 holds inf at step 0, .* what is missing to",
+        ),
+        (np.array([[1.0, np.nan], [2.0, np.nan]]), "Dimension 1 is NaN at every step of all series"),
+        (np.array([[1.0, 7.0], [2.0, np.nan]]), "Dimension 1 is 7 at every step of all series"),
+        (np.array([[1.0, np.nan], [2.0, 1e200]]), r"Recording 0 holds 1e\+200 at step 1, dimension 1"),
+    ],
+)
+def test_what_cannot_be_is_named_among_missing_values(series, message):
+    with pytest.raises(InputError, match=message):
+        check_sequences([series], allow_missing=True)
+
+
+def test_gaps_are_filled_in_by_straight_lines():
+    series = [np.array([[0.0, np.nan], [np.nan, np.nan], [4.0, np.nan]]), np.array([[np.nan, 1.0], [6.0, 5.0]])]
+    filled = interpolated(check_sequences(series, allow_missing=True))
+    np.testing.assert_array_equal(filled[0], [[0.0, 3.0], [2.0, 3.0], [4.0, 3.0]])
+    np.testing.assert_array_equal(filled[1], [[6.0, 1.0], [6.0, 5.0]])
+    whole = check_sequences([np.eye(3)])
+    assert interpolated(whole) is whole

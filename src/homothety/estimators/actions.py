@@ -14,7 +14,9 @@ from homothety.estimators._fitted import part
 from homothety.estimators.action_reports import ReportsActions
 from homothety.estimators.hmm import IBPHMM
 from homothety.estimators.sampled import seed_sequence
+from homothety.known import mean_of_known, variance_of_known
 from homothety.models import icsc
+from homothety.models.emissions.missing import completed_series
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.models.icsc.state import Coupling, Covariances
 from homothety.summaries.partitions import relabel_by_size
@@ -64,7 +66,9 @@ class ICSCHMM(ReportsActions, IBPHMM):
         towards it.
     step_weight : float or "auto", default="auto"
         As in `IBPHMM`.
-    emission, order, preprocessing, dof, gamma, alpha, kappa, sample_mass, start, n_start, n_split_merge, least_stay
+    emission, order, preprocessing, dof, gamma, alpha, kappa, sample_mass, start, n_start, n_split_merge
+        As in `IBPHMM`.
+    least_stay, missing
         As in `IBPHMM`.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         As in `IBPHMM`.
@@ -128,7 +132,7 @@ class ICSCHMM(ReportsActions, IBPHMM):
             self.coupling,
             n_adapt=self.least_burn() if self.coupling == "burnin" else 0,
         )
-        start = partial(icsc.init_state, start=self._start())
+        start = partial(icsc.init_state, start=self._start(prepared.missing))
         self._sample(prepared, model, start, icsc.default_sweep(), icsc.RECORDING, segmentation.emission)
 
     def _check_parameters(self) -> None:
@@ -158,6 +162,8 @@ class ICSCHMM(ReportsActions, IBPHMM):
         """Set how the states of an action differ from the one that has most of its steps."""
         rng = np.random.default_rng(seed_sequence(self.random_state))
         with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other most of the time
+            # Where values are missing, intervals do not include what is not known of them.
+            prepared = completed_series(rng, emission, prepared, point)
             table = transform_table(rng, emission, prepared, point, draws, self.state_actions_)
         factors = self.preprocessing_.factors
         if (factors == factors[0]).all():
@@ -195,10 +201,10 @@ def typical_variances(prepared: Sequences) -> FloatArray:
 
     Where series are does not count, and one that is much larger or smaller than the others does not set the prior.
     """
-    centred = [one - one.mean(axis=0) for one in prepared]
-    inside, overall = np.mean(np.concatenate(centred) ** 2, axis=0), prepared.steps.var(axis=0)
+    centred = [one - mean_of_known(one) for one in prepared]
+    inside, overall = mean_of_known(np.concatenate(centred) ** 2), variance_of_known(prepared.steps)
     moves = inside > STILL * overall
     spread = np.where(moves, inside, overall)  # a dimension may do nothing but tell series apart
     if not moves.any():
         return spread
-    return spread * np.median([np.mean(one[:, moves] ** 2 / spread[moves]) for one in centred])
+    return spread * np.median([mean_of_known(one[:, moves] ** 2 / spread[moves], axis=None) for one in centred])

@@ -13,16 +13,17 @@ from homothety.arrays import check_count, check_positive
 from homothety.distributions import NIW
 from homothety.errors import InputError
 from homothety.estimators.sampled import seed_sequence
-from homothety.estimators.segmentation import SampledSegmenter, Segmenter
-from homothety.models import hdphmm, ibphmm
+from homothety.estimators.segmentation import Missing, SampledSegmenter, Segmenter
+from homothety.known import mean_of_known, variance_of_known
+from homothety.models import hdphmm, ibphmm, missing
 from homothety.models.emissions import Emission
 from homothety.models.hmm.em import select_hmm
 from homothety.models.hmm.states import StateModel
-from homothety.sequences import stretches
+from homothety.sequences import interpolated, stretches
 from homothety.summaries.partitions import relabel_by_size
 
 if TYPE_CHECKING:
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.estimators.sampled import RandomState
     from homothety.preprocessing import Preprocessing
     from homothety.sequences import Sequences
@@ -80,6 +81,10 @@ class IBPHMM(SampledSegmenter):
         may be shorter, since the recording may cut them off. Set it to the shortest duration that you would call an
         action, so that a fast periodic motion is not cut into the phases of its period. Where the recordings are
         subsampled it is rounded up to whole strides.
+    missing : {"random", "error"}, default="random"
+        What NaN in recordings means: a value that is missing at random, for reasons that have nothing to do with the
+        value itself. It is drawn along with all else that is unknown, and nothing is interpolated. A channel may be
+        missing in whole recordings. "error" refuses recordings with NaN, as autoregressive states always do.
     n_chains : int, default=4
     n_sweeps : int or "auto", default="auto"
         Sweeps per chain. "auto" makes 200 and compares the last half of all chains; while these differ, it doubles the
@@ -154,10 +159,13 @@ class IBPHMM(SampledSegmenter):
     n_start: int | None = None
     n_split_merge: int = 5
     least_stay: int = 1
+    missing: Missing = "random"
 
     def _segment(self, prepared: Sequences) -> None:
         model = self._segmentation_model(prepared)
-        self._sample(prepared, model, self._start(), ibphmm.default_sweep(), ibphmm.RECORDING, model.emission)
+        self._sample(
+            prepared, model, self._start(prepared.missing), ibphmm.default_sweep(), ibphmm.RECORDING, model.emission
+        )
 
     def _segmentation_model(self, prepared: Sequences) -> ibphmm.Model:
         """Return what the chains are conditioned on."""
@@ -170,16 +178,19 @@ class IBPHMM(SampledSegmenter):
         given = (emission, hyperpriors, proposals, self._least_stay_in_looks())
         self.step_weight_ = self._measured_weight(prepared, given) if self.step_weight == "auto" else self.step_weight
         self._amend(step_weights={"": float(self.step_weight_)})
-        return ibphmm.Model.from_sequences(prepared, *given).at_weight(float(self.step_weight_))
+        return ibphmm.Model.from_sequences(interpolated(prepared), *given).at_weight(float(self.step_weight_))
 
     def _measured_weight(self, prepared: Sequences, given: tuple[Any, ...]) -> float:
         """Return how much a step counts: the geometric mean over several short runs."""
         if prepared.n_steps > 2 * N_STRETCHES * STRETCH:
             prepared = stretches(prepared, N_STRETCHES, STRETCH)
-        model = ibphmm.Model.from_sequences(prepared, *given)
+        model: Any = ibphmm.Model.from_sequences(interpolated(prepared), *given)
+        measured_weight: Any = ibphmm.measured_weight
+        if prepared.missing is not None:
+            model, measured_weight = missing.Model.of(model, prepared.missing), missing.measured_weight
         rngs = self._search_rng().spawn(N_PILOTS)
         run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-        weights = run(delayed(ibphmm.measured_weight)(rng, model, self._n_annealing()) for rng in rngs)
+        weights = run(delayed(measured_weight)(rng, model, self._n_annealing()) for rng in rngs)
         return float(np.exp(np.mean(np.log(weights))))
 
     def _n_annealing(self) -> int:
@@ -200,13 +211,16 @@ class IBPHMM(SampledSegmenter):
         if self.step_weight != "auto" and check_positive(self.step_weight, "step_weight") > 1:
             raise InputError(f"step_weight is {self.step_weight}, needed at most 1, or 'auto'.")
 
-    def _start(self) -> Any:
-        """Return the function that makes the first state of a chain."""
+    def _start(self, lacking: BoolArray | None) -> Any:
+        """Return the function that makes the first state of a chain, given which values are missing."""
         options: dict[str, Any] = {"alpha": self.alpha, "kappa": self.kappa, "gamma": self.gamma}
         if not isinstance(self.start, str):
             return partial(ibphmm.init_state, path=self._given_path(self.start), **options)
         if self.start == "annealed":
-            return partial(ibphmm.init_annealed, n_clusters=self.n_start, n_sweeps=self._n_annealing(), **options)
+            options |= {"n_clusters": self.n_start, "n_sweeps": self._n_annealing()}
+            if lacking is not None:
+                return partial(missing.init_annealed, lacking, **options)
+            return partial(ibphmm.init_annealed, **options)
         if self.start == "clusters":
             return partial(ibphmm.init_from_clusters, n_clusters=self.n_start, **options)
         if self.start not in ("private", "shared"):
@@ -258,7 +272,7 @@ class StickyHDPHMM(SampledSegmenter):
         As in `IBPHMM`.
     mean_strength : float, default=0.5
         How many steps the prior mean of a state is worth.
-    dof, scale, least_stay
+    dof, scale, least_stay, missing
         As in `IBPHMM`.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         As in `IBPHMM`; ``point_estimate="map"`` is the draw of largest density given its weights and concentrations.
@@ -285,13 +299,14 @@ class StickyHDPHMM(SampledSegmenter):
     dof: float | None = None
     scale: float = 0.1
     least_stay: int = 1
+    missing: Missing = "random"
 
     def _segment(self, prepared: Sequences) -> None:
         check_max_states(self.max_states)
         emission = make_emission(prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale)
         base = NIW(emission.coefficients[:, 0], self.mean_strength, emission.scale, emission.dof)
         least_stay = self._least_stay_in_looks()
-        model = hdphmm.Model(prepared, base, n_states=self.max_states, least_stay=least_stay)
+        model = hdphmm.Model(interpolated(prepared), base, n_states=self.max_states, least_stay=least_stay)
         self._sample(prepared, model, hdphmm.init_state, hdphmm.default_sweep(), hdphmm.RECORDING, emission)
 
 
@@ -377,11 +392,16 @@ def make_emission(
     dof = prepared.n_dims + 2.0 if dof is None else check_positive(dof, "dof")
     check_prior(mean_strength, dof, scale, least_dof=2 if name == "diagonal" else prepared.n_dims + 1)
     if name == "autoregressive":
+        if prepared.missing is not None:
+            raise InputError(
+                "Values are missing, NaN, and autoregressive states need the steps before each one. Interpolate them, "
+                "or use emission='gaussian'."
+            )
         moves = np.concatenate([np.diff(series, axis=0) for series in prepared])
         return autoregressive_emission(prepared, order, moves, dof, scale)
-    variances = prepared.steps.var(axis=0) if variances is None else variances
+    variances = variance_of_known(prepared.steps) if variances is None else variances
     weight = dof - (2 if name == "diagonal" else prepared.n_dims + 1)
-    mean = prepared.steps.mean(axis=0)
+    mean = mean_of_known(prepared.steps)
     return Emission.gaussian(mean, mean_strength, weight * scale * np.diag(variances), dof, diagonal=name == "diagonal")
 
 

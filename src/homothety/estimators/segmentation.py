@@ -5,20 +5,24 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.arrays import check_count
+from homothety.arrays import check_count, check_option
 from homothety.errors import InputError
 from homothety.estimators._fitted import Fitted, part
 from homothety.estimators.sampled import APART_R_HAT, AutoSweeps, SampledChains, most_probable, seed_sequence
+from homothety.known import mean_of_known, variance_of_known
+from homothety.models import missing
+from homothety.models.emissions.missing import augmented
 from homothety.models.hmm.left_out import log_left_out
 from homothety.models.hmm.states import StateModel
 from homothety.models.hmm.stays import mend_short_stays
+from homothety.models.missing.imputation import Imputed, impute_steps
 from homothety.preprocessing import Preprocessing
 from homothety.sampling.paths import RunPath
 from homothety.sampling.stacking import draws_by_weight, leave_one_out, stacking_weights, thinned
@@ -49,6 +53,8 @@ if TYPE_CHECKING:
     from homothety.summaries.paths import BoundaryInterval, Segment
 
 
+Missing = Literal["random", "error"]
+
 NO_STATES = StateModel(np.ones(0), np.ones((0, 0)), np.ones((0, 0, 0)), np.ones((0, 0, 0)))  # before a fit knows any
 N_PREDICTING = 100  # draws of each chain by which it predicts, where chains do not agree; few make noisy weights
 ROUNDING = 1e-12  # spreads below this share of the largest value are none
@@ -63,6 +69,7 @@ class Segmenter(Fitted, BaseEstimator):
     """
 
     preprocessing: Preprocessing | None
+    missing: Missing = "error"
 
     result_: Segmentation
     names_: tuple[str, ...] = part("names")
@@ -93,7 +100,7 @@ class Segmenter(Fitted, BaseEstimator):
         self
         """
         self._begin_fit()
-        recordings = check_sequences(X, lengths=lengths)
+        recordings = check_sequences(X, lengths=lengths, allow_missing=self._allows_missing())
         asked = self._checked_preprocessing()
         preparation = asked.fit(recordings)
         prepared = preparation.transform(recordings)
@@ -106,6 +113,11 @@ class Segmenter(Fitted, BaseEstimator):
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> list[IntArray]:
         """Segment series and return the state of every step of each."""
         return self.fit(X, y, **options).paths_
+
+    def _allows_missing(self) -> bool:
+        """Return whether recordings may have missing values."""
+        check_option(self.missing, "missing", get_args(Missing))
+        return self.missing == "random"
 
     def _segment(self, prepared: Sequences) -> None:
         raise NotImplementedError
@@ -162,8 +174,51 @@ class Segmenter(Fitted, BaseEstimator):
         """
         series = [prepared for prepared, _ in self._prepare_new(X, lengths)]
         total = sum(self.states_.log_likelihood(one) for one in series)
-        log_units = float(np.log(np.abs(self.preprocessing_.factors)).sum())
-        return total / sum(len(one) - self.states_.order for one in series) + log_units
+        log_units = np.log(np.abs(self.preprocessing_.factors))
+        n_looks = sum(len(one) - self.states_.order for one in series)
+        # Missing values have no density, and so no unit.
+        n_missing = sum(np.isnan(one).sum(axis=0) for one in series)
+        return total / n_looks + float(log_units.sum() - n_missing @ log_units / n_looks)
+
+    def impute(self, X: Any, *, lengths: ArrayLike | None = None, level: float = 0.9) -> list[Imputed]:
+        """Return recordings with their missing values filled in by what the states expect, with intervals.
+
+        Parameters
+        ----------
+        X, lengths
+            As in `fit`; the recordings of the fit, or new ones.
+        level : float, default=0.9
+            Probability that an interval holds the value.
+
+        Returns
+        -------
+        imputed : list of Imputed
+            For each recording `values`, `lower` and `upper`, of shape (n_steps_i, n_dims) each. Where a value is
+            observed, all three are that value.
+
+        Notes
+        -----
+        What is missing at a step follows the Gaussians of the states given the observed channels of the step, weighted
+        by the probabilities of the states given the whole recording. States are held at their posterior means.
+        Neighbouring steps tell the state only: where a recording moves slowly, a straight line through short gaps may
+        be nearer to the values. If recordings are smoothed, intervals are those of smoothed values.
+        """
+        check_is_fitted(self)
+        if not 0 < level < 1:
+            raise InputError(f"level is {level!r}, needed a probability between 0 and 1.")
+        settings = self.preprocessing_.settings
+        if self.states_.order or settings.velocities == "replace":
+            raise InputError(
+                "Only positions under Gaussian states can be imputed. Use emission='gaussian', and no velocities, or "
+                "velocities='append'."
+            )
+        recordings = check_sequences(X, lengths=lengths, min_steps=1, allow_constant=True, allow_missing=True)
+        n_dims, imputed = recordings.n_dims, []
+        means, covariances = self.means_[:, :n_dims], self.covariances_[:, :n_dims, :n_dims]
+        for one, probs in zip(recordings, self.predict_proba(recordings), strict=True):
+            middle = mean_of_known(one[:: settings.stride]) if settings.centre == "series" else 0.0
+            imputed.append(impute_steps(one, probs, means + middle, covariances, level))
+        return imputed
 
     def apply(self, X: Any, *, lengths: ArrayLike | None = None) -> Segmentation:
         """Return what the model says of new recordings: states and, where it knows them, actions and frames.
@@ -179,7 +234,7 @@ class Segmenter(Fitted, BaseEstimator):
             With the numbers of states and actions of the fit. Probabilities are given the parameters of the fit.
         """
         check_is_fitted(self)
-        recordings = check_sequences(X, lengths=lengths, allow_constant=True, min_steps=1)
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True, min_steps=1, allow_missing=True)
         return self._applied(recordings, self._prepare_new(recordings, None))
 
     def _applied(self, recordings: Sequences, prepared: list[tuple[FloatArray, int]], **parts: Any) -> Segmentation:
@@ -215,7 +270,9 @@ class Segmenter(Fitted, BaseEstimator):
         """Return new series as the fit prepared its own, each with its number of steps."""
         check_is_fitted(self)
         least = self.states_.order * self.preprocessing_.settings.stride + 1
-        recordings = check_sequences(X, lengths=lengths, min_steps=least, allow_constant=True)
+        recordings = check_sequences(
+            X, lengths=lengths, min_steps=least, allow_constant=True, allow_missing=self._allows_missing()
+        )
         prepared = self.preprocessing_.transform(recordings, min_steps=1)
         return [(prepared[i], int(n)) for i, n in enumerate(recordings.lengths)]
 
@@ -250,7 +307,15 @@ class SampledSegmenter(SampledChains, Segmenter):
     def _sample(
         self, prepared: Sequences, model: Any, start: Any, sweep: Sweep, recording: Recording, emission: Emission
     ) -> None:
-        """Run the chains and set everything that follows from them."""
+        """Run the chains and set everything that follows from them.
+
+        If values of the prepared recordings are missing, the model and all that goes with it is that of the
+        interpolated ones, and is lifted to draw what is missing.
+        """
+        if prepared.missing is not None:
+            model = missing.Model.of(model, prepared.missing)
+            start, sweep = missing.lifted_start(start), missing.lifted_sweep(sweep)
+            recording = missing.lifted_recording(recording)
         numbers = partial(self._with_numbers, prepared)
         traces, chains = self._run_chains(model, start, sweep, recording, numbers)
         self._amend(chains=chains)
@@ -299,7 +364,8 @@ class SampledSegmenter(SampledChains, Segmenter):
     def _log_left_out_of(self, rng: Generator, prepared: Sequences, emission: Emission, draw: Any) -> FloatArray:
         """Return how well parameters that follow from one draw predict every look from the others, (n_looks,)."""
         path = draw if isinstance(draw, RunPath) else draw.path
-        return log_left_out(rng, emission, *emission.augment(prepared), path.expand())
+        z, starts, gaps = augmented(emission, prepared)
+        return log_left_out(rng, emission, z, starts, path.expand(), gaps)
 
     def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace]) -> IntArray:
         """Set draws, point estimate, states and uncertainty from the draws of all chains that count.
@@ -378,8 +444,8 @@ class SampledSegmenter(SampledChains, Segmenter):
 
 def check_spread(prepared: Sequences) -> None:
     """Raise for a dimension that stands still once it is prepared, or is too far from zero to be computed with."""
-    spread, offset = prepared.steps.std(axis=0), np.abs(prepared.steps.mean(axis=0))
-    still = np.flatnonzero(~(spread > ROUNDING * np.abs(prepared.steps).max(axis=0)))
+    spread, offset = np.sqrt(variance_of_known(prepared.steps)), np.abs(mean_of_known(prepared.steps))
+    still = np.flatnonzero(~(spread > ROUNDING * np.fmax.reduce(np.abs(prepared.steps))))
     if still.size:
         raise InputError(
             f"Dimension {still[0]} of the prepared series is the same at every step looked at. Leave it out, or "

@@ -12,21 +12,27 @@ In code :math:`\beta` is `weights`, :math:`\gamma` is `mass`, :math:`\alpha + \k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln
 
-from homothety.arrays import check_count
+from homothety.arrays import check_count, frozen
 from homothety.distributions.dirichlet import LEAST_PARAMETER
 from homothety.errors import InputError
+from homothety.models.emissions import Emission
+from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, values_in
 from homothety.models.hdphmm.state import check_state, check_whole, part_of, path_of
 from homothety.models.hmm.stays import has_short_stay, transition_steps
 
 if TYPE_CHECKING:
-    from homothety.arrays import FloatArray, IntArray
+    from numpy.random import Generator
+
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.distributions import NIW
+    from homothety.models.emissions.missing import Gaps
     from homothety.models.hdphmm.state import ChainState
     from homothety.sequences import Sequences
 
@@ -52,6 +58,9 @@ class Model:
         Concentration of the first state of a series about the weights. Fixed.
     least_stay : int, default=1
         Fewest steps that a state lasts once it is entered. The first and the last stay of a series may be shorter.
+    gaps : Gaps
+        Values of the series that are missing, and filled in somehow; none if not given. `homothety.models.missing` has
+        the chain that draws them.
     """
 
     sequences: Sequences
@@ -62,6 +71,7 @@ class Model:
     self_share_prior: tuple[float, float] = (100.0, 1.0)
     initial_concentration: float = 1.0
     least_stay: int = 1
+    gaps: Gaps = NO_GAPS
 
     def __post_init__(self) -> None:
         if self.base.n_dims != self.sequences.n_dims:
@@ -79,6 +89,37 @@ class Model:
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit this model."""
         check_state(self, state)
+
+    @cached_property
+    def emission(self) -> Emission:
+        """How states emit."""
+        return Emission.gaussian(self.base.mean, self.base.mean_strength, self.base.scale, self.base.dof)
+
+    def with_gaps(self, missing: BoolArray) -> Model:
+        """Return the model in which some values, (n_steps, n_dims), are missing; they are filled in as they are now."""
+        fill = self.emission.augment_steps(self.sequences.steps)
+        return replace(self, gaps=find_gaps(self.emission, missing, self.sequences.starts, fill))
+
+    def values(self, missing: BoolArray) -> FloatArray:
+        """Return what the missing values are filled in with, (n_missing,)."""
+        return np.asarray(self.sequences.steps[missing])
+
+    def with_values(self, missing: BoolArray, values: FloatArray) -> Model:
+        """Return the model with other values filled in."""
+        steps = self.sequences.steps.copy()
+        steps[missing] = values
+        return replace(self, sequences=replace(self.sequences, steps=frozen(steps)))
+
+    def draw_values(self, rng: Generator, state: ChainState, missing: BoolArray) -> FloatArray:
+        """Draw the missing values given paths and parameters, (n_missing,)."""
+        z, path = self.emission.augment_steps(self.sequences.steps), path_of(self, state)
+        drawn = drawn_steps(rng, self.emission, z, path, self.whiteners_of(state), self.gaps)
+        return values_in(self.emission, drawn, missing)
+
+    def whiteners_of(self, state: ChainState) -> FloatArray:
+        """Return means and covariances in the form of `models/emissions`."""
+        means, covariances = part_of(self, state, "means"), part_of(self, state, "covariances")
+        return self.emission.whiteners_of(means[:, :, None], covariances)
 
     def count_transitions(self, path: IntArray) -> IntArray:
         """Return how often a path (n_steps,) goes from one state to another, (n_states, n_states).

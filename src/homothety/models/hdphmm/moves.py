@@ -7,7 +7,7 @@ one. The order matters: each move integrates out what the next ones redraw.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from homothety.distributions.dirichlet import sample_dirichlet
 from homothety.distributions.gaussian import gaussian_log_density
+from homothety.models.emissions.missing import observed_evidence
 from homothety.models.hdphmm.model import transition_parameters
 from homothety.models.hdphmm.state import ChainState, Tables, part_of, path_of
 from homothety.models.hmm.messages import check_possible
@@ -40,16 +41,25 @@ class PathsInfo(NamedTuple):
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
     """Redraw every path given transitions and emissions: forward filtering, backward sampling."""
     initial, transition = part_of(model, state, "initial"), part_of(model, state, "transition")
-    means, covariances = part_of(model, state, "means"), part_of(model, state, "covariances")
     # One series at a time: its messages fit the cache, those of all series would not.
     draws = [
-        draw_path(rng, gaussian_log_density(series, means, covariances), initial, transition, model.least_stay)
-        for series in model.sequences
+        draw_path(rng, evidence, initial, transition, model.least_stay) for evidence in evidence_of_series(model, state)
     ]
     path = np.concatenate([drawn for drawn, _ in draws])
     info = PathsInfo(int((path != path_of(model, state)).sum()), sum(log_likelihood for _, log_likelihood in draws))
     check_possible(info.log_likelihood)
     return replace(state, path=path, tables=None), info
+
+
+def evidence_of_series(model: Model, state: ChainState) -> Iterator[FloatArray]:
+    """Yield the log densities of what is observed of the steps of each series, (n_steps, n_states)."""
+    if len(model.gaps.steps):
+        z = model.emission.augment_steps(model.sequences.steps)
+        yield from model.sequences.split(observed_evidence(model.emission, z, model.whiteners_of(state), model.gaps))
+        return
+    means, covariances = part_of(model, state, "means"), part_of(model, state, "covariances")
+    for series in model.sequences:
+        yield gaussian_log_density(series, means, covariances)
 
 
 def resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:

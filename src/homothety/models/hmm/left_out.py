@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.models.emissions.missing import NO_GAPS, completed_steps, observed_evidence
 from homothety.models.emissions.statistics import draw_parameters, statistics_of
 
 if TYPE_CHECKING:
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.emissions import Emission
+    from homothety.models.emissions.missing import Gaps
 
 PRIOR_COUNT = 0.5  # added to the number of transitions between every two states
 
 
-def log_left_out(rng: Generator, emission: Emission, z: FloatArray, starts: IntArray, path: IntArray) -> FloatArray:
+def log_left_out(
+    rng: Generator, emission: Emission, z: FloatArray, starts: IntArray, path: IntArray, gaps: Gaps = NO_GAPS
+) -> FloatArray:
     """Return the log density of every look given all other looks of its recording, under parameters that are drawn.
 
     Parameters
@@ -31,6 +35,8 @@ def log_left_out(rng: Generator, emission: Emission, z: FloatArray, starts: IntA
         First look of each recording, and the number of all.
     path : ndarray of int, shape (n_looks,)
         State of every look, by any numbers.
+    gaps : Gaps
+        Values that are missing and filled in: densities are those of what is observed.
 
     Returns
     -------
@@ -46,8 +52,10 @@ def log_left_out(rng: Generator, emission: Emission, z: FloatArray, starts: IntA
     """
     labels, numbered = np.unique(path, return_inverse=True)
     numbered, n_states = numbered.astype(np.int64), len(labels)
+    if len(gaps.steps):
+        z = completed_steps(rng, emission, z, numbered, gaps)
     whiteners = draw_parameters(rng, emission, statistics_of(emission, z, numbered, n_states))
-    evidence = emission.log_evidence(z, whiteners)
+    evidence = observed_evidence(emission, z, whiteners, gaps)
     log_initial, log_transition = draw_log_transitions(rng, numbered, starts, n_states)
     return left_out_densities(evidence, starts, log_initial, log_transition)
 

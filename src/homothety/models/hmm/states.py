@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from homothety.models.emissions.statistics import mean_parameters, statistics_of
+from homothety.errors import InputError
+from homothety.models.emissions.missing import augmented, expected_statistics
+from homothety.models.emissions.statistics import mean_parameters
 from homothety.models.hmm.messages import log_likelihood, most_likely_path, smoothed_probs
 from homothety.models.hmm.stays import transition_steps
 
@@ -63,13 +65,14 @@ class StateModel:
         ----------
         emission : Emission
         sequences : Sequences
+            Values may be missing.
         path : ndarray of shape (n_augmented_steps,)
             States 0, 1, ... of the steps that `emission.augment` leaves.
         least_stay : int, default=1
         """
-        z, starts = emission.augment(sequences)
+        z, starts, gaps = augmented(emission, sequences)
         n_states = int(path.max()) + 1
-        whiteners = mean_parameters(emission, statistics_of(emission, z, path, n_states))
+        whiteners = mean_parameters(emission, expected_statistics(emission, z, path, gaps, n_states))
         initial, transition = pooled_transitions(path, starts, n_states, least_stay)
         return cls(
             initial,
@@ -88,7 +91,10 @@ class StateModel:
         return len(self.initial)
 
     def log_evidence(self, series: FloatArray) -> FloatArray:
-        """Return the log density of every step but the first `order` under every state, (n_kept, n_states)."""
+        """Return the log density of every step but the first `order` under every state, (n_kept, n_states).
+
+        Of a step with missing values, NaN, it is that of what is observed.
+        """
         return self._log_evidence(series, np.ones(self.covariances.shape[1]))
 
     def weighted_log_evidence(self, series: FloatArray) -> FloatArray:
@@ -97,6 +103,8 @@ class StateModel:
         return self.weight * self._log_evidence(series, dim_weights)
 
     def _log_evidence(self, series: FloatArray, dim_weights: FloatArray) -> FloatArray:
+        if np.isnan(series).any():
+            return self._log_evidence_of_observed(series, dim_weights)
         regressors, observed = regression_of(series, self.order)
         residuals = observed[None] - regressors @ self.coefficients.transpose(0, 2, 1)
         roots = np.linalg.cholesky(self.covariances)
@@ -104,6 +112,20 @@ class StateModel:
         log_dets = (dim_weights * np.log(np.diagonal(roots, axis1=1, axis2=2))).sum(axis=1)
         squares = (dim_weights[:, None] * white**2).sum(axis=1)
         return np.ascontiguousarray((-0.5 * squares - log_dets[:, None] - dim_weights.sum() / 2 * LOG_2_PI).T)
+
+    def _log_evidence_of_observed(self, series: FloatArray, dim_weights: FloatArray) -> FloatArray:
+        if self.order:
+            raise InputError("Series have missing values, which autoregressive states cannot be found in. Interpolate.")
+        evidence = np.zeros((len(series), self.n_states))
+        kinds, numbers = np.unique(~np.isnan(series), axis=0, return_inverse=True)
+        for number, known in enumerate(kinds):
+            if known.any():
+                steps = np.flatnonzero(numbers.ravel() == number)
+                part = replace(
+                    self, coefficients=self.coefficients[:, known], covariances=self.covariances[:, known][:, :, known]
+                )
+                evidence[steps] = part._log_evidence(series[np.ix_(steps, known)], dim_weights[known])
+        return evidence
 
     def path(self, series: FloatArray) -> IntArray:
         """Return the most probable path of a series, (n_steps,); the first `order` steps go with the next one."""

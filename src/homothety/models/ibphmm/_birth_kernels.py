@@ -14,6 +14,7 @@ from homothety.models.emissions._kernels import (
     log_parameter_density,
     write_evidence,
 )
+from homothety.models.emissions._missing_kernels import leave_out_missing
 from homothety.models.ibphmm._feature_kernels import draw_weight, series_log_likelihood
 from homothety.models.ibphmm._series_kernels import list_features, scale_if_needed, tables_of, write_listed
 
@@ -162,7 +163,10 @@ def jump(
     n_own, n_unique = list_features(active, room), 0
     for k in range(n_features):
         n_unique += 1 if active[k] and n_owners[k] == 1.0 else 0
-    draw_window(rng, data.z, start, stop, data.weight, births.source, window)
+    has_gaps = data.gaps.steps.shape[0] > 0
+    # Missing values are summed out: what is proposed must not depend on those of the chain.
+    shown = data.gaps.fill if has_gaps else data.z
+    draw_window(rng, shown, start, stop, data.weight, births.source, window)
     born = rng.random() < birth_probability(n_unique, n_own)
     log, offsets, likelihood = tables_of(stop - start, n_own + 1 if born else n_own, room)
     write_listed(i, n_own, data, room, log)
@@ -174,6 +178,8 @@ def jump(
         write_evidence(
             data.z[start:stop], 0, stop - start, whitener, data.weight, data.structure, n_own, log, room.block
         )
+        if has_gaps:
+            leave_out_missing(i, start, data.z, whitener, data.weight, data.structure, data.gaps, n_own, log)
     else:
         place = draw_unique(rng, n_unique, n_owners, active)
         whitener = data.whiteners[place]

@@ -12,6 +12,8 @@ import numpy as np
 
 from homothety._jit import inlined, jit
 from homothety.models.emissions._kernels import BLOCK, turn_block, write_block_evidence
+from homothety.models.emissions._missing_kernels import leave_out_missing
+from homothety.models.emissions.missing import NO_GAPS, Gaps
 from homothety.models.hmm._kernels import scale_evidence
 from homothety.models.hmm._stay_kernels import stay_room
 
@@ -32,6 +34,7 @@ class Data(NamedTuple):
     structure: Structure
     least_stay: int = 1  # fewest steps of a stay
     leaving: float = 0.0  # probability of leaving a state that may be left; zero where transitions say it
+    gaps: Gaps = NO_GAPS  # evidence is that of what is observed; none where steps are taken as they are filled
 
 
 class Scratch(NamedTuple):
@@ -111,6 +114,10 @@ def write_listed(i: int, n: int, data: Data, room: Room, log: FloatArray) -> Non
         for column in range(n):
             whitener = data.whiteners[room.features[column]]
             write_block_evidence(first, width, whitener, data.weight, data.structure, column, log, room.block)
+    if data.gaps.steps.shape[0] > 0:
+        for column in range(n):
+            whitener = data.whiteners[room.features[column]]
+            leave_out_missing(i, start, data.z, whitener, data.weight, data.structure, data.gaps, column, log)
 
 
 @inlined

@@ -11,6 +11,7 @@ from scipy.special import gammaln
 
 from homothety.arrays import check_count, read_only
 from homothety.errors import InputError
+from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, steps_with, values_in
 from homothety.models.hmm.stays import has_short_stay
 from homothety.models.ibphmm.blocks import blocks_of
 from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior, log_repeated_unused
@@ -19,8 +20,11 @@ from homothety.models.parts import check_array, check_starts
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
-    from homothety.arrays import FloatArray, IntArray
+    from numpy.random import Generator
+
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions import Emission
+    from homothety.models.emissions.missing import Gaps
     from homothety.models.ibphmm.state import ChainState
     from homothety.sequences import Sequences
 
@@ -124,6 +128,9 @@ class Model:
     leaving_range : tuple of two floats, optional
         Least and largest probability of leaving, between which it is sampled, its logarithm uniform a priori; it starts
         at `leaving`. Fixed if not given.
+    gaps : Gaps
+        Values of `z` that are missing, and filled in somehow; none if not given. `homothety.models.missing` has the
+        chain that draws them.
     """
 
     z: FloatArray
@@ -134,6 +141,7 @@ class Model:
     least_stay: int = 1
     leaving: float = 0.0
     leaving_range: tuple[float, float] | None = None
+    gaps: Gaps = NO_GAPS
 
     def __post_init__(self) -> None:
         check_count(self.least_stay, "least_stay")
@@ -165,6 +173,25 @@ class Model:
     def at_weight(self, weight: float) -> Model:
         """Return the model in which a step counts as another share of an observation."""
         return replace(self, emission=replace(self.emission, weight=weight))
+
+    def with_gaps(self, missing: BoolArray) -> Model:
+        """Return the model in which some values, (n_steps, n_dims), are missing; they are filled in as they are now."""
+        return replace(self, gaps=find_gaps(self.emission, missing, self.starts, self.z))
+
+    def values(self, missing: BoolArray) -> FloatArray:
+        """Return what the missing values are filled in with, (n_missing,)."""
+        return values_in(self.emission, self.z, missing)
+
+    def with_values(self, missing: BoolArray, values: FloatArray) -> Model:
+        """Return the model with other values filled in."""
+        return replace(self, z=steps_with(self.emission, self.z, missing, values))
+
+    def draw_values(self, rng: Generator, state: ChainState, missing: BoolArray) -> FloatArray:
+        """Draw the missing values given paths and parameters, (n_missing,)."""
+        from homothety.models.ibphmm.state import path_of, whiteners_of
+
+        path, whiteners = path_of(self, state), whiteners_of(self, state)
+        return values_in(self.emission, drawn_steps(rng, self.emission, self.z, path, whiteners, self.gaps), missing)
 
     @property
     def n_series(self) -> int:

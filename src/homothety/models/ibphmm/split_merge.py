@@ -76,6 +76,7 @@ def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArr
     current, proposed, reordered = (build_version(model, n_most) for _ in range(3))
     current.active[:, : state.n_features], current.path[:] = active, path
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
+    # Without gaps: to integrate parameters out, steps have to be taken as they are filled.
     data = Data(model.z, model.starts, np.empty_like(current.whiteners), *settings)
     sizes, scales = empty_statistics(emission, 2)
     halves = Halves(np.empty(2, dtype=np.int64), np.empty(2), sizes, scales, np.zeros_like(scales), at.mass)

@@ -54,7 +54,7 @@ def data_of(model: Model, state: ChainState) -> Data:
 
     # A copy: parameters on trial can be written to, and kernels are compiled for one kind of array.
     emission, whiteners = model.emission, whiteners_of(model, state).copy()
-    settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
+    settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state), model.gaps)
     return Data(model.z, model.starts, whiteners, *settings)
 
 

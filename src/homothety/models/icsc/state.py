@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
+    from homothety.arrays import BoolArray, FloatArray
     from homothety.models.icsc.clusters import Grouping
 
 Covariances = Literal["sample", "mean", "draw"]
@@ -59,6 +60,22 @@ class Model:
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit this model."""
         check_state(self, state)
+
+    def with_gaps(self, missing: BoolArray) -> Model:
+        """Return the model in which some values, (n_steps, n_dims), are missing; they are filled in as they are now."""
+        return replace(self, segmentation=self.segmentation.with_gaps(missing))
+
+    def values(self, missing: BoolArray) -> FloatArray:
+        """Return what the missing values are filled in with, (n_missing,)."""
+        return self.segmentation.values(missing)
+
+    def with_values(self, missing: BoolArray, values: FloatArray) -> Model:
+        """Return the model with other values filled in."""
+        return replace(self, segmentation=self.segmentation.with_values(missing, values))
+
+    def draw_values(self, rng: Generator, state: ChainState, missing: BoolArray) -> FloatArray:
+        """Draw the missing values given paths and parameters, (n_missing,)."""
+        return self.segmentation.draw_values(rng, state.segmentation, missing)
 
     def adapts_at(self, step: int) -> bool:
         """Whether the clusters set the hyper-priors in a sweep."""

@@ -1,0 +1,139 @@
+"""Recordings with missing values: what segmenters make of them, and what they leave as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import homothety
+from homothety import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM
+from homothety.datasets import make_toy_2d
+from homothety.errors import InputError
+from homothety.metrics import hamming
+from homothety.preprocessing import Preprocessing
+
+SHORT = {"n_chains": 1, "n_sweeps": 40, "random_state": 0}
+SAMPLED = [IBPHMM(**SHORT), StickyHDPHMM(max_states=8, **SHORT), ICSCHMM(**SHORT)]
+each_sampler = pytest.mark.parametrize("estimator", SAMPLED, ids=lambda one: type(one).__name__)
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return make_toy_2d(0, n_steps=150)
+
+
+@pytest.fixture(scope="module")
+def gappy(toy):
+    """The same with a third of the values missing, and a dimension that one series lacks."""
+    rng = np.random.default_rng(1)
+    series = [np.where(rng.random(one.shape) < 0.3, np.nan, one) for one in toy.sequences]
+    series[1][:, 0] = np.nan
+    return series
+
+
+@pytest.fixture(scope="module")
+def fitted(gappy):
+    models = {type(estimator).__name__: clone(estimator).fit(gappy) for estimator in SAMPLED}
+    return lambda estimator: models[type(estimator).__name__]
+
+
+@each_sampler
+def test_segments_are_found_in_spite_of_gaps(estimator, fitted, toy):
+    found = fitted(estimator)
+    assert [len(path) for path in found.paths_] == [len(one) for one in toy.sequences]
+    assert hamming(np.concatenate(toy.states), np.concatenate(found.paths_)) < 0.15
+
+
+@each_sampler
+def test_covariances_are_not_narrowed_by_gaps(estimator, fitted, toy):
+    whole = clone(estimator).fit(toy.sequences)
+    found = fitted(estimator)
+    assert found.n_states_ >= whole.n_states_
+    sizes = [np.sort([np.linalg.slogdet(one)[1] for one in model.covariances_[:3]]) for model in (whole, found)]
+    np.testing.assert_allclose(*sizes, atol=1.0)
+
+
+@each_sampler
+def test_gaps_of_new_recordings_are_filled_in(estimator, fitted, gappy, toy):
+    model = fitted(estimator)
+    imputed = model.impute(gappy)
+    inside = []
+    for one, whole, gaps in zip(imputed, toy.sequences, map(np.isnan, gappy), strict=True):
+        assert (one.values[~gaps] == whole[~gaps]).all()
+        assert (one.lower[gaps] < one.values[gaps]).all()
+        assert (one.values[gaps] < one.upper[gaps]).all()
+        inside.append(((one.lower <= whole) & (whole <= one.upper))[gaps])
+    assert 0.8 < np.concatenate(inside).mean() < 0.97
+
+
+def test_intervals_are_wider_at_a_higher_level(fitted, gappy):
+    narrow, wide = (fitted(SAMPLED[0]).impute(gappy[:1], level=level)[0] for level in (0.5, 0.95))
+    gaps = np.isnan(gappy[0])
+    assert (wide.upper - wide.lower > narrow.upper - narrow.lower)[gaps].all()
+    with pytest.raises(InputError, match="level is 1, needed a probability between 0 and 1"):
+        fitted(SAMPLED[0]).impute(gappy, level=1)
+
+
+@each_sampler
+def test_the_same_seed_gives_the_same_paths(estimator, fitted, gappy):
+    again = clone(estimator).fit(gappy)
+    assert all((a == b).all() for a, b in zip(again.paths_, fitted(estimator).paths_, strict=True))
+    assert (again.means_ == fitted(estimator).means_).all()
+
+
+@each_sampler
+def test_a_run_goes_on_from_its_checkpoint(estimator, gappy, tmp_path):
+    whole = clone(estimator).set_params(n_sweeps=12, n_burn=4).fit(gappy)
+    model = clone(whole).set_params(checkpoint=tmp_path / "run")
+    model.set_params(n_sweeps=6).fit(gappy)
+    model.set_params(n_sweeps=12).fit(gappy)
+    assert (model.trace_["log_joint"] == whole.trace_["log_joint"]).all()
+
+
+def test_a_saved_model_says_the_same_of_gaps(fitted, gappy, tmp_path):
+    model = fitted(SAMPLED[0])
+    model.save(tmp_path / "model.zip")
+    loaded = homothety.load(tmp_path / "model.zip")
+    assert loaded.score(gappy) == model.score(gappy)
+    assert (loaded.impute(gappy)[0].values == model.impute(gappy)[0].values).all()
+
+
+@pytest.mark.parametrize("estimator", [*[clone(one).set_params(missing="error") for one in SAMPLED], HMMSelection()])
+def test_missing_values_are_refused_if_they_are_errors(estimator, gappy):
+    with pytest.raises(InputError, match="Recording 0 holds nan at step"):
+        clone(estimator).fit(gappy)
+
+
+def test_settings_that_cannot_be_are_named(gappy):
+    with pytest.raises(InputError, match="missing"):
+        IBPHMM(missing="drop").fit(gappy)
+    with pytest.raises(InputError, match="autoregressive states need the steps before each one"):
+        IBPHMM(emission="autoregressive").fit(gappy)
+    with pytest.raises(InputError, match="Dimension 1 is NaN at every step of all series"):
+        IBPHMM().fit([np.column_stack([one[:, 0], np.full(len(one), np.nan)]) for one in gappy])
+
+
+def test_scores_do_not_depend_on_units_of_what_is_missing(toy, gappy):
+    scaled = {"preprocessing": Preprocessing(scale=(10.0, 0.1)), **SHORT, "step_weight": 1.0}
+    plain = IBPHMM(**(scaled | {"preprocessing": Preprocessing()})).fit(toy.sequences)
+    other = IBPHMM(**scaled).fit(toy.sequences)
+    assert other.score(gappy) == pytest.approx(plain.score(gappy), abs=0.02)
+
+
+def test_a_long_gap_does_not_hold_its_sides_together(fitted):
+    """In a gap states follow the transitions alone; at its end nothing is known of its beginning."""
+    model = fitted(SAMPLED[0])
+    series = np.full((402, 2), np.nan)
+    series[0], series[-1] = model.means_[0], model.means_[1]
+    probs = model.predict_proba([series])[0]
+    alone = model.predict_proba([series[-1:]])[0]
+    powers = np.linalg.matrix_power(model.transition_probs_, 400)
+    assert np.ptp(powers, axis=0).max() < 0.05, "transitions forget in as many steps"
+    assert probs[0].argmax() == 0
+    assert probs[-1].argmax() == 1
+    # The first look changes next to nothing at the last one, whatever it was.
+    series[0] = model.means_[2]
+    np.testing.assert_allclose(model.predict_proba([series])[0][-1], probs[-1], atol=0.05)
+    assert alone[0].argmax() == 1
+    np.testing.assert_allclose(probs[200], powers[0], atol=0.05)
