@@ -170,7 +170,7 @@ def check_quaternions(recordings: Sequences, blocks: ChannelBlocks) -> None:
     for kind, channels in zip(blocks.kinds, blocks.channels, strict=True):
         if kind != "quaternion":
             continue
-        norms = np.linalg.norm(recordings.steps[:, list(channels)], axis=1)
+        norms = np.linalg.norm(recordings.steps[:, list(channels)], axis=1)  # NaN, which passes, where one is missing
         wrong = np.flatnonzero(np.abs(norms - 1) > NORM_TOLERANCE)
         if wrong.size:
             i = int(np.searchsorted(recordings.starts, wrong[0], side="right")) - 1

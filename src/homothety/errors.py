@@ -61,6 +61,10 @@ class RestingRecordingWarning(HomothetyWarning):
     """A recording does not move, so that its frame cannot be inferred."""
 
 
+class MissingCoordinateWarning(HomothetyWarning):
+    """A recording lacks a coordinate of a point or vector at all steps, so that its frame may be found wrongly."""
+
+
 class StraightRecordingsWarning(HomothetyWarning):
     """All recordings lie on straight lines, which tell less than paths in a plane or in space."""
 

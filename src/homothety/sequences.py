@@ -186,7 +186,7 @@ def check_sequences(
     starts.setflags(write=False)
     steps = frozen(np.concatenate(series))
     if not allow_constant:
-        _check_measured(steps)
+        check_measured(steps)
         _check_varying(steps)
     checked_channels = _check_channels(channels, columns if known is None else known, steps.shape[1])
     rate = rate if times is None else rate_of(times, checked_names)
@@ -352,7 +352,7 @@ def _check_finite(series: list[FloatArray], titles: list[str], allow_missing: bo
             )
 
 
-def _check_measured(steps: FloatArray) -> None:
+def check_measured(steps: FloatArray) -> None:
     """Raise naming a dimension that is missing at every step of all series."""
     absent = np.flatnonzero(np.isnan(steps).all(axis=0))
     if absent.size:

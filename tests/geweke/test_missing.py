@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
+from unittest import mock
 
 import numpy as np
 import pytest
 
+import naive_frames
 import naive_ibphmm as naive
 from homothety.distributions import NIW
-from homothety.models import hdphmm, missing
+from homothety.models import frames, hdphmm, missing
+from homothety.models.frames import Blocks, candidates
 from homothety.models.hdphmm import moves as hdphmm_moves
 from homothety.models.ibphmm import default_sweep
 from homothety.sequences import Sequences
@@ -173,3 +176,64 @@ def test_sweep_of_shared_states_keeps_the_joint_prior():
 def test_fault_in_missing_values_of_shared_states_is_caught():
     sweep = missing.lifted_sweep(hdphmm.default_sweep()) | {"missing values": partial(fill_in, 0.2)}
     assert shared_z(sweep, 5_000) > CAUGHT
+
+
+# --- recordings in frames of their own -------------------------------------------------------------------------------
+
+FRAMED = {
+    "plane": naive_frames.FrameWorld(
+        n_series=3, n_steps=5, least_stay=2, leaving=0.3, blocks=Blocks(("point", "vector"), dim=2)
+    ),
+    "space": naive_frames.FrameWorld(n_series=3, n_steps=5, least_stay=2, leaving=0.3, blocks=Blocks(("point",))),
+}
+
+
+def missing_of(model):
+    """Single coordinates, whole blocks and whole steps; and a coordinate that one recording lacks."""
+    lacking = np.zeros(model.steps.shape, dtype=bool)
+    lacking[[0, 1], [1, 0]] = True
+    lacking[2, :2] = True
+    lacking[[3, 7]] = True
+    lacking[10:, 1] = True
+    return lacking
+
+
+def change_along_chain(rng, world, sweep, n_sweeps):
+    """Mean of statistics along a chain that alternates a sweep and a draw of all values, less where it starts."""
+    model, state = naive_frames.draw_world(rng, world)
+    lacking = missing_of(model)
+    before, along = naive_frames.statistics(model, state), []
+    for _ in range(n_sweeps):
+        filled = model.with_values(lacking, np.full(int(lacking.sum()), 0.3))
+        lifted, state = missing.Model.of(filled, lacking), missing.ChainState(state, model.values(lacking))
+        for move in sweep.values():
+            state, _ = move(rng, lifted, state)
+        completed, state = model.with_values(lacking, state.values), state.inner
+        along.append(naive_frames.statistics(completed, state))
+        model = naive_frames.redraw_steps(rng, world, model, state)
+    return np.mean(along, axis=0) - before
+
+
+def framed_z(name, sweep, n_sweeps=6, n_chains=60, seed=1):
+    """Largest change of the mean of a statistic along chains that start from the prior, in standard errors."""
+    rng = np.random.default_rng(seed)
+    with mock.patch.object(candidates, "NEAR", 0.4):
+        changes = np.array([change_along_chain(rng, FRAMED[name], sweep, n_sweeps) for _ in range(n_chains)])
+    errors = changes.std(axis=0, ddof=1) / np.sqrt(n_chains)
+    changed = np.abs(changes).max(axis=0) > 1e-9
+    return np.abs(changes.mean(axis=0)[changed] / errors[changed]).max()
+
+
+def test_sweep_in_frames_keeps_the_joint_prior():
+    assert framed_z("plane", missing.lifted_sweep(frames.default_sweep())) < 4.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FRAMED)
+def test_sweep_in_frames_keeps_the_joint_prior_at_length(name):
+    assert framed_z(name, missing.lifted_sweep(frames.default_sweep()), 20, 400, seed=2) < 4.2
+
+
+def test_fault_in_missing_values_in_frames_is_caught():
+    sweep = missing.lifted_sweep(frames.default_sweep()) | {"missing values": partial(fill_in, 0.0)}
+    assert framed_z("plane", sweep) > CAUGHT

@@ -215,7 +215,9 @@ def read(folder: Path) -> tuple[Result, SequenceSet | MatrixSet | None]:
         recordings = folder / RECORDINGS
         return result, read_recordings(recordings) if recordings.is_file() else None
     if not isinstance(result, Partition):
-        raise InputError(f"{_kept(folder)} holds a {type(found).__name__}, needed a fitted model or a result. Run it again.")
+        raise InputError(
+            f"{_kept(folder)} holds a {type(found).__name__}, needed a fitted model or a result. Run it again."
+        )
     return result, _read_matrices(folder / MATRICES, result)
 
 

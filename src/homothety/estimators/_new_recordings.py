@@ -18,7 +18,7 @@ from homothety.models.frames.defaults import default_model
 from homothety.models.frames.frames import aligned_steps, composed, log_determinants, stacked, states_in_frame
 from homothety.models.frames.measurements import line_axes, resting_recordings
 from homothety.models.frames.posterior import sample_frames
-from homothety.sequences import check_sequences
+from homothety.sequences import check_sequences, interpolated
 from homothety.summaries.frames import frame_table, one_table
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class Laid(NamedTuple):
     chain: Chain | None  # states in the frame `inner`
     inner: frames.Frames  # frame of the fit that acts before `frame`
     line_axis: FloatArray  # (dim,) direction of a straight recording, else zero
+    gappy: tuple[StateModel, FloatArray] | None = None
+    """Where values are missing: the states as the recording shows them, and its looks as prepared, with NaN."""
 
 
 class LaysNewRecordings:
@@ -87,12 +89,13 @@ class LaysNewRecordings:
 
     if TYPE_CHECKING:
 
+        def _allows_missing(self) -> bool: ...
         def _expand(self, values: Any, n_steps: int) -> Any: ...
         def _rearranged(self, recordings: Sequences) -> Sequences: ...
-        def _score_of(self, aligned: FloatArray) -> float: ...
+        def _score_of(self, states: StateModel, steps: FloatArray) -> float: ...
         def _prepared(self) -> PreparedBlocks: ...
         def _applied(
-            self, recordings: Sequences, prepared: list[tuple[FloatArray, int]], **parts: Any
+            self, recordings: Sequences, prepared: list[tuple[StateModel, FloatArray, int]], **parts: Any
         ) -> Segmentation: ...
 
     def _new_frames(self, X: Any, lengths: ArrayLike | None) -> frames.Frames:
@@ -120,11 +123,11 @@ class LaysNewRecordings:
         laid, names, lengths_ = self._lay_new(X, lengths)
         actions, details = [], []
         for i, (one, n_steps) in enumerate(zip(laid, lengths_, strict=True)):
-            steps = one.aligned
-            actions.append(self._expand(self.state_actions_[self.states_.path(steps)], n_steps))
+            states, steps = self._seen(one)
+            actions.append(self._expand(self.state_actions_[states.path(steps)], n_steps))
             if return_details:
-                probs = self.states_.probs(steps) @ np.eye(self.n_actions_)[self.state_actions_]
-                score = self._relative_score(steps)
+                probs = states.probs(steps) @ np.eye(self.n_actions_)[self.state_actions_]
+                score = self._relative_score(one)
                 rests = one.model is None
                 frame = None if rests else self._new_frame_table(one, names[i]).rows[-1]._replace(recording=i)
                 details.append(NewRecording(self._expand(probs, n_steps), frame, score, bool(score > LEAST_SCORE)))
@@ -143,21 +146,21 @@ class LaysNewRecordings:
         result : Segmentation
             With the numbers of states and actions of the fit, the frame of each recording, and whether it fits.
         """
-        recordings = check_sequences(X, lengths=lengths, allow_constant=True)
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True, allow_missing=self._allows_missing())
         laid, names, n_steps = self._lay_new(recordings, None)
         tables = [self._new_frame_table(one, name) for one, name in zip(laid, names, strict=True)]
-        scores = np.array([self._relative_score(one.aligned) for one in laid])
+        scores = np.array([self._relative_score(one) for one in laid])
         return self._applied(
             recordings,
-            [(one.aligned, n) for one, n in zip(laid, n_steps, strict=True)],
+            [(*self._seen(one), n) for one, n in zip(laid, n_steps, strict=True)],
             frame_table=one_table(tables, names, self.frame_table_.reference_name),
             scores=scores,
             fits=scores > LEAST_SCORE,
         )
 
-    def _relative_score(self, aligned: FloatArray) -> float:
-        """Return the score of an aligned recording, in standard deviations from those of the recordings of the fit."""
-        return (self._score_of(aligned) - self.fit_score_) / self.fit_score_spread_
+    def _relative_score(self, laid: Laid) -> float:
+        """Return the score of a recording, in standard deviations from those of the recordings of the fit."""
+        return (self._score_of(*self._seen(laid)) - self.fit_score_) / self.fit_score_spread_
 
     def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:  # noqa: ARG002
         """Return the log-likelihood per used step of recordings, each in its likeliest frame, paths summed out.
@@ -168,30 +171,52 @@ class LaysNewRecordings:
         found = stacked(np.arange(len(laid)), [self._in_fit(one, one.frame) for one in laid])
         resized = log_determinants(blocks, np.ones(len(blocks.kinds)), found)
         lengths_ = np.array([len(one.aligned) for one in laid])
-        total = sum(self.states_.log_likelihood(one.aligned) for one in laid) - float(resized @ lengths_)
-        return total / float(lengths_.sum()) + float(np.log(np.abs(self.preprocessing_.factors)).sum())
+        log_units, total = np.log(np.abs(self.preprocessing_.factors)), 0.0
+        for one, n_looks, volume in zip(laid, lengths_.tolist(), resized.tolist(), strict=True):
+            states, steps = self._seen(one)
+            # States that a recording shows have its size already. Missing values have no density, and so no unit.
+            volumes = n_looks * volume if one.gappy is None else float(np.isnan(steps).sum(axis=0) @ log_units)
+            total += states.log_likelihood(steps) - volumes
+        return total / float(lengths_.sum()) + float(log_units.sum())
 
-    def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
+    def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[StateModel, FloatArray, int]]:
         laid, _, n_steps = self._lay_new(X, lengths)
-        return [(one.aligned, n) for one, n in zip(laid, n_steps, strict=True)]
+        return [(*self._seen(one), n) for one, n in zip(laid, n_steps, strict=True)]
+
+    def _seen(self, laid: Laid) -> tuple[StateModel, FloatArray]:
+        """Return states and the looks of a recording in one frame: the recording's own where values are missing."""
+        return (self.states_, laid.aligned) if laid.gappy is None else laid.gappy
 
     def _lay_new(self, X: Any, lengths: ArrayLike | None) -> tuple[list[Laid], tuple[str, ...], list[int]]:
         """Return each new recording laid on the states, its name, and its number of steps."""
         check_is_fitted(self)
-        recordings = check_sequences(X, lengths=lengths, allow_constant=True)
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True, allow_missing=self._allows_missing())
         if recordings.n_dims != len(self.blocks_.order):
             needed = len(self.blocks_.order)
             raise InputError(f"Recordings have {recordings.n_dims} channels, needed {needed} as fitted.")
         check_quaternions(recordings, self.blocks_)
         check_lengths(recordings, self.prepared_blocks_, self.preprocessing_.settings.stride)
-        prepared = self.preprocessing_.transform(self._rearranged(recordings))
+        gappy = self._rearranged(recordings)
+        prepared = self.preprocessing_.transform(interpolated(gappy))
         axes = line_axes(self.prepared_blocks_, prepared)
         prepared = filled(self.prepared_blocks_, self.spans_, prepared)
         with threadpool_limits(1):
             laid = [
                 self._lay_on_states(np.ascontiguousarray(one), axis) for one, axis in zip(prepared, axes, strict=True)
             ]
+        if gappy.missing is not None:
+            known = self.preprocessing_.transform(gappy)
+            laid = [
+                one._replace(gappy=(self._states_in(self._in_fit(one, one.frame)), np.ascontiguousarray(part)))
+                for one, part in zip(laid, known, strict=True)
+            ]
         return laid, recordings.names, recordings.lengths.tolist()
+
+    def _states_in(self, frame: frames.Frames) -> StateModel:
+        """Return the states of the fit as prepared recordings of a frame show them."""
+        means, covariances = self.states_.coefficients[:, :, 0], self.states_.covariances
+        means, covariances = states_in_frame(self.prepared_blocks_, frame, means, covariances)
+        return replace(self.states_, coefficients=means[:, :, None], covariances=covariances)
 
     def _lay_on_states(self, steps: FloatArray, axis: FloatArray) -> Laid:
         """Return one prepared recording in its likeliest frame.

@@ -16,13 +16,21 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from homothety.arrays import check_count
 from homothety.block_preparation import filled, motion_stride, prepare_blocks
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
-from homothety.errors import FewerActionsWarning, InputError, RestingRecordingWarning, StraightRecordingsWarning
+from homothety.errors import (
+    FewerActionsWarning,
+    InputError,
+    MissingCoordinateWarning,
+    RestingRecordingWarning,
+    StraightRecordingsWarning,
+)
 from homothety.estimators._fitted import part
 from homothety.estimators._new_recordings import LaysNewRecordings
 from homothety.estimators.action_reports import ReportsActions
 from homothety.estimators.sampled import AutoSweeps, most_probable, seed_sequence
-from homothety.estimators.segmentation import SampledSegmenter
+from homothety.estimators.segmentation import Missing, SampledSegmenter
+from homothety.known import range_of_known
 from homothety.models import frames
+from homothety.models.emissions.missing import NO_GAPS, completed_steps, plain_steps
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
 from homothety.models.frames.frames import Frames, aligned_steps, log_determinants
 from homothety.models.frames.grouping import Evidence, draw_groups, merge_tree, summarise_states
@@ -30,11 +38,13 @@ from homothety.models.frames.intervals import interval_factors
 from homothety.models.frames.measurements import line_axes, resting_recordings, spans_of
 from homothety.models.hmm.left_out import log_left_out
 from homothety.models.hmm.messages import log_likelihood
+from homothety.models.hmm.states import StateModel
 from homothety.models.hmm.stays import mend_short_stays
+from homothety.models.missing.imputation import Imputed, impute_steps
 from homothety.orientations import middle_orientation, orientations, rotation_vectors
 from homothety.sampling.paths import count_segments, occupancy_entropy
 from homothety.sampling.trace import Trace
-from homothety.sequences import Sequences, check_sequences
+from homothety.sequences import Sequences, check_measured, check_sequences, interpolated
 from homothety.summaries.frames import PreparedBlocks, frame_table, weights_by_kind
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import minimise_expected_vi_paths
@@ -46,15 +56,17 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.channels import ChannelBlocks
     from homothety.models.emissions import Emission
+    from homothety.models.emissions.missing import Gaps
     from homothety.models.frames.blocks import Rotations
     from homothety.models.frames.grouping import StateSummary
     from homothety.sampling.paths import RunPath
 
 LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
 MOST_COMPARED = 100  # draws of each chain whose actions are drawn to see whether chains agree
+N_ROUNDS_OF_DRAWS = 10  # of parameters and missing values in turn, given the path of a draw
 LEAST_LOOKS = 4  # default length of a stay where recordings move: half a period of a swing
 
 
@@ -96,6 +108,9 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         Number of actions to report. If not given, it is inferred; `actions_at` gives any other number after the fit.
         States are merged into actions and never split: with fewer states than `n_actions`, a `FewerActionsWarning`
         says how many actions there are.
+    missing : {"random", "error"}, default="random"
+        As in `IBPHMM`. The stride, the weights of blocks and the starts of chains are measured on straight lines
+        through gaps, which the chains then forget. A quaternion is missing where one of its numbers is.
     n_sweeps : int or "auto", default="auto"
         Sweeps per chain. "auto" makes 100 and compares the actions of the last half of all chains; while these differ,
         it doubles the number, up to 800. A single chain makes 200.
@@ -143,6 +158,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     least_stay: Any = "auto"
     subsample: int | Literal["auto"] = "auto"
     n_actions: int | None = None
+    missing: Missing = "random"
 
     frames_ = part("frame_table.rows")
     frame_table_ = part("frame_table")
@@ -168,13 +184,16 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         """
         self._begin_fit()
         self._check_parameters()
-        recordings = check_sequences(X, lengths=lengths, allow_constant=True)
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True, allow_missing=self._allows_missing())
+        check_measured(recordings.steps)
         self.blocks_ = blocks = self._channel_blocks(recordings)
         check_quaternions(recordings, blocks)
         self._check_blocks_vary(recordings)
+        self._say_what_is_lacking(recordings)
         self.least_steps_ = steps_of(self.least_stay, recordings.rate, "least_stay")
         self.recordings_digest_ = digest_of(recordings)
-        rearranged = self._rearranged(recordings)
+        gappy = self._rearranged(recordings)
+        rearranged = interpolated(gappy)  # as which recordings are measured; chains draw what is missing
         preparation, self.prepared_blocks_ = prepare_blocks(
             rearranged,
             ["orientation" if kind == "quaternion" else kind for kind in self.blocks_.kinds],
@@ -195,11 +214,12 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         self.line_axes_ = line_axes(self.prepared_blocks_, prepared)
         self._say_if_straight()
         prepared = filled(self.prepared_blocks_, self.spans_, prepared)
+        self._lacking = self.preprocessing_.transform(gappy).missing
         with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other
             self._segment(prepared)
         reference = recordings[int(np.argmax(prepared.lengths))]
         self.middle_orientations_ = [
-            middle_orientation(reference[:, list(channels)])
+            middle_orientation(known_quaternions(reference[:, list(channels)]))
             for channels, kind in zip(self.blocks_.channels, self.blocks_.kinds, strict=True)
             if kind == "quaternion"
         ]
@@ -221,7 +241,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     def _check_blocks_vary(self, recordings: Sequences) -> None:
         """Raise naming the channels of a block that are the same at every step of all recordings."""
         for channels in self.blocks_.channels:
-            if not np.ptp(recordings.steps[:, list(channels)], axis=0).any():
+            if not range_of_known(recordings.steps[:, list(channels)]).any():
                 called = [recordings.channels[c] if recordings.channels else f"channel {c}" for c in channels]
                 raise InputError(
                     f"{', '.join(called)} (one block) is the same at every step of all recordings. Leave it out."
@@ -238,6 +258,26 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             warnings.warn(
                 f"Recordings that do not move, so that their frames cannot be inferred: {', '.join(named)}. {then}",
                 RestingRecordingWarning,
+                stacklevel=3,
+            )
+
+    def _say_what_is_lacking(self, recordings: Sequences) -> None:
+        """Warn of recordings that lack a coordinate of a block that turns, at all steps."""
+        if recordings.missing is None or self.rotations == "none":
+            return
+        lacking = np.stack([np.isnan(one).all(axis=0) for one in recordings])
+        of_blocks = [
+            lacking[:, list(channels)]
+            for kind, channels in zip(self.blocks_.kinds, self.blocks_.channels, strict=True)
+            if kind in ("point", "vector")
+        ]
+        lame = np.flatnonzero(np.any([part.any(axis=1) & ~part.all(axis=1) for part in of_blocks], axis=0))
+        if lame.size:
+            named = ", ".join(f"{i} ({recordings.names[i]})" for i in lame)
+            warnings.warn(
+                f"Recordings that lack a coordinate of a point or vector at all steps: {named}. Frames of theirs are "
+                "looked for as if it stood still, and may be wrong. Compare with rotations='none', or leave them out.",
+                MissingCoordinateWarning,
                 stacklevel=3,
             )
 
@@ -266,9 +306,9 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             columns = [one[:, list(channels)] for channels in self.blocks_.channels]
             for b, values in enumerate(columns):
                 if self.blocks_.kinds[b] == "quaternion":
-                    columns[b] = rotation_vectors(values, middle_orientation(values))
+                    columns[b] = vectors_of_known(values)
             parts.append(np.hstack(columns))
-        return check_sequences(parts, names=recordings.names, allow_constant=True)
+        return check_sequences(parts, names=recordings.names, allow_constant=True, allow_missing=True)
 
     def _segment(self, prepared: Sequences) -> None:
         stride = self.preprocessing_.settings.stride
@@ -282,9 +322,13 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         self.prepared_blocks_ = model.blocks
         self.block_weights_ = model.block_weights
         self.place_mean_, self.place_spread_ = model.prior.place_mean, model.prior.place_spread
+        self._incomplete = None if self._lacking is None else model.with_gaps(self._lacking)
         self._sample(
             prepared, model, partial(start_from, starts), frames.default_sweep(), frames.RECORDING, model.emission
         )
+
+    def _missing_of(self, prepared: Sequences) -> BoolArray | None:  # noqa: ARG002
+        return self._lacking
 
     def _groups(self, n_series: int) -> IntArray | None:
         """Return which recordings share a frame, (n_series,), None if that is inferred."""
@@ -310,11 +354,26 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         return acted
 
     def _log_left_out_of(self, rng: Generator, prepared: Sequences, emission: Emission, draw: Any) -> FloatArray:
-        steps = aligned_steps(self.prepared_blocks_, draw.frames, prepared.steps, prepared.starts)
-        found = log_left_out(rng, emission, emission.augment_steps(steps), prepared.starts, draw.path.expand())
+        z, gaps = self._aligned_with_gaps(prepared, emission, draw.frames)
+        found = log_left_out(rng, emission, z, prepared.starts, draw.path.expand(), gaps)
         # Densities are compared in the units of the recordings, whatever the size of their frames.
         volumes = log_determinants(self.prepared_blocks_, self.block_weights_, draw.frames)[draw.frames.labels]
         return np.asarray(found - np.repeat(volumes, prepared.lengths))
+
+    def _aligned_with_gaps(self, prepared: Sequences, emission: Emission, found: Frames) -> tuple[FloatArray, Gaps]:
+        """Return the augmented steps of recordings seen through frames, and their gaps."""
+        if self._incomplete is not None:
+            aligned = self._incomplete.aligned(found)
+            return aligned.z, aligned.gaps
+        steps = aligned_steps(self.prepared_blocks_, found, prepared.steps, prepared.starts)
+        return emission.augment_steps(steps), NO_GAPS
+
+    def _completed_steps(
+        self, rng: Generator, prepared: Sequences, emission: Emission, found: Frames, path: IntArray
+    ) -> FloatArray:
+        """Return recordings seen through frames, with what is missing drawn given a path."""
+        z, gaps = self._aligned_with_gaps(prepared, emission, found)
+        return plain_steps(emission, completed_steps(rng, emission, z, path, gaps, N_ROUNDS_OF_DRAWS))
 
     def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace]) -> IntArray:
         kept = [draw for trace in traces for draw in trace.kept]
@@ -322,6 +381,11 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         aligned = self._aligned(prepared)
         states = [replace(trace, kept=[draw.path for draw in trace.kept]) for trace in traces]
         point = super()._answer(aligned, emission, states)
+        if self._incomplete is not None:
+            rng = np.random.default_rng(0)
+            steps = self._completed_steps(rng, prepared, emission, self.frame_table_.frames, point)
+            aligned = replace(aligned, steps=steps)
+            self._amend(parameters=StateModel.from_path(emission, aligned, point, self.least_looks_))
         where = self._steps_of_recordings(aligned, 0)
         actions = [draw.actions for draw in kept]
         starts = prepared.starts
@@ -398,7 +462,10 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     def _actions_of(self, rng: Generator, prepared: Sequences, draw: Any) -> IntArray:
         """Return the action of every look in one draw."""
         path = np.unique(draw.path.expand(), return_inverse=True)[1]
-        steps = aligned_steps(self.prepared_blocks_, draw.frames, prepared.steps, prepared.starts)
+        if self._incomplete is not None:
+            steps = self._completed_steps(rng, prepared, self._incomplete.emission, draw.frames, path)
+        else:
+            steps = aligned_steps(self.prepared_blocks_, draw.frames, prepared.steps, prepared.starts)
         return np.asarray(draw_groups(rng, self._summarise_states(steps, path, prepared.starts))[path])
 
     def _summarise_states(self, steps: FloatArray, path: IntArray, starts: IntArray) -> StateSummary:
@@ -411,16 +478,55 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
 
     def _report_scores(self, aligned: Sequences) -> None:
         """Set mean and spread of the scores of the recordings of the fit, which new recordings are compared with."""
-        scores = [self._score_of(one) for one in aligned]
+        scores = [self._score_of(self.states_, one) for one in aligned]
         self.fit_score_ = float(np.mean(scores))
         self.fit_score_spread_ = max(float(np.std(scores)), LEAST_SCORE_SPREAD * len(self.prepared_blocks_.kinds))
 
-    def _score_of(self, aligned: FloatArray) -> float:
-        """Return the log density per look of a recording in the frame of the reference, with weights of blocks."""
-        states = self.states_
-        evidence = states.weighted_log_evidence(aligned)
+    def _score_of(self, states: StateModel, steps: FloatArray) -> float:
+        """Return the log density per look of a recording in the frame of states, with weights of blocks."""
+        evidence = states.weighted_log_evidence(steps)
         total = log_likelihood(evidence, states.initial, states.transition, least_stay=self.least_looks_)
-        return total / (len(aligned) * float(self.block_weights_.mean()))
+        return total / (len(steps) * float(self.block_weights_.mean()))
+
+    def _imputed(self, recordings: Sequences, level: float) -> list[Imputed]:
+        if "quaternion" in self.blocks_.kinds and recordings.missing is not None:
+            turned = [
+                c for b, kind in enumerate(self.blocks_.kinds) if kind == "quaternion" for c in self.blocks_.channels[b]
+            ]
+            if recordings.missing[:, turned].any():
+                raise InputError(
+                    "Orientations are missing, and only positions, vectors and plain channels are imputed."
+                )
+        is_fitted = digest_of(recordings) == self.recordings_digest_
+        found = self.frame_table_.frames if is_fitted else self._new_frames(recordings, None)
+        rearranged, order = self._rearranged(recordings), self._recorded_order()
+        prepared, n_dims = self.preprocessing_.transform(rearranged, min_steps=1), rearranged.n_dims
+        factors, offset, imputed = self.preprocessing_.factors[:n_dims], self.preprocessing_.offset[:n_dims], []
+        for i, (one, looks, label) in enumerate(zip(rearranged, prepared, found.labels.tolist(), strict=True)):
+            states = self._states_in(Frames.single(found[label]))
+            means = states.coefficients[:, :n_dims, 0] / factors + offset
+            covariances = states.covariances[:, :n_dims, :n_dims] / np.outer(factors, factors)
+            probs = self._expand(states.probs(looks), len(one))
+            parts = impute_steps(one, probs, means, covariances, level)
+            whole = [recordings[i].copy() for _ in parts]
+            for filled_in, target in zip(parts, whole, strict=True):
+                gaps = np.isnan(target[:, order[0]])
+                target[:, order[0]] = np.where(gaps, filled_in[:, order[1]], target[:, order[0]])
+            imputed.append(Imputed(*whole))
+        return imputed
+
+    def _recorded_order(self) -> tuple[list[int], list[int]]:
+        """Return the channels that are not orientations, as recorded and as rearranged."""
+        recorded: list[int] = []
+        rearranged: list[int] = []
+        first = 0
+        for kind, channels in zip(self.blocks_.kinds, self.blocks_.channels, strict=True):
+            width = 3 if kind == "quaternion" else len(channels)
+            if kind != "quaternion":
+                recorded += list(channels)
+                rearranged += range(first, first + width)
+            first += width
+        return recorded, rearranged
 
     def actions_at(self, n_actions: int) -> list[IntArray]:
         """Return the action of every step with another number of actions, without sampling again.
@@ -475,6 +581,19 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             if kind == "orientation":
                 columns[b] = orientations(columns[b], next(middles))
         return np.split(np.hstack(columns), rearranged.starts[1:-1])
+
+
+def known_quaternions(quaternions: FloatArray) -> FloatArray:
+    """Return the quaternions of which all four numbers are known."""
+    return quaternions[~np.isnan(quaternions).any(axis=1)]
+
+
+def vectors_of_known(quaternions: FloatArray) -> FloatArray:
+    """Return quaternions as rotation vectors from their middle; NaN where one of the four numbers is missing."""
+    vectors, known = np.full((len(quaternions), 3), np.nan), ~np.isnan(quaternions).any(axis=1)
+    if known.any():
+        vectors[known] = rotation_vectors(quaternions[known], middle_orientation(quaternions[known]))
+    return vectors
 
 
 def numbers_of(actions: list[IntArray], starts: IntArray) -> dict[str, list[float]]:

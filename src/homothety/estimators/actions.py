@@ -181,7 +181,7 @@ class ICSCHMM(ReportsActions, IBPHMM):
             As in `fit`.
         """
         new = self._prepare_new(X, lengths)
-        return [self._expand(self.state_actions_[self.states_.path(series)], n) for series, n in new]
+        return [self._expand(self.state_actions_[states.path(series)], n) for states, series, n in new]
 
 
 def make_grouping(grouping: GroupingName | icsc.Grouping) -> icsc.Grouping:

@@ -161,18 +161,18 @@ class Segmenter(Fitted, BaseEstimator):
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
         """Return the most probable path of new series through the states found, one array per series."""
-        return [self._expand(self.states_.path(series), n) for series, n in self._prepare_new(X, lengths)]
+        return [self._expand(states.path(series), n) for states, series, n in self._prepare_new(X, lengths)]
 
     def predict_proba(self, X: Any, *, lengths: ArrayLike | None = None) -> list[FloatArray]:
         """Return the probability of each state at each step of new series, (n_steps_i, n_states) for each."""
-        return [self._expand(self.states_.probs(series), n) for series, n in self._prepare_new(X, lengths)]
+        return [self._expand(states.probs(series), n) for states, series, n in self._prepare_new(X, lengths)]
 
     def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:  # noqa: ARG002
         """Return the log-likelihood per step looked at of series under the states found, paths summed out.
 
         It is a density in the units of the recordings, whatever they were multiplied by.
         """
-        series = [prepared for prepared, _ in self._prepare_new(X, lengths)]
+        series = [prepared for _, prepared, _ in self._prepare_new(X, lengths)]
         total = sum(self.states_.log_likelihood(one) for one in series)
         log_units = np.log(np.abs(self.preprocessing_.factors))
         n_looks = sum(len(one) - self.states_.order for one in series)
@@ -213,7 +213,11 @@ class Segmenter(Fitted, BaseEstimator):
                 "velocities='append'."
             )
         recordings = check_sequences(X, lengths=lengths, min_steps=1, allow_constant=True, allow_missing=True)
-        n_dims, imputed = recordings.n_dims, []
+        return self._imputed(recordings, level)
+
+    def _imputed(self, recordings: Sequences, level: float) -> list[Imputed]:
+        """Return recordings with their missing values filled in."""
+        settings, n_dims, imputed = self.preprocessing_.settings, recordings.n_dims, []
         means, covariances = self.means_[:, :n_dims], self.covariances_[:, :n_dims, :n_dims]
         for one, probs in zip(recordings, self.predict_proba(recordings), strict=True):
             middle = mean_of_known(one[:: settings.stride]) if settings.centre == "series" else 0.0
@@ -234,14 +238,18 @@ class Segmenter(Fitted, BaseEstimator):
             With the numbers of states and actions of the fit. Probabilities are given the parameters of the fit.
         """
         check_is_fitted(self)
-        recordings = check_sequences(X, lengths=lengths, allow_constant=True, min_steps=1, allow_missing=True)
+        recordings = check_sequences(
+            X, lengths=lengths, allow_constant=True, min_steps=1, allow_missing=self._allows_missing()
+        )
         return self._applied(recordings, self._prepare_new(recordings, None))
 
-    def _applied(self, recordings: Sequences, prepared: list[tuple[FloatArray, int]], **parts: Any) -> Segmentation:
-        """Return the result for new recordings that are prepared, each with its number of steps."""
-        found, states = self.result_, self.states_
-        path = np.concatenate([self._expand(states.path(one), n) for one, n in prepared])
-        probs = np.concatenate([self._expand(states.probs(one), n) for one, n in prepared])
+    def _applied(
+        self, recordings: Sequences, prepared: list[tuple[StateModel, FloatArray, int]], **parts: Any
+    ) -> Segmentation:
+        """Return the result for new recordings: the states as each shows them, what is prepared of it, its length."""
+        found = self.result_
+        path = np.concatenate([self._expand(states.path(one), n) for states, one, n in prepared])
+        probs = np.concatenate([self._expand(states.probs(one), n) for states, one, n in prepared])
         steps, starts = np.arange(len(path)), recordings.starts
         actions = None
         if found.actions is not None and found.state_actions is not None:
@@ -256,7 +264,7 @@ class Segmenter(Fitted, BaseEstimator):
             channels=tuple(recordings.channels or ()),
             rate=recordings.rate,
             provenance=replace(found.provenance, applied=True, source="", seconds=None),
-            states=Labels(flat=path, starts=starts, sure=probs[steps, path], n_labels=states.n_states),
+            states=Labels(flat=path, starts=starts, sure=probs[steps, path], n_labels=self.n_states_),
             actions=actions,
         )
 
@@ -266,15 +274,15 @@ class Segmenter(Fitted, BaseEstimator):
         prepared = self.preprocessing_
         return [prepared.restore_mean(one) for one in prepared.transform(X)]
 
-    def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[FloatArray, int]]:
-        """Return new series as the fit prepared its own, each with its number of steps."""
+    def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[StateModel, FloatArray, int]]:
+        """Return the states as each new series shows them, the series as the fit prepared its own, and its length."""
         check_is_fitted(self)
         least = self.states_.order * self.preprocessing_.settings.stride + 1
         recordings = check_sequences(
             X, lengths=lengths, min_steps=least, allow_constant=True, allow_missing=self._allows_missing()
         )
         prepared = self.preprocessing_.transform(recordings, min_steps=1)
-        return [(prepared[i], int(n)) for i, n in enumerate(recordings.lengths)]
+        return [(self.states_, prepared[i], int(n)) for i, n in enumerate(recordings.lengths)]
 
     def _expand(self, values: Any, n_steps: int) -> Any:
         return self.preprocessing_.expand(values, n_steps)
@@ -307,21 +315,21 @@ class SampledSegmenter(SampledChains, Segmenter):
     def _sample(
         self, prepared: Sequences, model: Any, start: Any, sweep: Sweep, recording: Recording, emission: Emission
     ) -> None:
-        """Run the chains and set everything that follows from them.
-
-        If values of the prepared recordings are missing, the model and all that goes with it is that of the
-        interpolated ones, and is lifted to draw what is missing.
-        """
-        if prepared.missing is not None:
-            model = missing.Model.of(model, prepared.missing)
-            start, sweep = missing.lifted_start(start), missing.lifted_sweep(sweep)
-            recording = missing.lifted_recording(recording)
+        """Run the chains and set everything that follows from them."""
+        lacking = self._missing_of(prepared)
+        if lacking is not None:  # the model is that of filled recordings
+            model, start = missing.Model.of(model, lacking), missing.lifted_start(start)
+            sweep, recording = missing.lifted_sweep(sweep), missing.lifted_recording(recording)
         numbers = partial(self._with_numbers, prepared)
         traces, chains = self._run_chains(model, start, sweep, recording, numbers)
         self._amend(chains=chains)
         traces = self._completed(prepared, traces)
         self._answer(prepared, emission, self._pooled(prepared, emission, traces))
         self._warn_unless_chains_agree()
+
+    def _missing_of(self, prepared: Sequences) -> BoolArray | None:
+        """Return which values of the prepared series chains draw, (n_steps, n_dims); None if none is missing."""
+        return prepared.missing
 
     def _search_rng(self) -> np.random.Generator:
         """Return a generator for what is done before the chains, independent of theirs."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from sklearn.base import clone
 
 import homothety
-from homothety import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM
-from homothety.datasets import make_toy_2d
-from homothety.errors import InputError
+from homothety import IBPHMM, ICSCHMM, ActionHMM, HMMSelection, StickyHDPHMM
+from homothety.datasets import make_demonstrations, make_toy_2d
+from homothety.errors import InputError, MissingCoordinateWarning
 from homothety.metrics import hamming
 from homothety.preprocessing import Preprocessing
 
@@ -137,3 +140,87 @@ def test_a_long_gap_does_not_hold_its_sides_together(fitted):
     np.testing.assert_allclose(model.predict_proba([series])[0][-1], probs[-1], atol=0.05)
     assert alone[0].argmax() == 1
     np.testing.assert_allclose(probs[200], powers[0], atol=0.05)
+
+
+# Recordings in frames of their own
+
+
+@pytest.fixture(scope="module")
+def demonstrations():
+    return make_demonstrations(0)
+
+
+@pytest.fixture(scope="module")
+def holed(demonstrations):
+    """The same with a fifth of the values missing, and stretches in which the marker was not seen."""
+    rng = np.random.default_rng(0)
+    sequences = [np.where(rng.random(one.shape) < 0.2, np.nan, one) for one in demonstrations.sequences]
+    for one in sequences:
+        one[200:260] = np.nan
+    return replace(demonstrations, sequences=sequences)
+
+
+@pytest.fixture(scope="module")
+def acting(holed):
+    return ActionHMM(n_chains=1, n_sweeps=30, random_state=0).fit(holed)
+
+
+def test_actions_are_found_in_spite_of_gaps(acting, demonstrations):
+    assert acting.n_actions_ == 3
+    assert hamming(np.concatenate(demonstrations.actions), np.concatenate(acting.actions_)) < 0.06
+
+
+def test_frames_are_found_in_spite_of_gaps(acting, demonstrations):
+    whole = ActionHMM(n_chains=1, n_sweeps=30, random_state=0).fit(demonstrations)
+    for gappy, known in zip(acting.frames_, whole.frames_, strict=True):
+        between = Rotation.from_matrix(gappy.rotation @ known.rotation.T).magnitude()
+        assert np.degrees(between) < 15
+        np.testing.assert_allclose(gappy.sizes, known.sizes, rtol=0.2)
+
+
+def test_actions_of_new_recordings_with_gaps_are_found(acting, holed, demonstrations):
+    found, details = acting.predict_actions(holed.sequences[:2], return_details=True)
+    assert hamming(np.concatenate(demonstrations.actions[:2]), np.concatenate(found)) < 0.08
+    assert all(one.fits for one in details)
+    assert np.isfinite(acting.score(holed.sequences[:2]))
+
+
+def test_gaps_are_filled_in_in_the_frame_of_each_recording(acting, holed, demonstrations):
+    inside, n_missing = 0.0, 0
+    for one, whole, gappy in zip(acting.impute(holed), demonstrations.sequences, holed.sequences, strict=True):
+        gaps = np.isnan(gappy)
+        assert (one.values[~gaps] == whole[~gaps]).all()
+        inside, n_missing = inside + ((one.lower <= whole) & (whole <= one.upper))[gaps].sum(), n_missing + gaps.sum()
+    assert 0.8 < inside / n_missing < 0.99
+    (alone,) = acting.impute(holed.sequences[:1])  # in a frame that is found anew
+    assert np.nanmax(np.abs(alone.values - acting.impute(holed)[0].values)) < 0.3 * np.ptp(demonstrations.sequences[0])
+
+
+def test_recordings_that_lack_a_coordinate_are_named(demonstrations):
+    sequences = [one.copy() for one in demonstrations.sequences[:4]]
+    sequences[2][:, 0] = np.nan
+    with pytest.warns(MissingCoordinateWarning, match=r"at all steps: 2 \(.*\)\. Frames of theirs"):
+        ActionHMM(n_chains=1, n_sweeps=4, random_state=0).fit(sequences)
+
+
+def test_orientations_may_be_missing():
+    rng = np.random.default_rng(0)
+    series = []
+    for _ in range(3):
+        angle = np.repeat([0.3, 1.5, 0.3, 1.5], 60) + 0.1 * rng.normal(size=240)
+        place = np.repeat([[0, 0, 0], [1, 2, 0]] * 2, 60, axis=0) + 0.1 * rng.normal(size=(240, 3))
+        quaternions = Rotation.from_rotvec(angle[:, None] * [0.6, 0.0, 0.8]).as_quat(scalar_first=True)
+        series.append(np.hstack([place, quaternions]))
+    model = ActionHMM(blocks=["point", "quaternion"], n_chains=1, n_sweeps=10, random_state=0)
+    whole = np.concatenate(model.fit(series).paths_)
+    series[0][30:50, 3:], series[1][100, 5], series[2][70:90, :3] = np.nan, np.nan, np.nan
+    assert hamming(whole, np.concatenate(model.fit(series).paths_)) < 0.05
+    with pytest.raises(InputError, match="Orientations are missing"):
+        model.impute(series)
+    filled = model.impute([np.hstack([one[:, :3], np.nan_to_num(one[:, 3:], nan=0.5)]) for one in series[2:]])[0]
+    assert np.isfinite(filled.values).all()
+
+
+def test_missing_values_in_frames_are_refused_if_they_are_errors(holed):
+    with pytest.raises(InputError, match=r"Recording 0 .*holds nan at step"):
+        ActionHMM(missing="error").fit(holed)

@@ -35,7 +35,8 @@ class Gaps(NamedTuple):
     steps: IntArray
     blocks: IntArray  # (n_groups,) block of dimensions
     counts: IntArray  # (n_groups,) number of missing dimensions
-    bases: FloatArray  # (n_groups, widest, widest) their directions in the first columns, one row for each dimension
+    dims: IntArray  # (n_groups, widest) which of the block they are; -1 where a frame turns their directions
+    bases: FloatArray  # (n_groups, widest, widest) these directions in the first columns, one row for each dimension
     fill: FloatArray  # (n_steps, n) augmented steps
 
 
@@ -50,6 +51,7 @@ NO_GAPS = Gaps(
     whole_numbers([]),
     whole_numbers([]),
     whole_numbers([]),
+    read_only(np.zeros((0, 0), dtype=np.int64)),
     read_only(np.zeros((0, 0, 0))),
     read_only(np.zeros((0, 0))),
 )
@@ -83,15 +85,17 @@ def find_gaps(emission: Emission, missing: BoolArray, starts: IntArray, fill: Fl
         found += [(int(kind[0]), b, part, np.flatnonzero(kind[1:])) for kind, part in zip(kinds, parts, strict=True)]
     found.sort(key=lambda group: group[:2])
     n_each = np.bincount([group[0] for group in found], minlength=len(starts) - 1)
-    bases = np.zeros((len(found), int(widths.max()), int(widths.max())))
+    widest = int(widths.max())
+    bases, places = np.zeros((len(found), widest, widest)), np.zeros((len(found), widest), dtype=np.int64)
     for g, (_, _, _, dims) in enumerate(found):
-        bases[g, dims, np.arange(len(dims))] = 1.0
+        bases[g, dims, np.arange(len(dims))], places[g, : len(dims)] = 1.0, dims
     return Gaps(
         whole_numbers([0, *np.cumsum(n_each)]),
         whole_numbers([0, *np.cumsum([len(group[2]) for group in found])]),
         whole_numbers(np.concatenate([group[2] for group in found])),
         whole_numbers([group[1] for group in found]),
         whole_numbers([len(group[3]) for group in found]),
+        read_only(places),
         read_only(bases),
         read_only(fill),
     )
@@ -125,10 +129,14 @@ def drawn_steps(
     return drawn
 
 
+def plain_steps(emission: Emission, z: FloatArray) -> FloatArray:
+    """Return the steps of which augmented ones were made, (n_steps, n_dims)."""
+    return np.ascontiguousarray(z[:, emission.n_regressors :] / np.sqrt(emission.dim_weights))
+
+
 def values_in(emission: Emission, z: FloatArray, missing: BoolArray) -> FloatArray:
     """Return the missing values as augmented steps have them, (n_missing,), one step after the other."""
-    values = z[:, emission.n_regressors :] / np.sqrt(emission.dim_weights)
-    return np.asarray(values[missing])
+    return np.asarray(plain_steps(emission, z)[missing])
 
 
 def steps_with(emission: Emission, z: FloatArray, missing: BoolArray, values: FloatArray) -> FloatArray:

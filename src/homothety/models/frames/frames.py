@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.arrays import read_only
 from homothety.models.frames import _kernels
 from homothety.models.frames._kernels import Frame
 from homothety.sampling.codec import storable
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
+    from homothety.models.emissions import Emission
+    from homothety.models.emissions.missing import Gaps
     from homothety.models.frames._kernels import Prior
     from homothety.models.frames.blocks import Blocks
 
@@ -179,15 +182,56 @@ def states_in_frame(
     blocks: Blocks, frame: Frames, means: FloatArray, covariances: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return means, (n_states, n_dims), and covariances of states as recordings of one frame show them."""
+    matrix, places = matrix_and_place(blocks, frame, 0)
+    return means @ matrix.T + places, matrix @ covariances @ matrix.T
+
+
+def matrix_and_place(blocks: Blocks, frames: Frames, f: int) -> tuple[FloatArray, FloatArray]:
+    """Return what a frame multiplies canonical steps by, (n_dims, n_dims), and adds to them, (n_dims,)."""
     matrix, places = np.eye(blocks.n_dims), np.zeros(blocks.n_dims)
     for b, block in enumerate(blocks.slices):
         if b in blocks.turned:
-            matrix[block, block] = frame.rotations[0]
+            matrix[block, block] = frames.rotations[f]
         if b in blocks.sized:
-            matrix[block, block] *= np.exp(frame.log_sizes[0, blocks.sized.index(b)])
+            matrix[block, block] *= np.exp(frames.log_sizes[f, blocks.sized.index(b)])
         if b in blocks.placed:
-            places[block] = frame.places[0, blocks.placed.index(b)]
-    return means @ matrix.T + places, matrix @ covariances @ matrix.T
+            places[block] = frames.places[f, blocks.placed.index(b)]
+    return matrix, places
+
+
+def recorded_steps(blocks: Blocks, frames: Frames, aligned: FloatArray, starts: IntArray) -> FloatArray:
+    """Return steps in the canonical frame as they were recorded, (n_steps, n_dims)."""
+    recorded = np.empty_like(aligned)
+    for i, f in enumerate(frames.labels.tolist()):
+        (matrix, places), part = matrix_and_place(blocks, frames, f), slice(starts[i], starts[i + 1])
+        recorded[part] = aligned[part] @ matrix.T + places
+    return recorded
+
+
+def gaps_in_frames(blocks: Blocks, frames: Frames, emission: Emission, gaps: Gaps, fill: FloatArray) -> Gaps:
+    """Return the gaps of recorded steps as the aligned steps have them.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    frames : Frames
+    emission : Emission
+    gaps : Gaps
+        Of the recorded steps.
+    fill : ndarray of shape (n_steps, n)
+        Augmented steps that are aligned and filled in somehow.
+    """
+    edges = emission.structure.starts - emission.n_regressors
+    inverses = [np.linalg.inv(matrix_and_place(blocks, frames, f)[0]) for f in range(frames.n_frames)]
+    bases, dims = gaps.bases.copy(), gaps.dims.copy()
+    of_groups = np.repeat(frames.labels, np.diff(gaps.groups))
+    turned = [range(edges[b], edges[b + 1]) for b in range(len(edges) - 1)]
+    for g, (f, b, n) in enumerate(zip(of_groups.tolist(), gaps.blocks.tolist(), gaps.counts.tolist(), strict=True)):
+        own = inverses[f][np.ix_(turned[b], turned[b])]
+        if not (own == np.eye(len(own))).all():
+            bases[g, : len(own), :n] = own[:, gaps.dims[g, :n]]
+            dims[g] = -1
+    return gaps._replace(bases=read_only(bases), dims=read_only(dims), fill=read_only(fill))
 
 
 def log_determinants(blocks: Blocks, weights: FloatArray, frames: Frames) -> FloatArray:

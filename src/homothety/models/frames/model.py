@@ -12,14 +12,24 @@ from scipy.special import gammaln
 from homothety.arrays import frozen
 from homothety.errors import InputError
 from homothety.models import ibphmm
+from homothety.models.emissions.missing import drawn_steps, plain_steps
 from homothety.models.frames._kernels import log_frame_prior
-from homothety.models.frames.frames import Frames, aligned_steps, log_determinants
+from homothety.models.frames.frames import (
+    Frames,
+    aligned_steps,
+    gaps_in_frames,
+    log_determinants,
+    recorded_steps,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.random import Generator
+
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions import Emission
+    from homothety.models.emissions.missing import Gaps
     from homothety.models.frames._kernels import Prior
     from homothety.models.frames.blocks import Blocks
     from homothety.models.frames.state import ChainState
@@ -50,6 +60,9 @@ class Model:
         Which recordings share a frame, if that is fixed. If not given, all share one.
     resting : ndarray of bool, shape (n_series,), optional
         Recordings that do not move. Their frames cannot be inferred, so each of them shares that of another recording.
+    fill : ndarray of shape (n_steps, n_dims), optional
+        Recorded steps with missing values filled in, which never changes: what is proposed may depend on it. Only where
+        values are missing; `segmentation` has the gaps of the recorded steps then.
     """
 
     steps: FloatArray
@@ -61,6 +74,7 @@ class Model:
     n_global: int = 1
     groups: IntArray | None = None
     resting: BoolArray | None = None
+    fill: FloatArray | None = None
 
     def __post_init__(self) -> None:
         found, needed = self.steps.shape[1], self.blocks.n_dims
@@ -94,9 +108,12 @@ class Model:
         return self.segmentation.starts
 
     def steps_of(self, series: Sequence[int] | None = None) -> tuple[FloatArray, IntArray]:
-        """Return a copy of the steps of some or all recordings, and where each begins in it and the last ends."""
-        every = range(len(self.starts) - 1)
-        parts = [self.steps[self.starts[i] : self.starts[i + 1]] for i in (every if series is None else series)]
+        """Return a copy of the steps of some or all recordings, and where each begins in it and the last ends.
+
+        Where values are missing they are filled in by what never changes.
+        """
+        every, steps = range(len(self.starts) - 1), self.steps if self.fill is None else self.fill
+        parts = [steps[self.starts[i] : self.starts[i + 1]] for i in (every if series is None else series)]
         return np.concatenate(parts), np.concatenate([[0], np.cumsum([len(part) for part in parts])])
 
     @property
@@ -127,8 +144,37 @@ class Model:
             check_frames(self, frames)
             steps = aligned_steps(self.blocks, frames, self.steps, self.starts)
             last = (frames, replace(self.segmentation, z=frozen(self.emission.augment_steps(steps))))
+            if self.fill is not None:
+                last = (frames, replace(last[1], gaps=self._gaps_in(frames, self.fill)))
             self._last["last"] = last
         return last[1]
+
+    def _gaps_in(self, frames: Frames, fill: FloatArray) -> Gaps:
+        """Return the gaps of the aligned recordings."""
+        aligned = self.emission.augment_steps(aligned_steps(self.blocks, frames, fill, self.starts))
+        return gaps_in_frames(self.blocks, frames, self.emission, self.segmentation.gaps, aligned)
+
+    def with_gaps(self, missing: BoolArray) -> Model:
+        """Return the model in which some values, (n_steps, n_dims), are missing; they are filled in as they are now."""
+        return replace(self, segmentation=self.segmentation.with_gaps(missing), fill=self.steps)
+
+    def values(self, missing: BoolArray) -> FloatArray:
+        """Return what the missing values are filled in with, (n_missing,)."""
+        return np.asarray(self.steps[missing])
+
+    def with_values(self, missing: BoolArray, values: FloatArray) -> Model:
+        """Return the model with other values filled in."""
+        steps = self.steps.copy()
+        steps[missing] = values
+        return replace(self, steps=frozen(steps))
+
+    def draw_values(self, rng: Generator, state: ChainState, missing: BoolArray) -> FloatArray:
+        """Draw the missing values given frames, paths and parameters, (n_missing,), as recorded."""
+        aligned, path = self.aligned(state.frames), ibphmm.path_of(self.segmentation, state.segmentation)
+        whiteners = ibphmm.whiteners_of(self.segmentation, state.segmentation)
+        drawn = drawn_steps(rng, self.emission, aligned.z, path, whiteners, aligned.gaps)
+        canonical = plain_steps(self.emission, drawn)
+        return np.asarray(recorded_steps(self.blocks, state.frames, canonical, self.starts)[missing])
 
     @cached_property
     def _last(self) -> dict[str, tuple[Frames, ibphmm.Model]]:

@@ -4,7 +4,15 @@ from homothety.models.ibphmm.annealing import N_ANNEALING, init_annealed, measur
 from homothety.models.ibphmm.model import GammaPrior, Hyperpriors, Model, Proposals, log_joint
 from homothety.models.ibphmm.moves import default_sweep, redrawn_paths, resample_leaving, series_log_likelihoods
 from homothety.models.ibphmm.recording import RECORDING
-from homothety.models.ibphmm.state import ChainState, check_parts, check_state, init_from_clusters, init_state
+from homothety.models.ibphmm.state import (
+    ChainState,
+    check_parts,
+    check_state,
+    init_from_clusters,
+    init_state,
+    path_of,
+    whiteners_of,
+)
 
 __all__ = [
     "N_ANNEALING",
@@ -22,7 +30,9 @@ __all__ = [
     "init_state",
     "log_joint",
     "measured_weight",
+    "path_of",
     "redrawn_paths",
     "resample_leaving",
     "series_log_likelihoods",
+    "whiteners_of",
 ]
