@@ -16,6 +16,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from homothety.arrays import check_count
 from homothety.block_preparation import filled, motion_stride, prepare_blocks
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
+from homothety.datasets import SequenceSet
+from homothety.datasets.sets import Frames as RecordedFrames
 from homothety.errors import (
     FewerActionsWarning,
     InputError,
@@ -32,7 +34,7 @@ from homothety.known import range_of_known
 from homothety.models import frames
 from homothety.models.emissions.missing import NO_GAPS, completed_steps, plain_steps
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
-from homothety.models.frames.frames import Frames, aligned_steps, log_determinants
+from homothety.models.frames.frames import Frames, aligned_steps, log_determinants, matrix_and_place
 from homothety.models.frames.grouping import Evidence, draw_groups, merge_tree, summarise_states
 from homothety.models.frames.intervals import interval_factors
 from homothety.models.frames.measurements import line_axes, resting_recordings, spans_of
@@ -515,6 +517,36 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             imputed.append(Imputed(*whole))
         return imputed
 
+    def _sampled(self, rng: Generator, paths: list[IntArray], steps: list[FloatArray]) -> SequenceSet:
+        """Show drawn recordings in frames of recordings of the fit, drawn at random."""
+        found, blocks, rows = self.frame_table_.frames, self.prepared_blocks_, self.frames_
+        chosen = rng.integers(len(rows), size=len(paths))
+        sequences = []
+        for i, one in zip(chosen.tolist(), steps, strict=True):
+            matrix, place = matrix_and_place(blocks, found, i)
+            sequences.append(self._as_recorded(self.preprocessing_.restore_mean(one @ matrix.T + place)))
+        known = None
+        if blocks.points and blocks.points[0] in blocks.sized:
+            size = blocks.sized.index(blocks.points[0])
+            known = RecordedFrames(
+                np.stack([rows[i].rotation for i in chosen]),
+                np.array([rows[i].sizes[size] for i in chosen]),
+                np.stack([rows[i].places[0] for i in chosen]),
+                self.frame_labels_[chosen],
+            )
+        return SequenceSet(sequences, paths, [self.state_actions_[path] for path in paths], frames=known)
+
+    def _as_recorded(self, rearranged: FloatArray) -> FloatArray:
+        """Return channels in the order of the recordings, (n_steps, n_channels), from those in the order of blocks."""
+        recorded, middles = np.empty((len(rearranged), len(self.blocks_.order))), iter(self.middle_orientations_)
+        first = 0
+        for kind, channels in zip(self.blocks_.kinds, self.blocks_.channels, strict=True):
+            width = 3 if kind == "quaternion" else len(channels)
+            values = rearranged[:, first : first + width]
+            recorded[:, list(channels)] = orientations(values, next(middles)) if kind == "quaternion" else values
+            first += width
+        return recorded
+
     def _recorded_order(self) -> tuple[list[int], list[int]]:
         """Return the channels that are not orientations, as recorded and as rearranged."""
         recorded: list[int] = []
@@ -566,7 +598,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             Channels in the order of ``blocks_``, without velocities.
         """
         check_is_fitted(self)
-        recordings = check_sequences(X, lengths=lengths, allow_constant=True)
+        recordings = check_sequences(X, lengths=lengths, allow_constant=True, allow_missing=self._allows_missing())
         is_fitted = digest_of(recordings) == self.recordings_digest_
         found = self.frame_table_.frames if is_fitted else self._new_frames(X, lengths)
         n_recorded = self._prepared().n_recorded

@@ -25,9 +25,11 @@ from homothety.summaries.runs import PathDraws
 from homothety.summaries.transforms import transform_table
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
+    from homothety.datasets import SequenceSet
     from homothety.models.emissions import Emission
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
@@ -182,6 +184,9 @@ class ICSCHMM(ReportsActions, IBPHMM):
         """
         new = self._prepare_new(X, lengths)
         return [self._expand(self.state_actions_[states.path(series)], n) for states, series, n in new]
+
+    def _sampled(self, rng: Generator, paths: list[IntArray], steps: list[FloatArray]) -> SequenceSet:
+        return replace(super()._sampled(rng, paths, steps), actions=[self.state_actions_[path] for path in paths])
 
 
 def make_grouping(grouping: GroupingName | icsc.Grouping) -> icsc.Grouping:

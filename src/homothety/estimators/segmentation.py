@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_count, check_option
+from homothety.datasets import SequenceSet
 from homothety.errors import InputError
 from homothety.estimators._fitted import Fitted, part
 from homothety.estimators.sampled import APART_R_HAT, AutoSweeps, SampledChains, most_probable, seed_sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.estimators.sampled import RandomState
     from homothety.models.emissions import Emission
     from homothety.preprocessing import FittedPreprocessing
     from homothety.sampling.driver import Recording, Sweep
@@ -273,6 +275,47 @@ class Segmenter(Fitted, BaseEstimator):
         check_is_fitted(self)
         prepared = self.preprocessing_
         return [prepared.restore_mean(one) for one in prepared.transform(X)]
+
+    def sample(
+        self, n_recordings: int = 1, n_looks: int | None = None, *, random_state: RandomState = None
+    ) -> SequenceSet:
+        """Draw recordings from the states of the fit.
+
+        Parameters
+        ----------
+        n_recordings : int, default=1
+        n_looks : int, optional
+            Steps of each recording, as far apart as the steps that the fit used: ``preprocessing_.settings.stride``
+            steps of its recordings. If not given, as many as the median recording of the fit has.
+        random_state : int, Generator, SeedSequence or None
+
+        Returns
+        -------
+        sampled : SequenceSet
+            Recordings in the units of those of the fit, and the state of every step; also actions and frames, where the
+            model has such. The rate is that of the steps used.
+
+        Notes
+        -----
+        States are held at their posterior means, and transitions are those over all recordings. Steps are independent
+        given their states, however little each counted in the fit. Smoothing is not undone; recordings that were
+        centred each on its own are drawn about zero; autoregressive ones begin at the middle of the recordings.
+        """
+        check_is_fitted(self)
+        stride = self.preprocessing_.settings.stride
+        if n_looks is None:
+            n_looks = max(int(np.median(-(-np.diff(self.starts_) // stride))), self.states_.order + 1)
+        check_count(n_looks, "n_looks", minimum=self.states_.order + 1)
+        rng = np.random.default_rng(seed_sequence(random_state))
+        drawn = [self.states_.sample(rng, n_looks) for _ in range(check_count(n_recordings, "n_recordings"))]
+        sampled = self._sampled(rng, [path for path, _ in drawn], [steps for _, steps in drawn])
+        names = tuple(f"sample {i}" for i in range(n_recordings))
+        return replace(sampled, names=names, name="sampled", rate=self.rate_ and self.rate_ / stride)
+
+    def _sampled(self, rng: Generator, paths: list[IntArray], steps: list[FloatArray]) -> SequenceSet:  # noqa: ARG002
+        """Return drawn paths and prepared steps as recordings."""
+        n_dims = self.preprocessing_.n_input_dims
+        return SequenceSet([self.preprocessing_.restore_mean(one)[:, :n_dims] for one in steps], paths)
 
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[StateModel, FloatArray, int]]:
         """Return the states as each new series shows them, the series as the fit prepared its own, and its length."""

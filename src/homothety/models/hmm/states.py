@@ -14,6 +14,7 @@ from homothety.models.hmm.messages import log_likelihood, most_likely_path, smoo
 from homothety.models.hmm.stays import transition_steps
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
     from numpy.typing import NDArray
 
     from homothety.arrays import FloatArray, IntArray
@@ -143,6 +144,26 @@ class StateModel:
         """Return the log-likelihood of a series, its path summed out."""
         evidence = self.log_evidence(series)
         return log_likelihood(evidence, self.initial, self.transition, least_stay=self.least_stay)
+
+    def sample(self, rng: Generator, n_steps: int) -> tuple[IntArray, FloatArray]:
+        """Draw the path of a series and the series, (n_steps,) and (n_steps, n_dims).
+
+        The first `order` steps are zero, and go with the next one. Weights of steps and dimensions do not count.
+        """
+        n_drawn = n_steps - self.order
+        path = [int(rng.choice(self.n_states, p=self.initial))]
+        while len(path) < n_drawn:
+            k = int(rng.choice(self.n_states, p=self.transition[path[-1]]))
+            path.extend([k] * (1 if k == path[-1] else self.least_stay))
+        drawn = np.array(path[:n_drawn], dtype=np.int64)
+        noise = rng.standard_normal((n_drawn, self.covariances.shape[1]))
+        noise = np.einsum("tde,te->td", np.linalg.cholesky(self.covariances)[drawn], noise)
+        if self.order == 0:
+            return drawn, self.coefficients[drawn, :, 0] + noise
+        series = np.zeros((n_steps, noise.shape[1]))
+        for t, (k, shock) in enumerate(zip(drawn.tolist(), noise, strict=True), start=self.order):
+            series[t] = self.coefficients[k] @ series[t - self.order : t][::-1].ravel() + shock
+        return self._from_first(drawn), series
 
     def _from_first(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
         return np.concatenate([np.repeat(values[:1], self.order, axis=0), values])
