@@ -8,6 +8,7 @@ import numpy as np
 
 from homothety.arrays import check_count
 from homothety.errors import InputError
+from homothety.known import mean_of_known
 from homothety.sequences import check_sequences
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ def pooled_moments(X: Any, paths: Sequence[ArrayLike], n_labels: int | None = No
     Notes
     -----
     Steps are pooled wherever and in whatever direction they are. Where an action is done in several places its pooled
-    covariance is that of the places too; that of each of its states is not.
+    covariance is that of the places too; that of each of its states is not. Where values are missing, each entry is
+    that of the steps at which both dimensions are known.
     """
-    sequences = check_sequences(X, min_steps=1, allow_constant=True)
+    sequences = check_sequences(X, min_steps=1, allow_constant=True, allow_missing=True)
     labels = [np.asarray(path, dtype=np.int64) for path in paths]
     if [len(path) for path in labels] != sequences.lengths.tolist():
         raise InputError(
@@ -56,12 +58,19 @@ def pooled_moments(X: Any, paths: Sequence[ArrayLike], n_labels: int | None = No
     count = int(flat.max()) + 1 if n_labels is None else check_count(n_labels, "n_labels")
     parts = [sequences.steps[flat == label] for label in range(count)]
     n_dims = sequences.n_dims
-    means = [part.mean(axis=0) if len(part) else np.full(n_dims, np.nan) for part in parts]
+    means = [mean_of_known(part) if len(part) else np.full(n_dims, np.nan) for part in parts]
     spreads = [
-        (part - mean).T @ (part - mean) / len(part) if len(part) else np.full((n_dims, n_dims), np.nan)
+        _covariance_of_known(part - mean) if len(part) else np.full((n_dims, n_dims), np.nan)
         for part, mean in zip(parts, means, strict=True)
     ]
     return Moments(np.array([len(part) for part in parts]), np.array(means), np.array(spreads))
+
+
+def _covariance_of_known(centred: FloatArray) -> FloatArray:
+    """Return mean products of dimensions about their means over steps at which both are known; NaN without such."""
+    known = ~np.isnan(centred)
+    filled, counts = np.where(known, centred, 0.0), known.T.astype(float) @ known
+    return np.asarray(np.divide(filled.T @ filled, counts, out=np.full(counts.shape, np.nan), where=counts > 0))
 
 
 def write_moments(path: str | PathLike[str], found: Mapping[str, Moments], channels: Sequence[str] = ()) -> None:

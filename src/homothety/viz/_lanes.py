@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from homothety.errors import InputError
+from homothety.known import range_of_known
 from homothety.palette import contrasting, darkened, to_rgb
 from homothety.viz._labels import NONE, Looks, legend_patch, number_labels
 from homothety.viz.figures import axes_or_new, font_points, legend_beside, names_or_numbers, size_in_points
@@ -92,7 +93,7 @@ def draw_lanes(
     n_steps, n_dims = values.shape
     ax = axes_or_new(ax, (WIDTH, lanes_height(n_dims, len(bars))), n_entries=len(handles))
     names = names_or_numbers(channels, n_dims, "dimensions", "channels")
-    lowest, extent = values.min(axis=0), np.ptp(values, axis=0)
+    lowest, extent = np.fmin.reduce(values), range_of_known(values)  # lines stop where values are missing
     shares = np.divide(values - lowest, extent, out=np.full(values.shape, 0.5), where=extent > 0)
     places = np.arange(n_dims)[::-1]
     for dim, place in enumerate(places):

@@ -100,7 +100,7 @@ def plot_state_ellipses(
     actions = group_items(state_actions, len(factors), "state_actions")
     ax = axes_or_new(ax, n_entries=len(named(actions)))
     if sequences is not None:
-        checked = check_sequences(sequences, min_steps=1, allow_constant=True)
+        checked = check_sequences(sequences, min_steps=1, allow_constant=True, allow_missing=True)
         if checked.n_dims != n_dims:
             raise InputError(f"sequences have {checked.n_dims} dimensions and means {n_dims}, needed the same.")
         # One picture in files of lines, in which so many points would be too much.

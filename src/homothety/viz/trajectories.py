@@ -179,8 +179,8 @@ def plot_aligned(
         raise InputError(
             f"block is {block}, but the recordings have {number_of(len(places), 'position')} to draw, counted from 0."
         )
-    sequences = check_sequences(recordings, allow_constant=True, min_steps=1)
-    aligned = check_sequences(model.aligned(recordings), allow_constant=True, min_steps=1)
+    sequences = check_sequences(recordings, allow_constant=True, allow_missing=True, min_steps=1)
+    aligned = check_sequences(model.aligned(recordings), allow_constant=True, allow_missing=True, min_steps=1)
     columns = list(model.blocks_.channels[places[block]])
     _, axis_names = choose_dims(columns, sequences.n_dims, (2, 3), channels or sequences.channels)
     columns_aligned = list(range(*model.blocks_.slices[places[block]].indices(sequences.n_dims)))
@@ -205,7 +205,7 @@ def _side_by_side(axes: Sequence[Axes] | None, panels: Collection[str], n_dims: 
 
 
 def _check_sequences(series: Any) -> Sequences:
-    sequences = check_sequences(series, min_steps=1, allow_constant=True)
+    sequences = check_sequences(series, min_steps=1, allow_constant=True, allow_missing=True)
     if sequences.n_dims < 2:
         raise InputError("The series have 1 dimension, needed at least 2 to draw a curve. Use plot_segments.")
     return sequences

@@ -119,3 +119,17 @@ def test_tables_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"homothety\[parquet\]"):
         export.write_rows(tmp_path / "rows.parquet", ROWS)
+
+
+def test_moments_are_those_of_what_is_known():
+    rng = np.random.default_rng(0)
+    whole = rng.multivariate_normal([1.0, -2.0], [[1.0, 0.7], [0.7, 2.0]], 4000)
+    gappy = np.where(rng.random(whole.shape) < 0.3, np.nan, whole)
+    found = export.pooled_moments([gappy], [np.zeros(4000, dtype=int)])
+    np.testing.assert_allclose(found.means[0], np.nanmean(gappy, axis=0))
+    both = ~np.isnan(gappy).any(axis=1)
+    about = gappy - found.means[0]
+    assert found.covariances[0, 0, 1] == pytest.approx((about[both, 0] * about[both, 1]).mean())
+    np.testing.assert_allclose(found.covariances[0], np.cov(whole.T), atol=0.1)
+    apart = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, np.nan]])
+    assert np.isnan(export.pooled_moments([apart], [[0, 0, 0]]).covariances[0, 0, 1])

@@ -176,3 +176,13 @@ def test_positions_are_found_among_other_channels():
         plot_aligned(model, recordings, block=1)
     with pytest.raises(InputError, match="axes has 1 Axes, needed 2"):
         plot_aligned(model, recordings, axes=[recorded])
+
+
+def test_curves_stop_where_values_are_missing():
+    series = np.column_stack([np.arange(6.0), np.arange(6.0) ** 2])
+    series[2, 1] = np.nan
+    ax = plot_trajectory(series, [0, 0, 0, 0, 1, 1])
+    drawn = np.vstack([line.get_xydata() for line in ax.lines[:2]])
+    assert np.isnan(drawn[2, 1])
+    assert np.isfinite(ax.get_xlim()).all()
+    assert np.isfinite(ax.get_ylim()).all()
