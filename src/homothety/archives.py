@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
+import numpy as np
 from numpy.lib import format as npy
 
 from homothety.errors import InputError
@@ -28,6 +29,7 @@ LEAST, MOST_RATIO = 10**9, 100  # bytes that any file may take, and bytes per by
 DEFLATE_RATIO = 1040  # more bytes than this cannot come out of one compressed byte
 SMALL = 10**4  # bytes of the header of a member, of an archive or of an array, that are not worth comparing
 ENCRYPTED, METHODS = 0x1, (ZIP_STORED, ZIP_DEFLATED)
+LAST_CHARACTER, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
@@ -168,7 +170,17 @@ def read_array(file: BinaryIO, n_bytes: int, item: str) -> NDArray[Any]:
         raise ValueError(f"{item} declares {declared} bytes, but has {left}")
     file.seek(start)
     array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
+    check_text(array, item)
     return array
+
+
+def check_text(array: NDArray[Any], item: str) -> None:
+    """Raise ValueError for an array of texts with characters that do not exist: Python fails wherever it meets them."""
+    if array.dtype.kind != "U" or not array.size:
+        return
+    codes = np.ascontiguousarray(array).reshape(-1).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+    if ((codes > LAST_CHARACTER) | ((codes >= SURROGATES[0]) & (codes <= SURROGATES[1]))).any():
+        raise ValueError(f"{item} holds texts with characters that do not exist")
 
 
 READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}

@@ -86,8 +86,8 @@ def written_aside(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, such as the record that taking up a run depends on."""
-    write_whole(path, text.encode("utf-8"))
+    """Write a text file, such as the record that taking up a run depends on; what is no text in it becomes a `?`."""
+    write_whole(path, text.encode("utf-8", "replace"))
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -112,6 +112,12 @@ def test_two_members_of_one_name_are_refused():
         pass
 
 
+@pytest.mark.parametrize("dtype", ["<U3", ">U3"])
+def test_texts_of_all_kinds_come_back(dtype):
+    texts = np.array([["é", "a\U0001f600"], ["", "\uffff"]], dtype=dtype)
+    np.testing.assert_array_equal(array_of(npy(np.asfortranarray(texts)), "x"), texts)
+
+
 def header(shape, descr="<f8"):
     text = repr({"descr": descr, "fortran_order": False, "shape": shape}).encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
@@ -127,6 +133,8 @@ def header(shape, descr="<f8"):
         (npy(np.array([{}]), allow_pickle=True), "allow_pickle=False"),
         (b"\x93NUMPY\x09\x00", "version"),
         (b"nonsense", "magic"),
+        (header((1,), "<U1") + b"\xff\xff\xff\x7f", "characters that do not exist"),
+        (header((1,), ">U1") + b"\x00\x00\xd8\x00", "characters that do not exist"),
     ],
 )
 def test_arrays_that_declare_what_they_have_not_are_refused(content, message):

@@ -79,6 +79,11 @@ def test_a_file_that_another_process_has_removed_is_told(tmp_path):
         aside.unlink()
 
 
+def test_texts_that_are_no_text_are_written_all_the_same(tmp_path):
+    write_text(tmp_path / "names.txt", "demo\udcff")
+    assert (tmp_path / "names.txt").read_text() == "demo?"
+
+
 def full_aside(path):
     with written_aside(path) as aside:
         aside.write_text("x")

@@ -46,7 +46,7 @@ def check_table_kind(kind: str) -> None:
 
 
 def _write_csv(path: Path, rows: Iterator[Row], names: list[str]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with path.open("w", newline="", encoding="utf-8", errors="replace") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
         writer.writerows(rows)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from homothety import errors
-from homothety.archives import in_words, limit_for, memory_limit
+from homothety.archives import check_text, in_words, limit_for, memory_limit
 from homothety.datasets.sets import MatrixSet, SequenceSet
 from homothety.errors import InputError
 
@@ -321,4 +321,5 @@ def _array(dtype: np.dtype[Any], shape: list[int], source: BinaryIO, limit: int)
         if not n_more:
             raise EOFError("nothing more comes")
         n_read += n_more
+    check_text(array, "an array")
     return array
