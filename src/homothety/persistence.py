@@ -23,10 +23,11 @@ from homothety._version import __version__
 from homothety.archives import array_of, opened_archive, read_member
 from homothety.errors import InputError
 from homothety.files import printable, written_aside
-from homothety.schema import FITTED, fits
+from homothety.schema import FITTED, fits, is_deep
 
 FORMAT = 2
 HEADER = "model.json"
+MAX_DEPTH = 100  # of containers inside each other; models have about 20
 OWN = "checkpoint"  # a parameter that names a folder of this machine, which is of no use elsewhere
 
 # Only these can be in a file; a name in a file is looked up here and nowhere else.
@@ -109,6 +110,8 @@ def load(path: str | Path) -> Any:
                     f"{path} has format {header['format']}, this version of homothety reads {FORMAT}. "
                     f"It was written by homothety {header['version']}: use that version, or fit the model again."
                 )
+            if is_deep(header, MAX_DEPTH):
+                raise InputError("its parts are too deep inside each other")
             value = _Decoder(archive).decode(header["value"])
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist. Give the path that was passed to save().") from error

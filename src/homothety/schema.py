@@ -47,6 +47,15 @@ def _fits(value: Any, node: ast.expr) -> bool:
     return _is_of(value, ast.unparse(node).rpartition(".")[2])
 
 
+def is_deep(told: Any, most: int) -> bool:
+    """Say whether more than so many containers of JSON are inside each other: what shows them could not go so deep."""
+    level = [told] if isinstance(told, dict | list) else []
+    for _ in range(most):
+        level = [item for one in level for item in (one.values() if isinstance(one, dict) else one)]
+        level = [item for item in level if isinstance(item, dict | list)]
+    return bool(level)
+
+
 def _is_of(value: Any, name: str) -> bool:
     """Say whether a value is of a type that one word names."""
     if name in ARRAYS:

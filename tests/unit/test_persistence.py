@@ -182,6 +182,16 @@ def test_values_of_other_types_are_named(saved, part, name, value, message):
     assert str(saved) in str(refused.value)
 
 
+def test_what_is_too_deep_to_be_shown_is_refused(saved):
+    told, value = model_in(saved), 1
+    for _ in range(200):
+        value = {"list": [value], "tuple": False}
+    told["parameters"]["dict"]["n_samples"] = value
+    rewrite_model(saved, told)
+    with pytest.raises(InputError, match="its parts are too deep inside each other"):
+        homothety.load(saved)
+
+
 def test_an_object_in_the_place_of_a_model_is_refused(saved):
     rewrite_model(saved, model_in(saved) | {"class": "NIW"})
     with pytest.raises(InputError, match="holds a NIW in the place of a model"):
