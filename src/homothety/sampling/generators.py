@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
-from homothety.errors import CheckpointError
+from homothety.errors import CheckpointError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,10 @@ def restore(seed: SeedSequence, captured: Mapping[str, Any]) -> Generator:
 def revive(bits: Mapping[str, Any]) -> Generator:
     """Return a generator of its own from the state of its bits alone, as ``rng.bit_generator.state`` tells it."""
     rng = np.random.default_rng(0)
-    rng.bit_generator.state = bits
+    try:
+        rng.bit_generator.state = bits
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"generator is no state of the bits of a generator: {error!r}.") from error
     return rng
 
 

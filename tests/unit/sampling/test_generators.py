@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from homothety.errors import CheckpointError
-from homothety.sampling.generators import capture, restore
+from homothety.errors import CheckpointError, InputError
+from homothety.sampling.generators import capture, restore, revive
 
 
 @pytest.mark.parametrize("n_draws", [0, 1, 7])
@@ -35,3 +35,11 @@ def test_the_state_of_another_kind_of_generator_is_refused():
     captured = capture(np.random.Generator(np.random.MT19937(SeedSequence(1))))
     with pytest.raises(CheckpointError, match="state of a MT19937 generator, this NumPy uses PCG64"):
         restore(SeedSequence(1), captured)
+
+
+@pytest.mark.parametrize("bits", [None, 3, {}, {"bit_generator": "PCG64", "state": "x"}])
+def test_what_is_no_state_of_a_generator_is_refused(bits):
+    with pytest.raises(InputError, match="generator is no state"):
+        revive(bits)
+    with pytest.raises(CheckpointError, match=r"no state of a generator|this NumPy uses"):
+        restore(SeedSequence(1), {"bits": bits, "n_spawned": 0})

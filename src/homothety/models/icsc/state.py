@@ -13,6 +13,7 @@ from homothety.models.icsc.clusters import Clusters
 from homothety.models.icsc.shapes import ShapeGrouping
 from homothety.models.parts import check_array, up_to_date
 from homothety.sampling.codec import storable
+from homothety.sampling.generators import revive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,6 +132,7 @@ def check_state(model: Model, state: ChainState) -> None:
     """Raise if a state does not fit the model. Parts of the segmentation that are out of date are not looked at."""
     ibphmm.check_state(model.segmentation, state.segmentation)
     check_clusters(state.clusters)
+    revive(state.generator)
 
 
 def init_state(
