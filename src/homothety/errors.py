@@ -62,7 +62,7 @@ class RestingRecordingWarning(HomothetyWarning):
 
 
 class MissingCoordinateWarning(HomothetyWarning):
-    """A recording lacks a coordinate of a point or vector at all steps, so that its frame may be found wrongly."""
+    """Every recording lacks a coordinate of a point or vector, so that frames may be found wrongly."""
 
 
 class StraightRecordingsWarning(HomothetyWarning):

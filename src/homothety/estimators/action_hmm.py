@@ -43,6 +43,7 @@ from homothety.models.hmm.messages import log_likelihood
 from homothety.models.hmm.states import StateModel
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.models.missing.imputation import Imputed, impute_steps
+from homothety.models.missing.starts import lacks_coordinate, starts_in_observed
 from homothety.orientations import middle_orientation, orientations, rotation_vectors
 from homothety.sampling.paths import count_segments, occupancy_entropy
 from homothety.sampling.trace import Trace
@@ -191,7 +192,6 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         self.blocks_ = blocks = self._channel_blocks(recordings)
         check_quaternions(recordings, blocks)
         self._check_blocks_vary(recordings)
-        self._say_what_is_lacking(recordings)
         self.least_steps_ = steps_of(self.least_stay, recordings.rate, "least_stay")
         self.recordings_digest_ = digest_of(recordings)
         gappy = self._rearranged(recordings)
@@ -217,6 +217,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         self._say_if_straight()
         prepared = filled(self.prepared_blocks_, self.spans_, prepared)
         self._lacking = self.preprocessing_.transform(gappy).missing
+        self._say_what_is_lacking(prepared)
         with threadpool_limits(1):  # thousands of small matrices: threads would wait for each other
             self._segment(prepared)
         reference = recordings[int(np.argmax(prepared.lengths))]
@@ -263,22 +264,17 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
                 stacklevel=3,
             )
 
-    def _say_what_is_lacking(self, recordings: Sequences) -> None:
-        """Warn of recordings that lack a coordinate of a block that turns, at all steps."""
-        if recordings.missing is None or self.rotations == "none":
-            return
-        lacking = np.stack([np.isnan(one).all(axis=0) for one in recordings])
-        of_blocks = [
-            lacking[:, list(channels)]
-            for kind, channels in zip(self.blocks_.kinds, self.blocks_.channels, strict=True)
-            if kind in ("point", "vector")
-        ]
-        lame = np.flatnonzero(np.any([part.any(axis=1) & ~part.all(axis=1) for part in of_blocks], axis=0))
-        if lame.size:
-            named = ", ".join(f"{i} ({recordings.names[i]})" for i in lame)
+    def _say_what_is_lacking(self, prepared: Sequences) -> None:
+        """Warn if every recording lacks a coordinate of a block that turns."""
+        blocks = self.prepared_blocks_
+        if (
+            self._lacking is not None
+            and blocks.n_angles
+            and lacks_coordinate(blocks, prepared.starts, self._lacking).all()
+        ):
             warnings.warn(
-                f"Recordings that lack a coordinate of a point or vector at all steps: {named}. Frames of theirs are "
-                "looked for as if it stood still, and may be wrong. Compare with rotations='none', or leave them out.",
+                "Every recording lacks a coordinate of a point or vector at nearly all steps. Frames are searched for "
+                "as if these coordinates stood still, and may be wrong. Compare with rotations='none'.",
                 MissingCoordinateWarning,
                 stacklevel=3,
             )
@@ -320,7 +316,11 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         is_limited = self.preprocessing_.settings.velocities is not None
         groups = self._groups(prepared.n_series)
         task = Task(prepared, self.prepared_blocks_, self.spans_, self.least_looks_, groups, is_limited)
-        model, starts = model_and_starts(self._search_rng(), task)
+        model, starts = (
+            model_and_starts(self._search_rng(), task)
+            if self._lacking is None
+            else starts_in_observed(self._search_rng(), task, self._lacking)
+        )
         self.prepared_blocks_ = model.blocks
         self.block_weights_ = model.block_weights
         self.place_mean_, self.place_spread_ = model.prior.place_mean, model.prior.place_spread
