@@ -485,7 +485,7 @@ class SPCMMixture(LinkMixture):
         if self.solver_ == "ordered":
             return self._predict_ordered(X)
         similarity = similarity_between(
-            X, self.matrices_, self.measure, self._variant, self.tolerance, self.bandwidth_, len(self.labels_)
+            X, self.result_.matrices, self.measure, self._variant, self.tolerance, self.bandwidth_, len(self.labels_)
         )
         points = self.spectral_.place(similarity) if self.spectral_ else self._coordinates(np.asarray(X))
         return self._membership(points, similarity)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -11,9 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import homothety
 from homothety import CRPMixture, GMMSelection, SimilarityMixture, SPCMMixture, SpectralEmbedding
 from homothety.datasets import make_toy_6d
-from homothety.errors import CheckpointError, InputError
-from homothety.estimators.sampled import was_interrupted
-from homothety.sampling.trace import Trace
+from homothety.errors import CheckpointError, InputError, ShortChainWarning
+from homothety.estimators import sampled
 
 SHORT = {"n_sweeps": 20, "n_chains": 2, "random_state": 0}
 ON_POINTS = [SimilarityMixture(**SHORT), CRPMixture(**SHORT), GMMSelection(n_init=1, max_components=3, random_state=0)]
@@ -211,7 +212,12 @@ def test_similarities_of_new_items_are_checked(bad, message, toy, points):
         of_points.predict(points[:2], similarity=np.ones((1, 18)))
 
 
-def test_chains_that_were_not_begun_are_an_interrupt():
-    assert not was_interrupted([Trace(), Trace()], n_chains=2)
-    assert was_interrupted([Trace()], n_chains=2)
-    assert was_interrupted([Trace(), Trace(interrupted=True)], n_chains=2)
+@pytest.mark.parametrize(("cut", "told"), [((0, 1), True), ((0, 4), False)])
+def test_chains_that_were_not_begun_are_an_interrupt(cut, told, points, monkeypatch):
+    run_chains = sampled.run_chains
+    monkeypatch.setattr(sampled, "run_chains", lambda *args, **options: run_chains(*args, **options)[slice(*cut)])
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always", ShortChainWarning)
+        model = CRPMixture(n_chains=2, n_sweeps=6, random_state=0).fit(points)
+    assert model.interrupted_ == told
+    assert any(issubclass(one.category, ShortChainWarning) for one in seen) == told
