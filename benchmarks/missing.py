@@ -109,9 +109,10 @@ def score(case: Case, data: SequenceSet, sequences: list[np.ndarray], seed: int,
         return Score(distance, number)
     inside = []
     for one, whole, gappy in zip(model.impute(sequences), data.sequences, sequences, strict=True):
-        gaps = np.isnan(gappy)
+        gaps = np.isnan(gappy) & ~np.isnan(one.values)
         inside.append(((one.lower <= whole) & (whole <= one.upper))[gaps])
-    return Score(distance, number, float(np.concatenate(inside).mean()))
+    held = np.concatenate(inside)
+    return Score(distance, number, float(held.mean()) if len(held) else float("nan"))
 
 
 def in_words(scores: list[Score]) -> str:
@@ -132,7 +133,14 @@ def rows_of(name: str, case: Case, n_runs: int) -> list[str]:
             straight.append(score(case, data, interpolated(gappy), seed))
             drawn.append(score(case, data, gappy, seed, impute=True))
         coverage = np.mean([one.coverage for one in drawn])
-        cells = [name, kind, in_words(straight), in_words(drawn), in_words(whole), f"{coverage:.2f}"]
+        cells = [
+            name,
+            kind,
+            in_words(straight),
+            in_words(drawn),
+            in_words(whole),
+            "-" if np.isnan(coverage) else f"{coverage:.2f}",
+        ]
         rows.append(f"| {' | '.join(cells)} |")
         print(rows[-1], flush=True)
     return rows

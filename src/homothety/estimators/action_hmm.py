@@ -514,6 +514,8 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             for filled_in, target in zip(parts, whole, strict=True):
                 gaps = np.isnan(target[:, order[0]])
                 target[:, order[0]] = np.where(gaps, filled_in[:, order[1]], target[:, order[0]])
+                # Where the recording is along a coordinate that it lacks, nothing tells.
+                target[:, self._framed_channels() & np.isnan(recordings[i]).all(axis=0)] = np.nan
             imputed.append(Imputed(*whole))
         return imputed
 
@@ -546,6 +548,13 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
             recorded[:, list(channels)] = orientations(values, next(middles)) if kind == "quaternion" else values
             first += width
         return recorded
+
+    def _framed_channels(self) -> BoolArray:
+        """Return which channels of the recordings are coordinates of points and vectors, (n_channels,)."""
+        framed = np.zeros(len(self.blocks_.order), dtype=bool)
+        for kind, channels in zip(self.blocks_.kinds, self.blocks_.channels, strict=True):
+            framed[list(channels)] = kind in ("point", "vector")
+        return framed
 
     def _recorded_order(self) -> tuple[list[int], list[int]]:
         """Return the channels that are not orientations, as recorded and as rearranged."""

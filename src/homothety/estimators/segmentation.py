@@ -196,7 +196,8 @@ class Segmenter(Fitted, BaseEstimator):
         -------
         imputed : list of Imputed
             For each recording `values`, `lower` and `upper`, of shape (n_steps_i, n_dims) each. Where a value is
-            observed, all three are that value.
+            observed, all three are that value. A coordinate of a point or vector that a recording with a frame of its
+            own lacks at all steps stays NaN: nothing tells where the recording is along it.
 
         Notes
         -----

@@ -204,6 +204,9 @@ def distance_without_a_coordinate(demonstrations):
     for one in sequences[1::2]:
         one[:, 0] = np.nan
     model = ActionHMM(n_chains=1, n_sweeps=30, random_state=0).fit(sequences)
+    imputed = model.impute(sequences)[1]  # where the recording is along what it lacks, nothing tells
+    assert np.isnan(imputed.values[:, 0]).all()
+    assert (imputed.values[:, 1:] == sequences[1][:, 1:]).all()
     return hamming(np.concatenate(demonstrations.actions), np.concatenate(model.actions_))
 
 
