@@ -104,7 +104,7 @@ def test_frames_of_new_recordings_keep_the_prior(blocks):
 
 
 def test_rotations_of_new_recordings_that_are_all_accepted_are_noticed():
-    with mock.patch.object(posterior, "log_posterior", return_value=0.0):
+    with mock.patch.object(posterior, "log_posterior", return_value=np.zeros(1)):
         assert z_of_new_frames(Blocks(("point", "vector"), dim=2)) > CAUGHT
 
 

@@ -90,7 +90,7 @@ CASES = {
     "binary file called csv": ("segment garbage.csv", "garbage.csv cannot be read"),
     "text among numbers": ("segment text.csv", "text.csv, line 3, column 2 is 'four', needed a number"),
     "rows of different lengths": ("segment ragged.csv", "ragged.csv, line 3 has 1 columns where 2 were expected"),
-    "NaN": ("segment nan.csv", "Recording 0 (nan) holds nan at step 1, column y"),
+    "NaN": ("segment nan.csv --model hmm", "Recording 0 (nan) holds nan at step 1, column y"),
     "infinity": ("segment inf.csv", "Recording 0 (inf) holds inf at step 1, column y"),
     "a single step": ("segment one.csv", "has 1 steps, needed at least 2"),
     "column that stands still": ("segment still.csv --model icsc", "Column y is 2 at every step"),
