@@ -255,8 +255,8 @@ class SampledPartition(ClusterSettings, SampledChains, ClusterMixin, BaseEstimat
         if shares is None:
             raise AttributeError(
                 f"coclustering_ of {len(self.labels_)} {self.result_.items} would have as many rows and columns. "
-                "probability_ says how sure each one is; homothety.summaries.partitions.coclustering takes some columns "
-                "of draws_."
+                "probability_ says how sure each one is; homothety.summaries.partitions.coclustering takes some "
+                "columns of draws_."
             )
         return shares
 
