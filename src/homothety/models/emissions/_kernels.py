@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety._jit import inlined, jit
+from homothety._jit import ZERO, inlined, jit
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -329,7 +329,7 @@ def write_log_marginals(
     sizes: FloatArray, factors: FloatArray, prior_factor: FloatArray, structure: Structure, out: FloatArray
 ) -> None:
     """Write the log marginal likelihood of the steps of every state."""
-    prior = log_evidence_constant(0, 0.0, prior_factor, structure)
+    prior = log_evidence_constant(ZERO, 0.0, prior_factor, structure)
     for k in range(sizes.shape[0]):
         out[k] = log_evidence_constant(k, sizes[k], factors, structure) - prior
 

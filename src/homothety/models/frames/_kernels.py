@@ -85,6 +85,21 @@ class Target(NamedTuple):
 
 
 @inlined
+def copy_vector(source: FloatArray, copy: FloatArray) -> None:
+    """Copy an array of one axis: a slice that is assigned to brings an error message along, which takes a second."""
+    for a in range(source.shape[0]):
+        copy[a] = source[a]
+
+
+@inlined
+def copy_rows(source: FloatArray, copy: FloatArray) -> None:
+    """Copy an array of two axes, likewise."""
+    for a in range(source.shape[0]):
+        for c in range(source.shape[1]):
+            copy[a, c] = source[a, c]
+
+
+@inlined
 def write_rotation(turn: FloatArray, rotation: FloatArray) -> None:
     """Write the rotation matrix of a unit quaternion, or of a cosine and sine."""
     if turn.shape[0] == 2:
@@ -103,7 +118,9 @@ def write_matrix(turn: FloatArray, is_turned: bool, matrix: FloatArray) -> None:
     if is_turned:
         write_rotation(turn, matrix)
     else:
-        matrix[:] = np.eye(matrix.shape[0])
+        for a in range(matrix.shape[0]):
+            for c in range(matrix.shape[0]):
+                matrix[a, c] = 1.0 if a == c else 0.0
 
 
 @inlined
@@ -129,7 +146,12 @@ def write_product(left: FloatArray, right: FloatArray, out: FloatArray) -> None:
         out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
         out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
         out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
-    out /= np.sqrt((out * out).sum())
+    total = 0.0
+    for e in range(out.shape[0]):
+        total += out[e] * out[e]
+    length = np.sqrt(total)
+    for e in range(out.shape[0]):
+        out[e] /= length
 
 
 @jit
@@ -166,7 +188,9 @@ def align_steps(
         for block in range(layout.turned.shape[0]):
             first, end, place = layout.starts[block], layout.starts[block + 1], layout.place_index[block]
             if not is_framed(layout, block):
-                aligned[start:stop, first:end] = steps[start:stop, first:end]
+                for t in range(start, stop):
+                    for channel in range(first, end):
+                        aligned[t, channel] = steps[t, channel]
                 continue
             write_matrix(frame.turn, layout.turned[block], matrix)
             factor = np.exp(-log_size_of(frame, layout, block))
@@ -321,7 +345,7 @@ def move_frames(
     return n_accepted
 
 
-@jit
+@inlined
 def draw_places(rng: Generator, frame: Frame, target: Target) -> None:
     """Draw the place of every block that has one from its Gaussian conditional, in place."""
     write_places(rng.standard_normal(frame.places.shape), frame, target)
@@ -376,7 +400,7 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
             for c in range(a + 1, d):
                 linear[a] -= precision[c, a] * linear[c]
             linear[a] /= precision[a, a]
-        frame.places[place] = linear
+        copy_vector(linear, frame.places[place])
     return log_precision
 
 
@@ -420,12 +444,12 @@ def draw_sizes(rng: Generator, frame: Frame, target: Target) -> None:
             else:
                 high = proposed
             trial.log_sizes[s] = here
-            trial.places[:] = frame.places
+            copy_rows(frame.places, trial.places)
         frame.log_sizes[s] = trial.log_sizes[s]
-        frame.places[:] = trial.places
+        copy_rows(trial.places, frame.places)
 
 
-@jit
+@inlined
 def turn_locally(rng: Generator, frame: Frame, target: Target) -> int:
     """Take a random walk over rotations, the middle of the steps held; return how many steps were accepted."""
     n_accepted, layout = 0, target.layout
@@ -442,8 +466,8 @@ def turn_locally(rng: Generator, frame: Frame, target: Target) -> int:
         carry_places(frame, trial.turn, frame.log_sizes, target.sums.centre, layout, trial.places)
         there = log_target(trial, target)
         if np.log(rng.random()) < there - here:
-            frame.turn[:] = trial.turn
-            frame.places[:] = trial.places
+            copy_vector(trial.turn, frame.turn)
+            copy_rows(trial.places, frame.places)
             here = there
             n_accepted += 1
     return n_accepted
@@ -474,12 +498,11 @@ def carry_places(
 
 
 @jit
-def log_width(frame: Frame, target: Target) -> tuple[float, float]:
-    """Move a frame to the likeliest one; return its log target and the log volume of frames about as likely.
+def log_width(here: float, frame: Frame, target: Target) -> float:
+    """Return the log volume of frames about as likely as the likeliest one, whose log target is given.
 
     The sum of both is the log of the integral of the target over frames by Laplace's method, with uniform rotations.
     """
-    here = climb(frame, target, 10)
     log_precision = write_places(np.zeros_like(frame.places), frame, target)
     n_angles = target.layout.n_angles
     n_parameters = n_angles + frame.log_sizes.shape[0]
@@ -490,7 +513,7 @@ def log_width(frame: Frame, target: Target) -> tuple[float, float]:
         width -= 0.5 * np.log(max(curvature, FLATTEST))
     if n_angles > 0:
         width -= np.log(8 * np.pi**2 if n_angles == 3 else 2 * np.pi)
-    return here, width
+    return width
 
 
 @jit
@@ -542,13 +565,16 @@ def climb(frame: Frame, target: Target, n_steps: int) -> float:
         if not value > here:
             return here
         gain = value - here
-        frame.turn[:], frame.log_sizes[:], frame.places[:], here = trial.turn, trial.log_sizes, trial.places, value
+        copy_vector(trial.turn, frame.turn)
+        copy_vector(trial.log_sizes, frame.log_sizes)
+        copy_rows(trial.places, frame.places)
+        here = value
         if gain < LEAST_GAIN:
             return here
     return here
 
 
-@jit
+@inlined
 def write_derivatives(here: float, frame: Frame, target: Target, gradient: FloatArray, hessian: FloatArray) -> None:
     """Write first and second derivatives of `shifted_target`, by finite differences."""
     n_parameters, step = gradient.shape[0], DERIVATIVE_STEP
@@ -582,7 +608,7 @@ def shifted_target(shift: FloatArray, frame: Frame, target: Target, shifted: Fra
 def apply_shift(shift: FloatArray, frame: Frame, centre: FloatArray, layout: Layout, shifted: Frame) -> None:
     """Write a frame turned and resized about the middle of the steps, by angles and then log sizes."""
     n_angles = layout.n_angles
-    shifted.turn[:] = frame.turn
+    copy_vector(frame.turn, shifted.turn)
     if n_angles > 0:
         small = np.empty_like(frame.turn)
         write_small_turn(shift[:n_angles], n_angles, small)

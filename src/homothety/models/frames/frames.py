@@ -59,8 +59,8 @@ class Frames:
         return len(self.turns)
 
     def __getitem__(self, f: int) -> Frame:
-        """Return one frame, for compiled loops."""
-        return Frame(self.turns[f], self.log_sizes[f], self.places[f])
+        """Return a copy of one frame, for loops that are compiled once, for arrays that can be written to."""
+        return Frame(self.turns[f].copy(), self.log_sizes[f].copy(), self.places[f].copy())
 
     @property
     def rotations(self) -> FloatArray:
@@ -119,7 +119,7 @@ def turn_of_matrix(rotation: FloatArray) -> FloatArray:
 def product_of_turns(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the product of two rotations."""
     out = np.empty(len(left))
-    _kernels.write_product(left, right, out)
+    _kernels.write_product(np.array(left), np.array(right), out)
     return out
 
 
@@ -151,7 +151,7 @@ def draw_frame(rng: Generator, blocks: Blocks, prior: Prior) -> Frames:
 
 def aligned_steps(blocks: Blocks, frames: Frames, steps: FloatArray, starts: IntArray) -> FloatArray:
     """Return recorded steps in the canonical frame, (n_steps, n_dims)."""
-    aligned = np.empty_like(steps)
+    aligned, steps = np.empty_like(steps), read_only(steps)
     _kernels.align_steps(
         steps, starts, frames.labels, frames.turns, frames.log_sizes, frames.places, blocks.layout, aligned
     )

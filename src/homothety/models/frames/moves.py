@@ -94,7 +94,8 @@ def turned(rng: Generator, model: Model, frames: Frames, f: int) -> Frames:
         turns[f] = draw_turn(rng, model.blocks)
     else:
         turns[f] = product_of_turns(half_turn(rng, model, axes), frames.turns[f])
-    _kernels.carry_places(frames[f], turns[f], frames.log_sizes[f], centre, model.blocks.layout, places[f])
+    old = frames[f]
+    _kernels.carry_places(old, turns[f], old.log_sizes, centre, model.blocks.layout, places[f])
     return replace(frames, turns=turns, places=places)
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from homothety.models.frames.model import Model
     from homothety.models.frames.state import ChainState
 
+N_NEWTON = 10  # steps to the likeliest frame
+
 
 class Likeliest(NamedTuple):
     """The likeliest frame of some recordings, given the states of their steps."""
@@ -48,8 +50,10 @@ def likeliest_frame(
     """Return the likeliest common frame for the recordings of some frames, searched from the first of these."""
     n, first, second = (part[chosen].sum(axis=0) for part in sums[:3])
     own = Sums(n, first, second, centres_of(model.blocks, n[None], first[None])[0])
-    frame = Frame(*(part.copy() for part in frames[chosen[0]]))
-    return Likeliest(frame, *_kernels.log_width(frame, Target(own, gaussians, model.prior, model.blocks.layout)))
+    frame = frames[chosen[0]]
+    target = Target(own, gaussians, model.prior, model.blocks.layout)
+    log_target = _kernels.climb(frame, target, N_NEWTON)
+    return Likeliest(frame, log_target, _kernels.log_width(log_target, frame, target))
 
 
 def log_frame_volume(model: Model, likeliest: Sequence[Likeliest]) -> float:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.arrays import read_only
 from homothety.models.frames._kernels import StateGaussians, Sums, add_expected, add_recorded
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def sums_by_state(
     n, first = np.zeros((n_labels, n_states)), np.zeros((n_labels, n_states, n_dims))
     second = np.zeros((n_labels, n_states, n_dims, n_dims))
     add: Callable[..., None] = add_recorded if states.ndim == 1 else add_expected
-    add(steps, states, starts, labels, n, first, second)
+    add(read_only(steps), read_only(np.asarray(states)), starts, labels, n, first, second)
     second += np.swapaxes(np.tril(second, -1), -1, -2)
     return Sums(n, first, second, centres_of(blocks, n, first))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety._jit import inlined, jit
+from homothety._jit import ZERO, inlined, jit
 from homothety.models.emissions._kernels import (
     add_step,
     draw_whitener,
@@ -82,7 +82,7 @@ def log_move_ratio(n_unique: int, n_active: int) -> float:
     return np.log(death / birth_probability(n_unique, n_active))
 
 
-@jit
+@inlined
 def draw_window(
     rng: Generator, z: FloatArray, start: int, stop: int, weight: float, source: Source, window: Window
 ) -> None:
@@ -92,20 +92,22 @@ def draw_window(
     if source.shortest <= longest:
         length = source.shortest + int(rng.random() * (longest - source.shortest + 1))
     first = start + int(rng.random() * (stop - start - length + 1))
-    window.scales[0] = source.prior_scale
+    for a in range(source.prior_scale.shape[0]):
+        for b in range(source.prior_scale.shape[1]):
+            window.scales[0, a, b] = source.prior_scale[a, b]
     window.sizes[0] = length * weight
     for t in range(first, first + length):
-        add_step(z, t, weight, window.scales, 0)
-    factorise(0, window.scales, window.factors, source.structure)
+        add_step(z, t, weight, window.scales, ZERO)
+    factorise(ZERO, window.scales, window.factors, source.structure)
 
 
 @jit
 def propose_parameters(rng: Generator, source: Source, window: Window, whitener: FloatArray) -> None:
     """Draw parameters of a new feature from the prior, or half of the time from the posterior of the window."""
     if source.data_driven and rng.random() < 0.5:
-        draw_whitener(rng, 0, window.sizes[0], window.factors, source.structure, whitener)
+        draw_whitener(rng, ZERO, window.sizes[0], window.factors, source.structure, whitener)
     else:
-        draw_whitener(rng, 0, 0.0, source.prior_factor, source.structure, whitener)
+        draw_whitener(rng, ZERO, 0.0, source.prior_factor, source.structure, whitener)
 
 
 @jit
@@ -116,8 +118,8 @@ def log_prior_over_proposal(source: Source, window: Window, whitener: FloatArray
     """
     if not source.data_driven:
         return 0.0
-    log_prior = log_parameter_density(0, 0.0, source.prior_factor, whitener, source.structure)
-    log_window = log_parameter_density(0, window.sizes[0], window.factors, whitener, source.structure)
+    log_prior = log_parameter_density(ZERO, 0.0, source.prior_factor, whitener, source.structure)
+    log_window = log_parameter_density(ZERO, window.sizes[0], window.factors, whitener, source.structure)
     largest = max(log_prior, log_window)
     mixture = 0.5 * np.exp(log_prior - largest) + 0.5 * np.exp(log_window - largest)
     return log_prior - largest - np.log(mixture)
@@ -146,7 +148,7 @@ def draw_unique(rng: Generator, n_unique: int, n_owners: FloatArray, active: Boo
     return NOTHING
 
 
-@jit
+@inlined
 def jump(
     rng: Generator,
     i: int,

@@ -83,7 +83,7 @@ def series_log_likelihood(
     return filter_forward(log_evidence, offsets, likelihood, states, initial, transition, filtered)
 
 
-@jit
+@inlined
 def draw_series_path(
     rng: Generator,
     active: BoolArray,
@@ -137,7 +137,7 @@ def clear_missing_weights(active: BoolArray, weights: FloatArray) -> None:
                 weights[j, k] = 0.0
 
 
-@jit
+@inlined
 def flip_shared_features(
     rng: Generator,
     order: IntArray,
@@ -189,7 +189,7 @@ def flip_shared_features(
     return n_tried, n_accepted
 
 
-@jit
+@inlined
 def flip_features_of(
     rng: Generator,
     i: int,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety._jit import inlined, jit
+from homothety._jit import ZERO, inlined, jit
 from homothety.models.emissions._kernels import (
     add_steps_of,
     factorise,
@@ -109,9 +109,11 @@ def write_union_gains(
         out[b] = -np.inf
         if has[b] and b != a:
             size = sizes[a] + sizes[b]
-            union[0] = scales[a] + scales[b] - prior_scale
-            factorise(0, union, factor, structure)
-            together = log_evidence_constant(0, size, factor, structure) - log_prior_constant
+            for p in range(prior_scale.shape[0]):
+                for q in range(prior_scale.shape[1]):
+                    union[0, p, q] = scales[a, p, q] + scales[b, p, q] - prior_scale[p, q]
+            factorise(ZERO, union, factor, structure)
+            together = log_evidence_constant(ZERO, size, factor, structure) - log_prior_constant
             out[b] = together - alone[b] - alone[a]
 
 
@@ -305,7 +307,7 @@ def list_with_halves(i: int, trial: Trial, halves: Halves, work: Workspace) -> i
     return n + 2
 
 
-@jit
+@inlined
 def choose_halves(
     rng: Generator, i: int, kept: int, n_seen: float, trial: Trial, halves: Halves, work: Workspace
 ) -> float:

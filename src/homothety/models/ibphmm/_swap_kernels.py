@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety._jit import jit
+from homothety._jit import ZERO, jit
 from homothety.models.emissions._kernels import add_steps_of, factorise, log_evidence_constant
 from homothety.models.ibphmm._feature_kernels import log_feature_density
 
@@ -31,9 +31,11 @@ class Pair(NamedTuple):
 @jit
 def log_evidence_with(k: int, i: int, part: int, pair: Pair, structure: Structure) -> float:
     """Return the log evidence of state `k` if it gets what series `i` has of one of the two; up to a constant."""
-    pair.scale[0] = pair.totals[k] + pair.scales[i, part]
-    factorise(0, pair.scale, pair.factor, structure)
-    return log_evidence_constant(0, pair.total_sizes[k] + pair.sizes[i, part], pair.factor, structure)
+    for p in range(pair.scale.shape[1]):
+        for q in range(pair.scale.shape[2]):
+            pair.scale[0, p, q] = pair.totals[k, p, q] + pair.scales[i, part, p, q]
+    factorise(ZERO, pair.scale, pair.factor, structure)
+    return log_evidence_constant(ZERO, pair.total_sizes[k] + pair.sizes[i, part], pair.factor, structure)
 
 
 @jit

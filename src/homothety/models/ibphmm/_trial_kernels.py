@@ -363,12 +363,14 @@ def mark_second_half(a: int, b: int, axis: int, values: FloatArray, path: IntArr
         for s in range(n):
             scaled[s, d] = values[own[s], d] - total / n
             squares += scaled[s, d] * scaled[s, d]
-        scaled[:, d] /= max(np.sqrt(squares / n), TINY)
+        spread = max(np.sqrt(squares / n), TINY)
+        for s in range(n):
+            scaled[s, d] /= spread
     direction = np.linalg.eigh(scaled.T @ scaled)[1][:, n_dims - 1 - min(axis, n_dims - 1)].copy()
     direction *= np.sign(direction[np.abs(direction).argmax()])
     means, second, threshold = np.empty((2, n_dims)), np.empty(n, dtype=np.bool_), 0.0
     for turn in range(N_ROUNDS + 1):
-        second[:] = scaled @ direction > threshold
+        second = scaled @ direction > threshold
         n_second = count_true(second)
         if turn == N_ROUNDS or n_second == 0 or n_second == n:
             break
@@ -377,9 +379,10 @@ def mark_second_half(a: int, b: int, axis: int, values: FloatArray, path: IntArr
             half = 1 if second[s] else 0
             for d in range(n_dims):
                 means[half, d] += scaled[s, d]
-        means[0] /= n - n_second
-        means[1] /= n_second
-        direction[:] = means[1] - means[0]
+        for d in range(n_dims):
+            means[0, d] /= n - n_second
+            means[1, d] /= n_second
+        direction = means[1] - means[0]
         threshold = (np.sum(means[1] ** 2) - np.sum(means[0] ** 2)) / 2
     for s in range(n):
         if second[s]:

@@ -153,7 +153,7 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     from homothety.models.ibphmm._feature_kernels import draw_paths
     from homothety.models.ibphmm._series_kernels import build_room
 
-    active, weights = read_only(active_of(model, state)), read_only(weights_of(model, state))
+    active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, path = data_of(model, state), np.empty(model.n_steps, dtype=np.int64)
 
     def draw(rng: Generator, series: IntArray) -> float:
@@ -169,7 +169,7 @@ def redrawn_paths(rng: Generator, model: Model, state: ChainState, series: IntAr
     from homothety.models.ibphmm._feature_kernels import draw_paths
     from homothety.models.ibphmm._series_kernels import build_room
 
-    active, weights = read_only(active_of(model, state)), read_only(weights_of(model, state))
+    active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, path = data_of(model, state), path_of(model, state).copy()
     room = build_room(data, state.n_features)
     check_possible(draw_paths(rng, check_series(model, series), active, weights, data, room, path))
@@ -186,7 +186,7 @@ def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) ->
     from homothety.models.ibphmm._feature_kernels import write_log_likelihoods
     from homothety.models.ibphmm._series_kernels import build_room
 
-    active, weights = read_only(active_of(model, state)), read_only(weights_of(model, state))
+    active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, out = data_of(model, state), np.empty(len(series))
     room = build_room(data, state.n_features)
     write_log_likelihoods(check_series(model, series), active, weights, data, room, out)

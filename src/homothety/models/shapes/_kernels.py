@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety._jit import inlined, jit
+from homothety._jit import ZERO, inlined, jit
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -117,7 +117,7 @@ def shift(i: int, k: int, sign: float, tables: Tables, model: Compiled) -> float
     return log_growth
 
 
-@jit
+@inlined
 def leave(i: int, tables: Tables, model: Compiled) -> None:
     """Take item `i` out of its cluster, in which it is not alone."""
     k = tables.labels[i]
@@ -214,7 +214,7 @@ def draw_from_logs(rng: Generator, logs: FloatArray, n_logs: int) -> int:
     return n_logs - 1
 
 
-@jit
+@inlined
 def add_to(values: FloatArray, others: FloatArray) -> None:
     """Add other values in place."""
     for place in range(values.shape[0]):
@@ -338,10 +338,10 @@ def log_marginals(members: IntArray, n_members: int, spreads: IntArray, model: C
         out[g] += n_dims / 2 * np.log(strength / (strength + weight))
 
 
-@jit
+@inlined
 def collect(labels: IntArray, k: int, members: IntArray) -> int:
     """Write the members of a cluster; return how many there are."""
-    n_members = 0
+    n_members = ZERO
     for i in range(labels.shape[0]):
         if labels[i] == k:
             members[n_members] = i
@@ -441,7 +441,7 @@ def marginal_of_side(
     logs: FloatArray,
 ) -> tuple[float, int, int]:
     """Return log marginal with the kind integrated out, size and a drawn kind of the members on one side, or of all."""
-    some, n_some = np.empty(n_members, dtype=np.int64), 0
+    some, n_some = np.empty(n_members, dtype=np.int64), ZERO
     for place in range(n_members):
         if side == NOBODY or sides[place] == side:
             some[n_some] = tables.members[place]
