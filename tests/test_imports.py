@@ -40,6 +40,7 @@ LAYERS = [
     ["archives"],
     ["anatomy", "channel_names", "errors", "files", "known", "markdown", "orientations", "phrases", "schema"],
     ["_jit", "_version"],
+    ["compilation"],
 ]
 AT_HOME = {
     "matplotlib": "viz",

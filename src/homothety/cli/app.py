@@ -9,7 +9,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, NoReturn
 
 from homothety._version import __version__
-from homothety.cli import apply, cluster, compare, completion, demo, report, resume, segment
+from homothety.cli import apply, cluster, compare, completion, demo, report, resume, segment, warm_up
 from homothety.cli.console import Console
 from homothety.cli.options import limited_memory, on_cluster
 from homothety.cli.wording import in_options
@@ -34,6 +34,7 @@ examples:
   homothety resume homothety-output    go on with a run that was interrupted or killed
   homothety report homothety-output    draw the page about a finished run again
   homothety compare demos.npz          several methods side by side, against known labels
+  homothety warm-up                    compile now what the first run would wait for
 
 'homothety COMMAND --help' explains each command.
 """
@@ -56,7 +57,7 @@ def build_parser() -> ArgumentParser:
     parser.add_argument("--version", action="version", version=f"homothety {__version__}")
     parser.set_defaults(program=parser)  # for commands that need the parser of all: this module imports them
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, cluster, segment, apply, resume, report, compare, completion):
+    for command in (demo, cluster, segment, apply, resume, report, compare, warm_up, completion):
         command.add_parser(commands)
     return parser
 
@@ -79,7 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", HomothetyWarning)
         warnings.showwarning = lambda message, *_, **__: console.warn(in_options(str(message), args.parser))
         try:
-            with limited_memory(getattr(args, "max_memory", None)), on_cluster(getattr(args, "cluster", None), console):
+            memory = limited_memory(getattr(args, "max_memory", None))
+            with memory, on_cluster(getattr(args, "cluster", None), console), console.announcing_compilation():
                 finished: bool = args.run(args, console)
             sys.stdout.flush()
         except BrokenPipeError:  # whoever reads the output has had enough of it, such as head

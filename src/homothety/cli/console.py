@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from homothety.compilation import heard_by
 from homothety.files import printable
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
     from homothety.cli.comparing import Task
 
+COMPILING = "Compiling, first run only"
+N_KERNELS = 90  # that the default path of the command `segment` compiles; that of `cluster` a third as many
 BAR_FORMAT = "{percentage:3.0f}% |{bar}| {elapsed} gone, {remaining} left  {desc}"
 
 
@@ -60,6 +64,29 @@ class Console:
     def warn(self, text: str) -> None:
         """Say what the library warns of."""
         self.say(f"Note: {text}")
+
+    @contextmanager
+    def announcing_compilation(self) -> Iterator[None]:
+        """Say while kernels are compiled that this is so, how far it is, and in the end what it took.
+
+        On a terminal that is one line that changes, else one at the first kernel. Nothing is said where all are found
+        compiled.
+        """
+        n_compiled, total = 0, 0.0
+
+        def hear(seconds: float) -> None:
+            nonlocal n_compiled, total
+            n_compiled, total = n_compiled + 1, total + seconds
+            if self.live:
+                print(f"\r\033[K{COMPILING}: {n_compiled} of about {N_KERNELS}", end="", file=sys.stderr, flush=True)
+            elif n_compiled == 1:
+                self.say(f"{COMPILING}, of about {N_KERNELS} functions")
+
+        with heard_by(hear):
+            yield
+        if n_compiled:
+            print("\r\033[K", end="", file=sys.stderr) if self.live else None
+            self.say(f"Compiled {n_compiled} functions in {total:.0f} s; the next run finds them ready")
 
     def track(self, tasks: Sequence[Task]) -> Iterator[Task]:
         """Yield tasks one by one, saying which is under way and how much time is left."""

@@ -7,6 +7,7 @@ import pytest
 
 from homothety.cli.comparing import Task
 from homothety.cli.console import Console
+from homothety.compilation import tell
 
 TASKS = [Task(name, name, lambda: None) for name in ("first", "first", "second")]
 
@@ -52,3 +53,24 @@ def test_quiet_still_shows_json_and_errors(capsys):
 def test_json_that_others_cannot_read_is_refused():
     with pytest.raises(ValueError, match="not JSON compliant"):
         Console(as_json=True).show("", {"score": float("nan")})
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_compilation_is_announced(is_terminal, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    with Console().announcing_compilation():
+        tell(1.5)
+        tell(2.0)
+    said = capsys.readouterr().err
+    assert ("2 of about" in said) == is_terminal
+    assert said.count("Compiling, first run only") == (2 if is_terminal else 1)
+    assert said.endswith("Compiled 2 functions in 4 s; the next run finds them ready\n")
+
+
+@pytest.mark.parametrize(("quiet", "n_told"), [(True, 3), (False, 0)])
+def test_nothing_is_said_of_compilation_that_is_not_there_or_not_asked_for(quiet, n_told, capsys):
+    with Console(quiet=quiet).announcing_compilation():
+        for _ in range(n_told):
+            tell(1.0)
+    tell(1.0)  # nobody listens any more
+    assert capsys.readouterr().err == ""
