@@ -189,7 +189,7 @@ def without_jacobian(*args, original=_kernels.log_target):
 @contextmanager
 def sizes_without_jacobian():
     """Draw sizes as plain Python, without the Jacobian of places."""
-    interpreted = {name: getattr(_kernels, name).py_func for name in ("move_frames", "draw_sizes")}
+    interpreted = {name: getattr(_kernels, name).py_func for name in ("move_frames", "turn_locally", "draw_sizes")}
     with mock.patch.multiple(_kernels, log_target=without_jacobian, **interpreted):
         yield
 
