@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from homothety.cli.comparing import Task
 
 COMPILING = "Compiling, first run only"
-N_KERNELS = 90  # that the default path of the command `segment` compiles; that of `cluster` a third as many
+N_KERNELS = 130  # that the default path of the command `segment` compiles; that of `cluster` a third as many
 BAR_FORMAT = "{percentage:3.0f}% |{bar}| {elapsed} gone, {remaining} left  {desc}"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Two made-up sets whose answer is known. A hand reaches out, strokes and returns, recorded in three frames of different
 place, orientation and size: the frame of every recording is found, and the actions that the recordings have in common.
-And a field of 400 diffusion tensors is clustered by shape. Takes about two minutes the first time, when most of it is
+And a field of 400 diffusion tensors is clustered by shape. Takes about three minutes the first time, when most of it is
 compilation. Writes tables and an interactive report; figures with --figures.
 """
 EPILOG = """\
