@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Compile the loops that `homothety segment` and `homothety cluster` use by default, by a short run of both on made-up
 data. They are kept on disk, where every later run finds them: for use while installing, or in a container. Takes two to
-three minutes, and a few seconds when all is compiled. Other models, such as --model icsc, compile what they need on top when
-they are first used.
+three minutes, and a few seconds when all is compiled. Other models, such as --model icsc, compile what they need on top
+when they are first used.
 """
 EPILOG = """\
 examples:
