@@ -26,7 +26,8 @@ def jit(function: Kernel) -> Kernel:
     released, so threads can run kernels side by side. No entry for calls from C, which nobody makes: without it,
     compilation takes a twentieth less.
     """
-    return cast("Kernel", numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function))
+    options: dict[str, Any] = {"no_cfunc_wrapper": True}  # which the types of Numba do not know
+    return cast("Kernel", numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
 
 
 def inlined(function: Kernel) -> Kernel:
@@ -59,4 +60,5 @@ class _Watch(event.Listener):
             tell(total - inside)
 
 
-event.register("numba:compile", _Watch())
+_register: Any = event.register  # some versions of Numba have no types for it
+_register("numba:compile", _Watch())

@@ -156,7 +156,8 @@ def read_array(file: BinaryIO, n_bytes: int, item: str) -> NDArray[Any]:
     version = npy.read_magic(file)
     if version not in READERS:
         raise ValueError(f"{item} has version {version} of the format, needed one of {sorted(READERS)}")
-    shape, _, dtype = READERS[version](file)  # type: ignore[no-untyped-call]
+    reader: Any = READERS[version]  # some versions of NumPy have no types for it
+    shape, _, dtype = reader(file)
     if dtype.hasobject:
         raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
     if any(size < 0 for size in shape):

@@ -84,8 +84,8 @@ def starts_in_observed(rng: Generator, task: Task, missing: BoolArray) -> tuple[
 
 def chosen_of(recordings: Sequences, chosen: BoolArray) -> Sequences:
     """Return some of several recordings."""
-    parts = [recordings[i] for i in np.flatnonzero(chosen)]
-    names = [recordings.names[i] for i in np.flatnonzero(chosen)]
+    which = np.flatnonzero(chosen).tolist()
+    parts, names = [recordings[i] for i in which], [recordings.names[i] for i in which]
     return check_sequences(parts, names=names, allow_constant=True, min_steps=1)
 
 
