@@ -180,7 +180,7 @@ def _how_clusters_differ(result: Partition, matrices: FloatArray | None) -> Answ
         if own.any()
     ]
     n_left = result.n_clusters - MAX_POINTS
-    points += [f"{n_left} more are in the table of clusters"] * (n_left > 0)
+    points += [f"{n_left} more {'is' if n_left == 1 else 'are'} in the table of clusters"] * (n_left > 0)
     return Answer(question, f"By {result.basis}.", text, points)
 
 
