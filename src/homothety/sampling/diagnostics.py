@@ -86,7 +86,8 @@ def judge(
     Notes
     -----
     R-hat and the limits are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021). Numbers of clusters do not
-    change when clusters are relabelled, so they can be compared between chains; labels cannot.
+    change when clusters are relabelled, so they can be compared between chains; labels cannot. R-hat is compared with
+    its limit as it is printed, with two decimals.
 
     Effective sample sizes need ArviZ. Without it, chains that differ are still told; for all others an ImportError says
     what to install.
@@ -102,7 +103,7 @@ def judge(
         return Verdict(False, f"run longer: {n_draws} kept sweeps in each chain, needed at least {MIN_DRAWS}.", ())
     r_hats = {name: r_hat(values) for name, values in draws.items()}
     limits = max_r_hat if isinstance(max_r_hat, Mapping) else dict.fromkeys(draws, max_r_hat)
-    differ = any(r_hats[name] > limits[name] for name in needed)
+    differ = any(exceeds(r_hats[name], limits[name]) for name in needed)
     table = tuple(
         _diagnose(name, values, r_hats[name], limits[name], min_ess * n_chains, is_needed=not differ)
         for name, values in draws.items()
@@ -169,6 +170,11 @@ def r_hat(draws: FloatArray) -> float:
     ratios = [_variance_ratio(values) for values in (halves, np.abs(halves - np.median(halves)))]
     # Distances from the median may all be the same, as are those of two values that are equally frequent.
     return max((ratio for ratio in ratios if not np.isnan(ratio)), default=np.nan)
+
+
+def exceeds(ratio: float, limit: float) -> bool:
+    """Return whether an R-hat is above its limit, both compared as they are printed, with two decimals."""
+    return round(ratio, 2) > limit
 
 
 def _variance_ratio(halves: FloatArray) -> float:
@@ -248,7 +254,7 @@ def _diagnose_constants(name: str, values: FloatArray) -> Diagnosis:
 
 def _trouble(r_hat: float, ess: float, n_chains: int, max_r_hat: float, min_ess: float) -> str:
     # Written so that NaN, of which nobody knows what it hides, is trouble too.
-    if n_chains > 1 and not r_hat <= max_r_hat:
+    if n_chains > 1 and (np.isnan(r_hat) or exceeds(r_hat, max_r_hat)):
         return f"differs between chains (R-hat {r_hat:.2f}, needed {max_r_hat:g} or less)"
     if not ess >= min_ess:
         return f"has an effective sample size of {ess:.0f} (needed {min_ess:.0f})"

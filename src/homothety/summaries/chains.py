@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.sampling.diagnostics import judge, r_hat
+from homothety.sampling.diagnostics import exceeds, judge, r_hat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -101,8 +101,8 @@ class Chains:
         draws = self.kept(name for name in WARNED_OF if name in self.compared)
         if next(iter(draws.values())).shape[1] < LEAST_KEPT:
             return []
-        ratios = {name: round(r_hat(values), 2) for name, values in draws.items()}  # as they are told
-        return [f"{ratio:.2f} for the {LABEL_FREE[name]}" for name, ratio in ratios.items() if ratio > limit]
+        ratios = {name: r_hat(values) for name, values in draws.items()}
+        return [f"{ratio:.2f} for the {LABEL_FREE[name]}" for name, ratio in ratios.items() if exceeds(ratio, limit)]
 
 
 def stack_traces(traces: Sequence[Trace]) -> dict[str, FloatArray]:
@@ -125,9 +125,9 @@ def largest_difference(draws: Mapping[str, FloatArray]) -> str:
 
     The text is empty if the chains agree in all of them.
     """
-    # Rounded as they are told. A number that never changes has no R-hat, and is fine.
-    ratios = {name: round(r_hat(values), 2) for name, values in draws.items()}
-    differ = [name for name, limit in r_hat_limits(draws).items() if ratios[name] > limit]
+    # A number that never changes has no R-hat, and is fine.
+    ratios = {name: r_hat(values) for name, values in draws.items()}
+    differ = [name for name, limit in r_hat_limits(draws).items() if exceeds(ratios[name], limit)]
     if not differ:
         return ""
     worst = max(differ, key=lambda name: ratios[name])

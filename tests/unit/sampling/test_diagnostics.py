@@ -85,6 +85,12 @@ def test_a_chain_elsewhere_is_noticed(good):
     assert "other" not in verdict.text
 
 
+def test_r_hat_is_compared_as_it_is_printed(good, monkeypatch):
+    for ratio, agree in [(1.0149, True), (1.0151, False)]:
+        monkeypatch.setattr("homothety.sampling.diagnostics.r_hat", lambda _, ratio=ratio: ratio)
+        assert judge(draws_of(place=good), max_r_hat=1.01).agree is agree
+
+
 def test_a_slow_walk_is_noticed(rng):
     walk = rng.normal(size=(2, 300)).cumsum(axis=1)
     assert not judge(draws_of(place=walk)).agree
