@@ -16,8 +16,8 @@ from benchmarks.pages import data_folder, write_result
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d
 from homothety.errors import InputError
-from homothety.markdown import format_cell, markdown_table
 from homothety.metrics import f_measure, hamming
+from homothety.phrases import format_cell, markdown_table
 from paper.sequence_sets import load_sequence_set
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.action_accuracy import demonstrations, find_actions, measure_rows, parse_options
 from benchmarks.pages import write_result
-from homothety.markdown import format_cell, markdown_table
+from homothety.phrases import format_cell, markdown_table
 from homothety.summaries.frames import rotation_angle
 
 if TYPE_CHECKING:

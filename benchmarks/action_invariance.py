@@ -25,8 +25,8 @@ from benchmarks.action_accuracy import (
 from benchmarks.action_new_frames import in_new_frame
 from benchmarks.pages import write_result
 from homothety.errors import InputError
-from homothety.markdown import format_cell, markdown_table
 from homothety.metrics import ari, hamming
+from homothety.phrases import format_cell, markdown_table
 
 if TYPE_CHECKING:
     from homothety.datasets import SequenceSet

@@ -16,7 +16,7 @@ from benchmarks.pages import data_folder, write_result
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations
 from homothety.errors import InputError
-from homothety.markdown import format_cell, markdown_table
+from homothety.phrases import format_cell, markdown_table
 from paper.sequence_sets import load_sequence_set
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from benchmarks.pages import write_result
 from homothety import SPCMMixture
 from homothety.datasets import make_wishart_families
 from homothety.errors import ConvergenceWarning, InputError
-from homothety.markdown import markdown_table
+from homothety.phrases import markdown_table
 from homothety.summaries.partitions import named_after
 
 if TYPE_CHECKING:

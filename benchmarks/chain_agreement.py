@@ -23,9 +23,9 @@ from benchmarks.pages import filled, template, write_result
 from benchmarks.timing import seconds
 from homothety import IBPHMM, ICSCHMM, ActionHMM
 from homothety.errors import InputError
-from homothety.markdown import markdown_table
 from homothety.models import ibphmm
 from homothety.models.ibphmm.state import draw_number
+from homothety.phrases import markdown_table
 from homothety.sampling.diagnostics import r_hat, require_arviz
 from homothety.sampling.stacking import draws_by_weight
 from homothety.sequences import check_sequences

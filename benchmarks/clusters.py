@@ -22,7 +22,7 @@ from homothety.covariance import sample_covariances
 from homothety.covariance.shape import shape_coordinates
 from homothety.datasets import MatrixSet, make_toy_3d, make_toy_6d, make_wishart_families
 from homothety.errors import ConvergenceWarning
-from homothety.markdown import markdown_table
+from homothety.phrases import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

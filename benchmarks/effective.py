@@ -77,7 +77,7 @@ def row(name: str, earlier: Path) -> list[str]:
 
 def page(rows: list[list[str]], commit: str) -> str:
     """Return the page as Markdown."""
-    from homothety.markdown import markdown_table
+    from homothety.phrases import markdown_table
 
     head = ("what", "ms a sweep, before", "now", "effective a sweep, before", "now", "a second, before", "now", "ratio")
     return "\n".join(

@@ -24,8 +24,8 @@ from homothety import SPCMMixture
 from homothety.covariance.spectra import spectra_in_blocks
 from homothety.datasets import make_dti
 from homothety.errors import InputError
-from homothety.markdown import format_cell, markdown_table
 from homothety.metrics import ari
+from homothety.phrases import format_cell, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

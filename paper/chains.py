@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from homothety._version import __version__
-from homothety.markdown import bullet_list, markdown_table
+from homothety.phrases import bullet_list, markdown_table
 from homothety.viz import plot_trace
 from paper.plan import AnySet, Effort, Outcomes, Report, Task
 

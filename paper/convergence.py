@@ -11,10 +11,10 @@ from numpy.random import SeedSequence
 
 from homothety.estimators.similarity import SimilarityMixture
 from homothety.estimators.spcm import SPCMMixture
-from homothety.markdown import format_cell
 from homothety.metrics import f_measure
 from homothety.models import ddcrp
-from homothety.models.ddcrp.recording import RECORDING
+from homothety.models.ddcrp.moves import RECORDING
+from homothety.phrases import format_cell
 from homothety.sampling import run_chain
 from paper import printed
 from paper.chains import (

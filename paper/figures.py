@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from homothety.markdown import spread
+from homothety.phrases import spread
 from homothety.viz import cluster_colors
 from paper.comparison import Method, printed_mean
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.markdown import format_cell
 from homothety.metrics import f_measure, gce, hamming, nmi, purity, vi
+from homothety.phrases import format_cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from homothety.estimators.methods import METHODS, fit_whole
-from homothety.markdown import format_cell
 from homothety.metrics import f_measure, hamming
+from homothety.phrases import format_cell
 from paper import printed
 from paper.chains import (
     Layout,

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from homothety._version import __version__
 from homothety.estimators.methods import fit_whole
 from homothety.estimators.spcm import SPCMMixture
-from homothety.markdown import bullet_list, markdown_table
 from homothety.metrics import f_measure
+from homothety.phrases import bullet_list, markdown_table
 from homothety.viz import plot_heatmap
 from paper.plan import Effort, Outcomes, Report, Task
 from paper.sets import PaperSet, load_sets

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sklearn.cluster import AffinityPropagation, SpectralClustering
 
 from homothety.covariance import pairwise_similarity
-from homothety.markdown import bullet_list, markdown_table
+from homothety.phrases import bullet_list, markdown_table
 from paper import printed
 from paper.comparison import (
     Method,

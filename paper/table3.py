@@ -9,7 +9,7 @@ from homothety.estimators.baselines import CRPMixture, GMMSelection
 from homothety.estimators.methods import fit_whole
 from homothety.estimators.similarity import SimilarityMixture
 from homothety.estimators.spcm import SPCMMixture
-from homothety.markdown import bullet_list, markdown_table
+from homothety.phrases import bullet_list, markdown_table
 from paper import printed
 from paper.comparison import (
     Method,

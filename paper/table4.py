@@ -9,7 +9,7 @@ import numpy as np
 
 from homothety.estimators import methods as registry
 from homothety.estimators.methods import fit_whole
-from homothety.markdown import bullet_list, markdown_table
+from homothety.phrases import bullet_list, markdown_table
 from paper import printed
 from paper.comparison import (
     Method,

@@ -27,9 +27,8 @@ from homothety.models.ibphmm._split_kernels import (
 )
 from homothety.models.ibphmm._trial_kernels import N_AXES, N_ROUNDS, SPLIT, UNIFORM_SHARE, Choice, Concentrations, Way
 from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
-from homothety.models.ibphmm.infos import Tried
-from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior
-from homothety.models.ibphmm.state import active_of, path_of
+from homothety.models.ibphmm.model import log_feature_prior, log_path_prior
+from homothety.models.ibphmm.state import Tried, active_of, path_of
 from homothety.models.ibphmm.statistics import (
     Statistics,
     empty_statistics,

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from homothety.models.emissions.statistics import Statistics, log_marginals, statistics_of
-from homothety.models.ibphmm.infos import Tried
-from homothety.models.ibphmm.prior import log_feature_prior
+from homothety.models.ibphmm.model import log_feature_prior
+from homothety.models.ibphmm.state import Tried
 
 
 def swap_states(rng, model, state):

@@ -38,7 +38,7 @@ LAYERS = [
     ["distributions"],
     ["arrays", "decorrelation", "times", "channels", "palette", "metrics", "persistence", "workers"],
     ["archives"],
-    ["anatomy", "channel_names", "errors", "files", "known", "markdown", "orientations", "phrases", "schema"],
+    ["anatomy", "channel_names", "errors", "files", "known", "orientations", "phrases", "schema"],
     ["_jit", "_version"],
     ["compilation"],
 ]

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from homothety.covariance import pairwise_distance, pairwise_similarity
     from homothety.estimators.action_hmm import ActionHMM
     from homothety.estimators.actions import ICSCHMM
-    from homothety.estimators.baselines import CRPMixture, GMMSelection
+    from homothety.estimators.baselines import CRPMixture, GMMSelection, TwoStageHMM
     from homothety.estimators.embedding import SpectralEmbedding
     from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
     from homothety.estimators.similarity import SimilarityMixture
     from homothety.estimators.spcm import SPCMMixture
-    from homothety.estimators.two_stage import TwoStageHMM
     from homothety.persistence import load
 
 __all__ = [
@@ -53,7 +52,7 @@ _HOMES = {
     "IBPHMM": "homothety.estimators.hmm",
     "ICSCHMM": "homothety.estimators.actions",
     "StickyHDPHMM": "homothety.estimators.hmm",
-    "TwoStageHMM": "homothety.estimators.two_stage",
+    "TwoStageHMM": "homothety.estimators.baselines",
     "SPCMMixture": "homothety.estimators.spcm",
     "SimilarityMixture": "homothety.estimators.similarity",
     "SpectralEmbedding": "homothety.estimators.embedding",

@@ -15,9 +15,9 @@ from homothety.distributions import NIW, NormalGamma
 from homothety.errors import InputError
 from homothety.metrics import ari
 from homothety.models import ddcrp, ordered
-from homothety.models.base_measure import base_measure
 from homothety.models.ddcrp import _kernels as link_kernels
 from homothety.models.ordered import _kernels
+from homothety.models.parts import base_measure
 
 CONCENTRATION = 0.6
 N_SWEEPS = 15_000

@@ -18,7 +18,7 @@ import pytest
 
 import naive_frames as naive
 from homothety.models import ibphmm
-from homothety.models.frames import Blocks, _kernels, candidates, default_sweep, moves, posterior
+from homothety.models.frames import Blocks, _kernels, candidates, default_sweep, intervals, moves
 
 MAX_Z = 4.2  # standard errors a mean may be off in the short runs; about a hundred means are compared
 MAX_Z_LONG = 4.0
@@ -88,7 +88,7 @@ def z_of_new_frames(blocks, n_draws=N_DRAWS):
     for _ in range(n_draws):
         model, state = naive.draw_world(rng, world)
         chain = candidates.chain_of(model, state.segmentation, 0)
-        (drawn,) = posterior.sample_frames(rng, model, chain, state.frames, 1, n_burn=2)
+        (drawn,) = intervals.sample_frames(rng, model, chain, state.frames, 1, n_burn=2)
         before, after = (
             naive.frame_statistics(model, replace(state, frames=frames)) for frames in (state.frames, drawn)
         )
@@ -104,7 +104,7 @@ def test_frames_of_new_recordings_keep_the_prior(blocks):
 
 
 def test_rotations_of_new_recordings_that_are_all_accepted_are_noticed():
-    with mock.patch.object(posterior, "log_posterior", return_value=np.zeros(1)):
+    with mock.patch.object(intervals, "log_posterior", return_value=np.zeros(1)):
         assert z_of_new_frames(Blocks(("point", "vector"), dim=2)) > CAUGHT
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from homothety.markdown import format_cell, markdown_table, spread
+from homothety.phrases import format_cell, markdown_table, spread
 
 
 def test_tables_are_aligned_and_bars_in_cells_are_escaped():

@@ -23,8 +23,8 @@ from homothety.estimators.embedding import SpectralEmbedding
 from homothety.estimators.methods import METHODS, fit_whole, labels_of
 from homothety.estimators.spcm import SPCMMixture
 from homothety.files import write_text, written_aside
-from homothety.markdown import format_cell, markdown_table
 from homothety.metrics import ari, f_measure, gce, hamming, nmi, purity, vi
+from homothety.phrases import format_cell, markdown_table
 from homothety.summaries.partitions import named_after
 from homothety.workers import run_in_order
 

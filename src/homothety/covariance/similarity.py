@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from homothety.arrays import FloatArray
-from homothety.covariance._pairs import called_pairs, euclidean_pairs, log_ratio_pairs, spcm_pairs
-from homothety.covariance._sharing import shared_out
+from homothety.covariance._pairs import called_pairs, euclidean_pairs, log_ratio_pairs, shared_out, spcm_pairs
 from homothety.covariance.measures import (
     airm_of_log_ratios,
     axis_lengths,

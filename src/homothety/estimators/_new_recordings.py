@@ -16,8 +16,8 @@ from homothety.models import frames
 from homothety.models.frames.candidates import Chain, likely_frames
 from homothety.models.frames.defaults import default_model
 from homothety.models.frames.frames import aligned_steps, composed, log_determinants, stacked, states_in_frame
+from homothety.models.frames.intervals import sample_frames
 from homothety.models.frames.measurements import line_axes, resting_recordings
-from homothety.models.frames.posterior import sample_frames
 from homothety.sequences import check_sequences, interpolated
 from homothety.summaries.frames import frame_table, one_table
 

@@ -27,7 +27,7 @@ from homothety.errors import (
 )
 from homothety.estimators._fitted import part
 from homothety.estimators._new_recordings import LaysNewRecordings
-from homothety.estimators.action_reports import ReportsActions
+from homothety.estimators.actions import ReportsActions
 from homothety.estimators.sampled import AutoSweeps, most_probable, seed_sequence
 from homothety.estimators.segmentation import Missing, SampledSegmenter
 from homothety.known import range_of_known

@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety.errors import InputError
 from homothety.estimators._fitted import part
-from homothety.estimators.action_reports import ReportsActions
 from homothety.estimators.hmm import IBPHMM
 from homothety.estimators.sampled import seed_sequence
 from homothety.known import mean_of_known, variance_of_known
@@ -20,11 +20,13 @@ from homothety.models.emissions.missing import completed_series
 from homothety.models.hmm.stays import mend_short_stays
 from homothety.models.icsc.state import Coupling, Covariances
 from homothety.summaries.partitions import relabel_by_size
-from homothety.summaries.paths import minimise_expected_vi_paths
+from homothety.summaries.paths import colabelling, minimise_expected_vi_paths
 from homothety.summaries.runs import PathDraws
 from homothety.summaries.transforms import transform_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.random import Generator
     from numpy.typing import ArrayLike
 
@@ -33,10 +35,82 @@ if TYPE_CHECKING:
     from homothety.models.emissions import Emission
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
+    from homothety.summaries.paths import BoundaryInterval, Segment
+    from homothety.summaries.result import Labels, Segmentation
+
 
 STILL = 1e-9  # share of the variance over all series, below which a dimension does not vary inside them
 
 GroupingName = Literal["shapes", "links"]
+
+
+def typical_variances(prepared: Sequences) -> FloatArray:
+    """Return the variance of each dimension inside a series of typical size.
+
+    Where series are does not count, and one that is much larger or smaller than the others does not set the prior.
+    """
+    centred = [one - mean_of_known(one) for one in prepared]
+    inside, overall = mean_of_known(np.concatenate(centred) ** 2), variance_of_known(prepared.steps)
+    moves = inside > STILL * overall
+    spread = np.where(moves, inside, overall)  # a dimension may do nothing but tell series apart
+    if not moves.any():
+        return spread
+    return spread * np.median([mean_of_known(one[:, moves] ** 2 / spread[moves], axis=None) for one in centred])
+
+
+class ReportsActions:
+    """Mixin of the segmenters whose states are grouped into actions; `action_draws_` has the actions of all draws."""
+
+    result_: Segmentation
+    actions_: list[IntArray] = part("actions.paths")
+    n_actions_: int = part("actions.number")
+    action_probability_: list[FloatArray] = part("actions.probability")
+    action_change_probability_: list[FloatArray] = part("actions.change_probability")
+    action_segments_: list[Segment] = part("actions.segments")
+    action_boundaries_: list[BoundaryInterval] = part("actions.boundaries")
+    action_draws_: PathDraws = part("actions.draws")
+    state_actions_: IntArray = part("state_actions")
+    coaction_: FloatArray = part("coaction")
+
+    if TYPE_CHECKING:
+
+        def _labels(self, point: IntArray, draws: Iterable[IntArray]) -> Labels: ...
+        def _amend(self, **parts: Any) -> None: ...
+
+    def _report_actions(self, point: IntArray, draws: Iterable[IntArray]) -> None:
+        """Set actions of all steps of the recordings, and how sure they are by some draws of them."""
+        states, n_states = self.result_.states.flat, self.result_.states.number
+        actions = self._labels(point, draws)
+        shares = [shares_of_actions(states, draw, n_states) for draw in actions.draws or ()]
+        self._amend(
+            actions=actions,
+            state_actions=shares_of_actions(states, point, n_states).argmax(axis=1),
+            coaction=np.mean([share @ share.T for share in shares], axis=0),
+        )
+
+    def action_colabelling(self, rows: ArrayLike, columns: ArrayLike) -> FloatArray:
+        """Return the probability that two steps have the same action, for chosen steps only.
+
+        Parameters
+        ----------
+        rows, columns : array-like of int
+            Steps, counted over all recordings one after the other.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_rows, n_columns)
+        """
+        check_is_fitted(self)
+        result = self.result_
+        return colabelling(list(self.action_draws_), rows, columns, result.states.starts, result.stride)
+
+
+def shares_of_actions(states: IntArray, actions: IntArray, n_states: int) -> FloatArray:
+    """Return which share of the steps of each state has each action, (n_states, n_actions)."""
+    labels, numbered = np.unique(actions, return_inverse=True)
+    counts = np.zeros((n_states, len(labels)))
+    np.add.at(counts, (states, numbered), 1.0)
+    return counts / counts.sum(axis=1, keepdims=True)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -199,17 +273,3 @@ def make_grouping(grouping: GroupingName | icsc.Grouping) -> icsc.Grouping:
             )
         return known[grouping]
     return grouping
-
-
-def typical_variances(prepared: Sequences) -> FloatArray:
-    """Return the variance of each dimension inside a series of typical size.
-
-    Where series are does not count, and one that is much larger or smaller than the others does not set the prior.
-    """
-    centred = [one - mean_of_known(one) for one in prepared]
-    inside, overall = mean_of_known(np.concatenate(centred) ** 2), variance_of_known(prepared.steps)
-    moves = inside > STILL * overall
-    spread = np.where(moves, inside, overall)  # a dimension may do nothing but tell series apart
-    if not moves.any():
-        return spread
-    return spread * np.median([mean_of_known(one[:, moves] ** 2 / spread[moves], axis=None) for one in centred])

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, clone
 from homothety.errors import ShortChainWarning
 from homothety.estimators.action_hmm import ActionHMM
 from homothety.estimators.actions import ICSCHMM
+from homothety.estimators.baselines import TwoStageHMM
 from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
-from homothety.estimators.two_stage import TwoStageHMM
 from homothety.sequences import check_sequences
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from homothety.estimators._fitted import part
 from homothety.estimators.sampled import SampledPartition
 from homothety.models import ddcrp
 from homothety.models.base_measure import base_measure
-from homothety.models.ddcrp.recording import RECORDING
+from homothety.models.ddcrp.moves import RECORDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from homothety.markdown import bullet_list, markdown_table
-from homothety.phrases import number_of
+from homothety.phrases import bullet_list, markdown_table, number_of
 from homothety.report.document import Bullets, Code, Table, Text
 
 if TYPE_CHECKING:

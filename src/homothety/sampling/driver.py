@@ -21,9 +21,8 @@ from homothety.sampling.codec import has_form
 from homothety.sampling.fingerprint import Fingerprint, fingerprint
 from homothety.sampling.generators import capture, restore
 from homothety.sampling.recorders import Recorder, Visit, show_progress
-from homothety.sampling.remote import run_on_workers
+from homothety.sampling.remote import SharedRun, run_on_workers
 from homothety.sampling.rounds import Rounds, Schedule
-from homothety.sampling.shared import SharedRun
 from homothety.sampling.trace import Trace
 from homothety.workers import cluster_in_use, is_worker
 

@@ -6,7 +6,8 @@ a copy in each worker, but for those to which a glimpse now and then is enough: 
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import threading
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from threading import RLock
@@ -15,13 +16,54 @@ from typing import TYPE_CHECKING, Any
 
 from homothety import workers
 from homothety.sampling.recorders import Recorder, Visit
-from homothety.sampling.shared import SharedRun
 from homothety.sampling.trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from homothety.sampling.driver import Chain
+
+
+class SharedRun:
+    """Lets the thread that started the chains stop them between two sweeps and collect what they have.
+
+    Threads cannot be interrupted, only asked. A copy sent to another process is a run of its own, that nobody stops.
+    """
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+        self._traces: dict[int, Trace] = {}
+        self._ended: dict[int, threading.Event] = {}
+
+    def __reduce__(self) -> tuple[type[SharedRun], tuple[()]]:
+        return SharedRun, ()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether all chains are to end after the sweep they are in."""
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        """Ask all chains to end after the sweep they are in."""
+        self._stop.set()
+
+    @contextmanager
+    def taking_part(self, chain: int, trace: Trace) -> Iterator[None]:
+        """Announce a chain, and that it has ended."""
+        self._ended[chain], self._traces[chain] = threading.Event(), trace
+        try:
+            yield
+        finally:
+            self._ended[chain].set()
+
+    def collect(self) -> list[Trace]:
+        """Stop all chains, wait until each has finished its sweep, and return their traces in order."""
+        self.stop()
+        chains = sorted(self._traces.copy())
+        for chain in chains:
+            self._ended[chain].wait()
+        return [self._traces[chain] for chain in chains]
+
 
 SECONDS = 1.0  # between two pieces of news of a chain
 

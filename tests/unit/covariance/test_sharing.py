@@ -7,7 +7,7 @@ import pytest
 from joblib import parallel_config
 
 from homothety import pairwise_distance
-from homothety.covariance import _sharing
+from homothety.covariance import _pairs
 
 
 def spread_of_volume(a, b):
@@ -23,14 +23,14 @@ def matrices():
 @pytest.fixture
 def n_calls(monkeypatch):
     """Let small tables be shared out, and count the pieces."""
-    calls, rows_of = [], _sharing._rows_of
+    calls, rows_of = [], _pairs._rows_of
 
     def counted(*arguments):
         calls.append(arguments)
         return rows_of(*arguments)
 
-    monkeypatch.setattr(_sharing, "LEAST_PAIRS", 100)
-    monkeypatch.setattr(_sharing, "_rows_of", counted)
+    monkeypatch.setattr(_pairs, "LEAST_PAIRS", 100)
+    monkeypatch.setattr(_pairs, "_rows_of", counted)
     return lambda: len(calls)
 
 
@@ -42,7 +42,7 @@ def test_blocks_make_the_same_table(matrices, n_calls, measure, n_others):
     assert n_calls() == 0
     with parallel_config(n_jobs=2):
         in_blocks = pairwise_distance(matrices, others, measure=measure)
-    assert n_calls() == 2 * _sharing.BLOCKS_EACH
+    assert n_calls() == 2 * _pairs.BLOCKS_EACH
     np.testing.assert_array_equal(in_blocks, whole)
 
 

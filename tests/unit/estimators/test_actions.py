@@ -12,8 +12,7 @@ import homothety
 from homothety import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM, TwoStageHMM
 from homothety.datasets import make_toy_2d
 from homothety.errors import InputError
-from homothety.estimators.action_reports import shares_of_actions
-from homothety.estimators.actions import make_grouping, typical_variances
+from homothety.estimators.actions import make_grouping, shares_of_actions, typical_variances
 from homothety.metrics import ari, hamming
 from homothety.models import icsc
 from homothety.preprocessing import Preprocessing

@@ -27,9 +27,8 @@ from homothety.models.ddcrp import (
     resample_links,
     sample_links,
 )
-from homothety.models.ddcrp.moves import log_concentration_density
-from homothety.models.ddcrp.prior import link_weights
-from homothety.models.ddcrp.recording import RECORDING
+from homothety.models.ddcrp.model import link_weights
+from homothety.models.ddcrp.moves import RECORDING, log_concentration_density
 
 
 def make_similarity(rng, n_items):

@@ -16,7 +16,7 @@ from homothety.distributions.gaussian import gaussian_log_density
 from homothety.errors import InputError
 from homothety.models import hdphmm, hmm
 from homothety.models.hdphmm import moves
-from homothety.models.hdphmm.recording import RECORDING
+from homothety.models.hdphmm.moves import RECORDING
 from homothety.models.hmm.stays import has_short_stay
 from homothety.sampling import iterate
 from homothety.sampling.codec import from_bytes, to_bytes

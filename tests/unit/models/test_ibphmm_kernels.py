@@ -12,9 +12,9 @@ import naive_emissions
 import naive_hmm
 import naive_ibphmm as naive
 from homothety.models.hmm._kernels import scale_evidence
-from homothety.models.ibphmm import _birth_kernels, _feature_kernels, _path_kernels
+from homothety.models.ibphmm import _birth_kernels, _feature_kernels, _series_kernels
 from homothety.models.ibphmm._series_kernels import build_scratch
-from homothety.models.ibphmm.prior import expected_new, log_feature_prior, log_path_prior, log_repeated_unused
+from homothety.models.ibphmm.model import expected_new, log_feature_prior, log_path_prior, log_repeated_unused
 
 MIN_P = 1e-4  # of tests of a distribution
 ALPHA, KAPPA, MASS = 0.8, 1.7, 0.6
@@ -26,7 +26,7 @@ COLUMNS = np.array([2, 0, 4, 1])  # where each feature stands in the evidence
 def _mode(request, monkeypatch):
     """Run a test with kernels as they are, and as plain Python."""
     if request.param == "interpreted":
-        for module in (_birth_kernels, _feature_kernels, _path_kernels):
+        for module in (_birth_kernels, _feature_kernels, _series_kernels):
             for name, kernel in list(vars(module).items()):
                 if hasattr(kernel, "py_func"):
                     monkeypatch.setattr(module, name, kernel.py_func)
@@ -291,11 +291,11 @@ def propose(rng, states, evidence, drawn, path):
     """Draw a path under plug-in parameters, or take it as given; return the log probability of drawing it."""
     scratch, positions = build_scratch(len(states), N_STEPS), np.empty(N_FEATURES + 1, dtype=np.int64)
     if drawn:
-        log_likelihood = _path_kernels.draw_sticky_path(rng, states, ALPHA, KAPPA, *evidence, scratch, path)
+        log_likelihood = _series_kernels.draw_sticky_path(rng, states, ALPHA, KAPPA, *evidence, scratch, path)
     else:
-        log_likelihood = _path_kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
+        log_likelihood = _series_kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
     arguments = (states, ALPHA, KAPPA, evidence[0], scratch, positions, path)
-    return _path_kernels.log_sticky_path_density(*arguments) - log_likelihood
+    return _series_kernels.log_sticky_path_density(*arguments) - log_likelihood
 
 
 @pytest.mark.usefixtures("_mode")
@@ -303,7 +303,7 @@ def propose(rng, states, evidence, drawn, path):
 def test_sticky_log_likelihood_sums_over_all_paths(states):
     _, _, evidence = make_series()
     n, states = len(states), np.array(states)
-    found = _path_kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, build_scratch(n))
+    found = _series_kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, build_scratch(n))
     weights = naive.sticky_weights(n, ALPHA, KAPPA)
     assert found == pytest.approx(naive.log_likelihood(np.ones(n), weights, evidence[0][:, states]), abs=1e-12)
 

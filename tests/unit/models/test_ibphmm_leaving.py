@@ -13,9 +13,9 @@ import naive_hmm
 import naive_ibphmm as naive
 from homothety.errors import InputError
 from homothety.models.hmm._kernels import scale_evidence
-from homothety.models.ibphmm import _feature_kernels, _path_kernels, init_state, moves
+from homothety.models.ibphmm import _feature_kernels, _series_kernels, init_state, moves
 from homothety.models.ibphmm._series_kernels import build_scratch
-from homothety.models.ibphmm.prior import log_path_prior
+from homothety.models.ibphmm.model import log_path_prior
 
 ALPHA, KAPPA, LEAVING = 0.8, 1.7, 0.3
 ACTIVES = [(True,), (True, True), (True, False, True), (True, True, True)]
@@ -107,12 +107,12 @@ def test_sticky_filter_equals_enumeration(n, least_stay):
     evidence, scratch = messages(least_stay, 5, n)
     expected = log_likelihood((True,) * n, np.ones((n, n)), evidence[0], least_stay)
     states = np.arange(n)
-    found = _path_kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
+    found = _series_kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
     assert found == pytest.approx(expected, abs=1e-11)
     total = -math.inf
     for path in all_paths((True,) * n, 5):
         at = states, ALPHA, KAPPA, evidence[0], scratch, np.empty(n, dtype=np.int64), np.array(path)
-        total = np.logaddexp(total, _path_kernels.log_sticky_path_density(*at))
+        total = np.logaddexp(total, _series_kernels.log_sticky_path_density(*at))
     assert total == pytest.approx(expected, abs=1e-11)
 
 

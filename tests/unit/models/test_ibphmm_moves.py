@@ -25,7 +25,6 @@ from homothety.models.ibphmm import (
     init_state,
     log_joint,
     moves,
-    unique,
 )
 from homothety.models.ibphmm._birth_kernels import NOTHING, Newborns
 from homothety.models.ibphmm.model import log_hyperprior
@@ -261,7 +260,7 @@ def test_jumps_are_applied_together():
 
 def test_no_jump_changes_nothing_but_the_path():
     model, state = make_world(10)
-    moved = moves.apply_jumps(state, np.full(model.n_series, NOTHING), unique.expect_newborns(model, state))
+    moved = moves.apply_jumps(state, np.full(model.n_series, NOTHING), moves.expect_newborns(model, state))
     assert moved.path is None
     assert all(getattr(moved, item.name) is getattr(state, item.name) for item in fields(state) if item.name != "path")
 

@@ -13,7 +13,7 @@ from scipy import stats
 import naive_emissions
 import naive_ibphmm as naive
 import naive_splits
-from homothety.models.ibphmm import _birth_kernels, unique
+from homothety.models.ibphmm import _birth_kernels, moves
 from homothety.models.ibphmm._trial_kernels import Concentrations
 from naive_splits import Allocation, put_last, redrawn
 
@@ -240,7 +240,7 @@ def with_window(model, *window, birth="data-driven"):
 def draw_window(rng, model, start, stop):
     """Draw a stretch of a series and return its posterior."""
     window = _birth_kernels.build_window(model.z.shape[1])
-    _birth_kernels.draw_window(rng, model.z, start, stop, model.emission.weight, unique.source_of(model), window)
+    _birth_kernels.draw_window(rng, model.z, start, stop, model.emission.weight, moves.source_of(model), window)
     return window
 
 
@@ -271,7 +271,7 @@ def test_windows_are_stretches_of_the_series(window, lengths):
 def test_newborn_parameters_follow_the_proposal(birth):
     model, rng = with_window(make_model(), 2, 2, birth=birth), np.random.default_rng(7)
     window = draw_window(rng, model, 0, 2)
-    source, whitener, draws = unique.source_of(model), np.empty((1, 2)), []
+    source, whitener, draws = moves.source_of(model), np.empty((1, 2)), []
     for _ in range(3_000):
         _birth_kernels.propose_parameters(rng, source, window, whitener)
         draws.append(whitener[0, -1] ** -2)

@@ -17,11 +17,10 @@ from homothety.models import ibphmm, icsc
 from homothety.models.emissions import Emission
 from homothety.models.emissions.statistics import residual_scatters, statistics_of
 from homothety.models.icsc import _kernels
-from homothety.models.icsc import links as links_module
+from homothety.models.icsc import clusters as links_module
 from homothety.models.icsc import shapes as shapes_module
 from homothety.models.icsc._kernels import redraw_groups
-from homothety.models.icsc.clusters import positions_of
-from homothety.models.icsc.links import admissible, links_to_start_from
+from homothety.models.icsc.clusters import admissible, links_to_start_from, positions_of
 from homothety.models.icsc.moves import couple_hyperpriors, sample_covariances, states_to_cluster
 from homothety.sampling.codec import from_bytes, to_bytes
 from homothety.sampling.driver import iterate, run_chain

@@ -17,8 +17,8 @@ from homothety.covariance.variants import SPCM_VARIANTS
 from homothety.distributions import NIW
 from homothety.errors import InputError, SweepError
 from homothety.models import crp, ddcrp, frames, hdphmm, ibphmm, icsc, ordered, shapes
-from homothety.models.crp import recording as crp_recording
-from homothety.models.ddcrp import recording as ddcrp_recording
+from homothety.models.crp import moves as crp_moves
+from homothety.models.ddcrp import moves as ddcrp_moves
 from homothety.models.emissions import Emission
 from homothety.models.emissions.statistics import statistics_of
 from homothety.models.hmm.stays import has_short_stay, transition_steps
@@ -110,8 +110,8 @@ RECORDINGS = {
     "icsc": icsc.RECORDING,
     "frames": frames.RECORDING,
     "hdphmm": hdphmm.RECORDING,
-    "crp": crp_recording.RECORDING,
-    "ddcrp": ddcrp_recording.RECORDING,
+    "crp": crp_moves.RECORDING,
+    "ddcrp": ddcrp_moves.RECORDING,
     "ordered": ordered.RECORDING,
     "shapes": shapes.RECORDING,
 }

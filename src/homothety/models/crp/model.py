@@ -1,4 +1,4 @@
-"""What a chain of the Chinese restaurant process mixture is conditioned on, and its joint density."""
+"""Points to cluster and the prior of a cluster; the Chinese restaurant process prior of partitions."""
 
 from __future__ import annotations
 
@@ -7,16 +7,50 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import gammaln
 
 from homothety.arrays import check_points, frozen
 from homothety.errors import InputError
-from homothety.models.crp.prior import log_partition_prior
 
 if TYPE_CHECKING:
-    from homothety.arrays import FloatArray
+    from numpy.random import Generator
+
+    from homothety.arrays import FloatArray, IntArray
     from homothety.distributions import NIW, NormalGamma
     from homothety.models.crp._kernels import Prior
     from homothety.models.crp.state import ChainState
+
+
+def log_partition_prior(labels: IntArray, concentration: float) -> float:
+    """Log probability of a partition under the Chinese restaurant process (Ewens' formula).
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_items,)
+        Cluster of each item, by any labels.
+    concentration : float
+        Weight of a new cluster, where a cluster has its size for weight.
+
+    Examples
+    --------
+    Two items share a cluster as often as not:
+
+    >>> float(np.exp(log_partition_prior(np.array([0, 0]), 1.0)))
+    0.5
+    """
+    sizes = np.unique(labels, return_counts=True)[1]
+    log_weights = len(sizes) * np.log(concentration) + gammaln(sizes).sum()
+    return float(log_weights + gammaln(concentration) - gammaln(concentration + len(labels)))
+
+
+def sample_labels(rng: Generator, n_items: int, concentration: float) -> IntArray:
+    """Draw a partition (n_items,) from its prior, clusters numbered in order of first appearance."""
+    labels = np.zeros(n_items, dtype=np.int64)
+    for i in range(1, n_items):
+        # Picking the cluster of a uniformly drawn earlier item picks clusters in proportion to their size.
+        opens = rng.random() * (i + concentration) < concentration
+        labels[i] = labels[:i].max() + 1 if opens else labels[rng.integers(i)]
+    return labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from homothety.models.crp.model import log_likelihood, log_partition_prior
 from homothety.models.crp.state import ChainState, check_state, number_by_appearance
+from homothety.sampling.driver import Recording
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from homothety.arrays import IntArray
     from homothety.models.crp.model import Model
+
 
 Move = Callable[["Generator", "Model", ChainState], tuple[ChainState, tuple[object, ...]]]
 
@@ -64,3 +68,25 @@ def default_sweep(*, sample_concentration: bool = False) -> dict[str, Move]:
     if sample_concentration:
         sweep["concentration"] = resample_concentration
     return sweep
+
+
+def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+    """Return log joint, its likelihood part, number of clusters and concentration of one sweep.
+
+    Equal to `log_joint`, but with the likelihood the sweep already knows.
+    """
+    known = infos["labels"].log_likelihood if "labels" in infos else log_likelihood(model, state)
+    return {
+        "log_joint": log_partition_prior(state.labels, state.concentration) + known,
+        "log_likelihood": known,
+        "n_clusters": state.n_clusters,
+        "concentration": state.concentration,
+    }
+
+
+def keep_labels(state: ChainState) -> IntArray:
+    """Return what is kept of a state after burn-in: the partition."""
+    return state.labels
+
+
+RECORDING = Recording(scalars=trace_scalars, keep=keep_labels)

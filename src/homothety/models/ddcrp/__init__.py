@@ -1,9 +1,14 @@
 """Similarity-dependent Chinese restaurant process mixture (Algorithm 2)."""
 
-from homothety.models.ddcrp.model import Model, log_joint, log_likelihood
+from homothety.models.ddcrp.model import (
+    Model,
+    log_joint,
+    log_likelihood,
+    log_link_prior,
+    sample_links,
+)
 from homothety.models.ddcrp.moves import default_sweep, resample_concentration, resample_links
-from homothety.models.ddcrp.prior import labels_from_links, log_link_prior, sample_links
-from homothety.models.ddcrp.state import ChainState, check_state, init_state
+from homothety.models.ddcrp.state import ChainState, check_state, init_state, labels_from_links
 
 __all__ = [
     "ChainState",

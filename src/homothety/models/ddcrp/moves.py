@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from homothety.models.ddcrp.model import log_likelihood
 from homothety.models.ddcrp.state import ChainState, check_links
+from homothety.sampling.driver import Recording
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from homothety.arrays import IntArray
     from homothety.models.ddcrp.model import Model
+
 
 Move = Callable[["Generator", "Model", ChainState], tuple[ChainState, tuple[object, ...]]]
 
@@ -86,3 +90,28 @@ def default_sweep(*, sample_concentration: bool = False) -> dict[str, Move]:
     if sample_concentration:
         sweep["concentration"] = resample_concentration
     return sweep
+
+
+def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+    """Return log joint, its likelihood part, number of clusters and concentration of one sweep.
+
+    Equal to `log_joint`, but from what the sweep already knows: the likelihood and the sums of the rows.
+    """
+    items = np.arange(model.n_items)
+    chosen = np.where(state.links == items, state.concentration, model.weights[items, state.links])
+    log_prior = np.log(chosen).sum() - np.log(state.concentration + model.row_mass).sum()
+    known = infos["links"].log_likelihood if "links" in infos else log_likelihood(model, state)
+    return {
+        "log_joint": float(log_prior) + known,
+        "log_likelihood": known,
+        "n_clusters": state.n_clusters,
+        "concentration": state.concentration,
+    }
+
+
+def keep_labels(state: ChainState) -> IntArray:
+    """Return what is kept of a state after burn-in: the partition."""
+    return state.labels
+
+
+RECORDING = Recording(scalars=trace_scalars, keep=keep_labels)

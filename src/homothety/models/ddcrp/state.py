@@ -10,13 +10,23 @@ import numpy as np
 
 from homothety.arrays import check_positive
 from homothety.errors import InputError
-from homothety.models.ddcrp.prior import labels_from_links
 from homothety.models.parts import check_labels
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
     from homothety.arrays import IntArray
     from homothety.models.ddcrp.model import Model
+
+
+def labels_from_links(links: IntArray) -> IntArray:
+    """Return the connected component of each item, numbered in order of first appearance."""
+    from homothety.models.ddcrp._kernels import build_links, find_components
+
+    links = np.asarray(links, dtype=np.int64)
+    check_labels(links, "links", links.size, links.size)
+    labels, path = np.empty((2, len(links)), dtype=np.int64)
+    find_components(build_links(links), labels, path)
+    return labels
 
 
 @storable

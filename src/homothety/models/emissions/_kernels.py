@@ -21,7 +21,7 @@ observations of the block.
 from __future__ import annotations
 
 from math import lgamma
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,21 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.models.emissions.structure import Structure
+
+
+class Structure(NamedTuple):
+    """Blocks of dimensions that are independent given the state.
+
+    A step is ``z = (regressors, values)``. The values of a block are neighbours in it, and so are its regressors. Two
+    blocks have all regressors in common, or none.
+    """
+
+    n_regressors: int
+    starts: IntArray  # (n_blocks + 1,) where the values of each block begin in z, and where the last ones end
+    regressors: IntArray  # (n_blocks, 2) first regressor of each block, and the one after its last
+    dofs: FloatArray  # (n_blocks,) prior degrees of freedom
+    weights: FloatArray  # (n_blocks,) of a step in each block, besides the weight that all of them share
+
 
 LOG_2, LOG_PI = float(np.log(2.0)), float(np.log(np.pi))
 BLOCK = 192  # steps whose evidence is worked out together: their whitened values stay in the first-level cache

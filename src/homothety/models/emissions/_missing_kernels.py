@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
+    from homothety.models.emissions._kernels import Structure
     from homothety.models.emissions.missing import Gaps
-    from homothety.models.emissions.structure import Structure
 
 
 @jit

@@ -11,7 +11,7 @@ import numpy as np
 from homothety.arrays import frozen
 from homothety.distributions.niw import is_spd
 from homothety.errors import InputError, NotSPDError
-from homothety.models.emissions.structure import Structure
+from homothety.models.emissions._kernels import Structure
 from homothety.models.parts import check_array
 
 if TYPE_CHECKING:

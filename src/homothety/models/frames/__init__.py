@@ -4,8 +4,7 @@ from homothety.models.frames._kernels import Prior
 from homothety.models.frames.blocks import Blocks
 from homothety.models.frames.frames import Frames, identity_frames
 from homothety.models.frames.model import Model, log_joint
-from homothety.models.frames.moves import default_sweep
-from homothety.models.frames.recording import RECORDING
+from homothety.models.frames.moves import RECORDING, default_sweep
 from homothety.models.frames.state import ChainState, check_state, init_state
 
 __all__ = [

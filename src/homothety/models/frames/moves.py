@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from homothety.models import ibphmm
 from homothety.models.frames import _kernels
 from homothety.models.frames.candidates import candidate_frames, draw_near, log_density_near
-from homothety.models.frames.frames import (
-    Frames,
-    draw_frame,
-    draw_turn,
-    log_determinants,
-    product_of_turns,
-    stacked,
-)
+from homothety.models.frames.frames import Frames, draw_frame, draw_turn, log_determinants, product_of_turns, stacked
+from homothety.models.frames.model import log_frames
 from homothety.models.frames.state import checked
 from homothety.models.frames.statistics import recorded_sums, state_gaussians
-from homothety.models.ibphmm.infos import Tried
+from homothety.models.ibphmm.state import Tried
+from homothety.sampling.codec import storable
+from homothety.sampling.driver import Recording
+from homothety.sampling.paths import RunPath
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from homothety.models.frames._kernels import StateGaussians
     from homothety.models.frames.model import Model
     from homothety.models.frames.state import ChainState
+
 
 HAAR_SHARE = 0.3  # of large rotations that are drawn uniformly instead of being half turns
 PRIOR_SHARE = 0.1  # of new frames that are drawn from the prior
@@ -241,3 +239,26 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
         "sharing of frames": resample_sharing,
         **lifted,
     }
+
+
+@storable
+class KeptFrames(NamedTuple):
+    """The path of a sweep by persistent numbers of states, and the frames."""
+
+    path: RunPath
+    frames: Frames
+
+
+def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+    """Return the numbers of the segmentation, with the log joint of frames and segmentation together."""
+    scalars = ibphmm.RECORDING.scalars(model.aligned(state.frames), state.segmentation, infos)
+    scalars["log_joint"] += log_frames(model, state.frames)
+    return scalars | {"n_frames": state.frames.n_frames}
+
+
+def keep_frames(state: ChainState) -> KeptFrames:
+    """Return what is kept of a state after burn-in."""
+    return KeptFrames(RunPath.of(state.segmentation.id_path), state.frames)
+
+
+RECORDING = Recording(scalars=trace_scalars, keep=keep_frames)

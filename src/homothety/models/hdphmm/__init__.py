@@ -5,7 +5,9 @@ All series share one transition matrix: the baseline of Fox et al. (2011), in th
 
 from homothety.models.hdphmm.model import Model, log_joint, log_likelihood, log_path_prior
 from homothety.models.hdphmm.moves import (
+    RECORDING,
     default_sweep,
+    init_state,
     resample_concentration,
     resample_emissions,
     resample_mass,
@@ -14,8 +16,6 @@ from homothety.models.hdphmm.moves import (
     resample_transitions,
     resample_weights,
 )
-from homothety.models.hdphmm.recording import RECORDING
-from homothety.models.hdphmm.start import init_state
 from homothety.models.hdphmm.state import ChainState, Tables, check_state
 
 __all__ = [

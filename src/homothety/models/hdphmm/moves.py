@@ -9,23 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from homothety.distributions.dirichlet import sample_dirichlet
 from homothety.distributions.gaussian import gaussian_log_density
 from homothety.models.emissions.missing import observed_evidence
-from homothety.models.hdphmm.model import transition_parameters
-from homothety.models.hdphmm.state import ChainState, Tables, part_of, path_of
+from homothety.models.hdphmm.model import log_likelihood, log_path_prior, transition_parameters
+from homothety.models.hdphmm.state import ChainState, Tables, check_state, check_whole, part_of, path_of
 from homothety.models.hmm.messages import check_possible
+from homothety.models.hmm.stays import mend_short_stays
+from homothety.sampling.driver import Recording
+from homothety.sampling.paths import RunPath, count_segments, occupancy_entropy
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+    from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.distributions import NIW
     from homothety.models.hdphmm.model import Model
+
 
 Move = Callable[["Generator", "Model", ChainState], tuple[ChainState, tuple[object, ...]]]
 
@@ -241,3 +246,56 @@ def sum_by_state(centred: FloatArray, path: IntArray, n_states: int) -> tuple[In
         totals[k] = members.sum(axis=0)
         scatters[k] = members.T @ members
     return sizes, totals, scatters
+
+
+def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:  # noqa: ARG001
+    """Return numbers of one sweep that do not depend on how states are numbered."""
+    check_whole(state, "What is recorded of a sweep")
+    likelihood = log_likelihood(model, state)
+    return {
+        "log_joint": log_path_prior(model, state) + likelihood,
+        "log_likelihood": likelihood,
+        "n_states": state.n_used,
+        "n_segments": count_segments(state.path, model.sequences.starts),
+        "occupancy_entropy": occupancy_entropy(state.path),
+        "mass": state.mass,
+        "concentration": state.concentration,
+        "self_share": state.self_share,
+    }
+
+
+def keep_path(state: ChainState) -> RunPath:
+    """Return what is kept of a state after burn-in: its path."""
+    return RunPath.of(state.path)
+
+
+RECORDING = Recording(scalars=trace_scalars, keep=keep_path)
+
+
+def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> ChainState:
+    """Return a state with the given path (n_steps,), by default every series cut into equal blocks in random order.
+
+    Stays that are too short for the model are mended.
+
+    Concentrations are at their prior means and weights equal; transitions and emissions are drawn given the path.
+    """
+    labels = _block_path(rng, model) if path is None else np.array(path, dtype=np.int64)
+    staying, leaving = model.self_share_prior
+    state = ChainState(
+        labels,
+        mass=model.mass_prior[0] / model.mass_prior[1],
+        concentration=model.concentration_prior[0] / model.concentration_prior[1],
+        self_share=staying / (staying + leaving),
+        weights=np.full(model.n_states, 1 / model.n_states),
+    )
+    check_state(model, state)
+    if model.least_stay > 1:
+        state = replace(state, path=mend_short_stays(labels, model.sequences.starts, model.least_stay))
+    state, _ = resample_transitions(rng, model, state)
+    return replace(resample_emissions(rng, model, state)[0], step=0)
+
+
+def _block_path(rng: Generator, model: Model) -> IntArray:
+    """Cut every series into as many equal blocks as there are states, and give them states in random order."""
+    blocks = [np.arange(length) * model.n_states // length for length in model.sequences.lengths]
+    return np.concatenate([rng.permutation(model.n_states)[block] for block in blocks])

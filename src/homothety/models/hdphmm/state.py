@@ -1,4 +1,4 @@
-"""One point of the chain: paths, and all that governs them."""
+"""One point of the chain: paths and all parameters."""
 
 from __future__ import annotations
 

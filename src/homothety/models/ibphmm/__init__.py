@@ -2,8 +2,13 @@
 
 from homothety.models.ibphmm.annealing import N_ANNEALING, init_annealed, measured_weight
 from homothety.models.ibphmm.model import GammaPrior, Hyperpriors, Model, Proposals, log_joint
-from homothety.models.ibphmm.moves import default_sweep, redrawn_paths, resample_leaving, series_log_likelihoods
-from homothety.models.ibphmm.recording import RECORDING
+from homothety.models.ibphmm.moves import (
+    RECORDING,
+    default_sweep,
+    redrawn_paths,
+    resample_leaving,
+    series_log_likelihoods,
+)
 from homothety.models.ibphmm.state import (
     ChainState,
     check_parts,

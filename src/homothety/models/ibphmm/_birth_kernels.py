@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.emissions.structure import Structure
+    from homothety.models.emissions._kernels import Structure
     from homothety.models.ibphmm._series_kernels import Data, Room
 
 NOTHING = -1  # neither born nor dropped

@@ -14,12 +14,15 @@ from homothety._jit import inlined, jit
 from homothety.models.emissions._kernels import BLOCK, turn_block, write_block_evidence
 from homothety.models.emissions._missing_kernels import leave_out_missing
 from homothety.models.emissions.missing import NO_GAPS, Gaps
-from homothety.models.hmm._kernels import scale_evidence
-from homothety.models.hmm._stay_kernels import stay_room
+from homothety.models.hmm._kernels import draw_path, filter_sticky, log_path_density, scale_evidence
+from homothety.models.hmm._stay_kernels import draw_stays, filter_stays, log_stay_density, stay_room
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.emissions.structure import Structure
+    from homothety.models.emissions._kernels import Structure
+
 
 Tables = tuple["FloatArray", "FloatArray", "FloatArray"]
 
@@ -134,3 +137,82 @@ def evaluate_series(i: int, n: int, data: Data, room: Room) -> Tables:
     write_listed(i, n, data, room, log)
     scale_if_needed(log, offsets, likelihood, room.scratch)
     return log, offsets, likelihood
+
+
+@jit
+def write_sticky_chain(n: int, alpha: float, kappa: float, scratch: Scratch) -> None:
+    """Write start and transition probabilities between `n` features at the prior means of their weights."""
+    stay, move = (alpha + kappa) / (n * alpha + kappa), alpha / (n * alpha + kappa)
+    if scratch.leaving > 0.0:
+        stay, move = (1.0 - scratch.leaving, scratch.leaving / (n - 1)) if n > 1 else (1.0, 0.0)
+    for a in range(n):
+        scratch.initial[a] = 1.0 / n
+        for b in range(n):
+            scratch.transition[a * n + b] = stay if a == b else move
+
+
+@jit
+def sticky_log_likelihood(
+    states: IntArray,
+    alpha: float,
+    kappa: float,
+    log_evidence: FloatArray,
+    offsets: FloatArray,
+    likelihood: FloatArray,
+    scratch: Scratch,
+) -> float:
+    """Log-likelihood of a series that has the given features, paths summed out."""
+    n = states.shape[0]
+    write_sticky_chain(n, alpha, kappa, scratch)
+    transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: 2 * n].reshape(2, n)
+    if scratch.least_stay > 1:
+        initial, least_stay = scratch.initial[:n], scratch.least_stay
+        return filter_stays(log_evidence, states, initial, transition, least_stay, filtered, scratch.stays)
+    return filter_sticky(log_evidence, offsets, likelihood, states, scratch.initial[:n], transition, filtered)
+
+
+@jit
+def draw_sticky_path(
+    rng: Generator,
+    states: IntArray,
+    alpha: float,
+    kappa: float,
+    log_evidence: FloatArray,
+    offsets: FloatArray,
+    likelihood: FloatArray,
+    scratch: Scratch,
+    path: IntArray,
+) -> float:
+    """Draw the path of a series that has the given features; return its log-likelihood, paths summed out."""
+    n, n_steps = states.shape[0], path.shape[0]
+    write_sticky_chain(n, alpha, kappa, scratch)
+    transition, initial = scratch.transition[: n * n].reshape(n, n), scratch.initial[:n]
+    filtered = scratch.filtered[: n_steps * n].reshape(n_steps, n)
+    if scratch.least_stay > 1:
+        least_stay, stays, cumulative = scratch.least_stay, scratch.stays, scratch.cumulative[:n]
+        total = filter_stays(log_evidence, states, initial, transition, least_stay, filtered, stays)
+        draw_stays(rng, log_evidence, states, transition, least_stay, total, filtered, stays, cumulative, states, path)
+        return total
+    log_likelihood = filter_sticky(log_evidence, offsets, likelihood, states, initial, transition, filtered)
+    draw_path(rng, transition, states, filtered, scratch.cumulative[:n], path)
+    return log_likelihood
+
+
+@jit
+def log_sticky_path_density(
+    states: IntArray,
+    alpha: float,
+    kappa: float,
+    log_evidence: FloatArray,
+    scratch: Scratch,
+    positions: IntArray,
+    path: IntArray,
+) -> float:
+    """Log density of a path and its series together."""
+    n = states.shape[0]
+    write_sticky_chain(n, alpha, kappa, scratch)
+    transition = scratch.transition[: n * n].reshape(n, n)
+    if scratch.least_stay > 1:
+        initial = scratch.initial[:n]
+        return log_stay_density(path, log_evidence, states, initial, transition, scratch.least_stay, positions)
+    return log_path_density(path, log_evidence, states, scratch.initial[:n], transition, positions)

@@ -19,14 +19,21 @@ from homothety.models.emissions._kernels import (
     log_evidence_constant,
     write_mean_whitener,
 )
-from homothety.models.ibphmm._path_kernels import draw_sticky_path, log_sticky_path_density, sticky_log_likelihood
-from homothety.models.ibphmm._series_kernels import build_room, evaluate_series, list_features, scale_if_needed
+from homothety.models.ibphmm._series_kernels import (
+    build_room,
+    draw_sticky_path,
+    evaluate_series,
+    list_features,
+    log_sticky_path_density,
+    scale_if_needed,
+    sticky_log_likelihood,
+)
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.emissions.structure import Structure
+    from homothety.models.emissions._kernels import Structure
     from homothety.models.ibphmm._series_kernels import Data, Room
 
 NEITHER, FIRST, SECOND, BOTH = 0, 1, 2, 3  # what a series has of the two halves

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.emissions.structure import Structure
+    from homothety.models.emissions._kernels import Structure
 
 
 class Pair(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -14,7 +15,6 @@ from homothety.errors import InputError
 from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, steps_with, values_in
 from homothety.models.hmm.stays import has_short_stay
 from homothety.models.ibphmm.blocks import blocks_of
-from homothety.models.ibphmm.prior import log_feature_prior, log_path_prior, log_repeated_unused
 from homothety.models.ibphmm.statistics import log_marginals, path_statistics, transition_counts
 from homothety.models.parts import check_array, check_starts
 from homothety.sampling.codec import storable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from homothety.models.emissions.missing import Gaps
     from homothety.models.ibphmm.state import ChainState
     from homothety.sequences import Sequences
+
 
 BirthProposal = Literal["prior", "data-driven"]
 
@@ -270,3 +271,47 @@ def log_hyperprior(priors: Hyperpriors, state: ChainState) -> float:
     total = priors.gamma.log_density(state.gamma) + priors.alpha.log_density(state.alpha)
     total += priors.kappa.log_density(state.kappa)
     return total + (priors.mass.log_density(state.mass) if priors.mass is not None else 0.0)
+
+
+def expected_new(n_series: int, mass: float) -> float:
+    """Return the sum over customers of c / (c + i - 1): how many features a unit of gamma is expected to make."""
+    return float((mass / (mass + np.arange(n_series))).sum())
+
+
+def log_feature_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: float, mass: float) -> float:
+    """Log density of which series has which feature, features told apart (docs/model.md, section 3.3).
+
+    Parameters
+    ----------
+    n_owners : ndarray of shape (n_features,)
+        How many series have each feature.
+    n_series : int
+    gamma, mass : float
+        The two parameters of the Indian buffet process.
+    """
+    from homothety.models.ibphmm._feature_kernels import log_feature_density
+
+    return log_feature_density(np.asarray(n_owners, dtype=np.float64), n_series, gamma, mass)
+
+
+def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0) -> float:
+    """Log probability of the paths of all series, transition weights integrated out (docs/model.md, section 3.4).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_series, n_features, n_features)
+        Transitions of each path.
+    active : ndarray of shape (n_series, n_features)
+    leaving : float
+        Fixed probability of leaving a state that may be left; zero if transition weights say that too.
+    """
+    from homothety.models.ibphmm._feature_kernels import log_path_densities
+
+    check_array(counts, "counts", (*active.shape, active.shape[1]), np.float64)
+    return log_path_densities(counts, read_only(active), alpha, kappa, leaving)
+
+
+def log_repeated_unused(active: BoolArray, used: BoolArray) -> float:
+    """Log of the number of orders of unused features that nobody can tell apart."""
+    patterns = Counter(active[:, k].tobytes() for k in np.flatnonzero(~used))
+    return float(sum(gammaln(count + 1) for count in patterns.values()))

@@ -16,12 +16,12 @@ import numpy as np
 from homothety.arrays import read_only
 from homothety.models.hmm.messages import check_possible
 from homothety.models.ibphmm.blocks import over_blocks
-from homothety.models.ibphmm.infos import Tried
-from homothety.models.ibphmm.prior import expected_new, log_feature_prior
-from homothety.models.ibphmm.state import active_of, draw_weights, path_of, weights_of
+from homothety.models.ibphmm.model import expected_new, log_feature_prior, log_joint
+from homothety.models.ibphmm.state import Tried, active_of, check_whole, draw_weights, path_of, weights_of, whiteners_of
 from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
-from homothety.models.ibphmm.unique import data_of, try_jumps
 from homothety.models.parts import check_labels
+from homothety.sampling.driver import Recording
+from homothety.sampling.paths import RunPath, count_segments, occupancy_entropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.ibphmm._birth_kernels import Newborns
+    from homothety.models.ibphmm._birth_kernels import Births, Newborns, Source
     from homothety.models.ibphmm._series_kernels import Data
     from homothety.models.ibphmm.model import GammaPrior, Model
     from homothety.models.ibphmm.state import ChainState
+
 
 LOG_STEP = 0.5  # of random walks on the logarithm of a parameter
 LEAVING_GRID = 200  # points at which the probability of leaving is looked at
@@ -277,8 +278,7 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     Leaving out "buffet" or "concentrations" holds their parameters fixed; "emissions" and "weights" cannot be left out
     as long as "splits and merges" is there, nor "paths" as long as features change.
     """
-    from homothety.models.ibphmm.split_merge import halve_or_join, split_or_merge
-    from homothety.models.ibphmm.swaps import swap_states
+    from homothety.models.ibphmm.split_merge import halve_or_join, split_or_merge, swap_states
 
     return {
         "shared features": resample_shared_features,
@@ -293,3 +293,101 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
         "leaving": resample_leaving,
         "weights": resample_weights,
     }
+
+
+def try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArray, Newborns]:
+    """Let every series try one birth or death.
+
+    What is born or dropped belongs to one series: no attempt sees another's outcome.
+
+    Returns
+    -------
+    outcomes : ndarray of int, shape (n_series,)
+        Feature that died, `n_features` where one was born, or negative.
+    newborns : Newborns
+    """
+    from homothety.models.ibphmm._birth_kernels import build_window, jump_all
+    from homothety.models.ibphmm._series_kernels import build_room
+
+    data, active = data_of(model, state), active_of(model, state)
+    births, newborns = births_of(model, state), expect_newborns(model, state)
+    n_owners, outcomes = active.sum(axis=0).astype(np.float64), np.empty(model.n_series, dtype=np.int64)
+
+    def work(rng: Generator, series: IntArray) -> None:
+        window, room = build_window(model.z.shape[1]), build_room(data, state.n_features + 1)
+        jump_all(rng, series, n_owners, births, data, window, room, newborns, outcomes)
+
+    over_blocks(rng, model.blocks, work)
+    return outcomes, newborns
+
+
+def data_of(model: Model, state: ChainState) -> Data:
+    """Return all series and the parameters of a state, as kernels want them."""
+    from homothety.models.ibphmm._series_kernels import Data
+
+    # A copy: parameters on trial can be written to, and kernels are compiled for one kind of array.
+    emission, whiteners = model.emission, whiteners_of(model, state).copy()
+    settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state), model.gaps)
+    return Data(model.z, model.starts, whiteners, *settings)
+
+
+def births_of(model: Model, state: ChainState) -> Births:
+    """Return how features are born at a state, as kernels want it."""
+    from homothety.models.ibphmm._birth_kernels import Births
+
+    rate = state.gamma * state.mass / (state.mass + model.n_series - 1)
+    return Births(float(np.log(rate)), state.alpha, state.kappa, source_of(model))
+
+
+def source_of(model: Model) -> Source:
+    """Return where the parameters of new features come from, as kernels want it."""
+    from homothety.models.ibphmm._birth_kernels import Source
+
+    emission, proposals = model.emission, model.proposals
+    return Source(
+        *proposals.window,
+        proposals.birth == "data-driven",
+        emission.prior_scale,
+        emission.prior_factor.copy(),  # kernels are compiled for factors that can be written to
+        emission.structure,
+    )
+
+
+def expect_newborns(model: Model, state: ChainState) -> Newborns:
+    """Return the features and weights of every series with a slot more, and room for parameters."""
+    from homothety.models.ibphmm._birth_kernels import Newborns
+
+    n_series, n_features = state.active.shape
+    active = np.zeros((n_series, n_features + 1), dtype=bool)
+    active[:, :-1] = state.active
+    weights = np.zeros((n_series, n_features + 1, n_features + 1))
+    weights[:, :-1, :-1] = weights_of(model, state)
+    return Newborns(active, weights, np.empty((n_series, model.emission.n_dims, model.z.shape[1])))
+
+
+def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+    """Return numbers of one sweep that do not depend on how states are numbered, and acceptance by move."""
+    check_whole(state, "What is recorded of a sweep")
+    scalars = {
+        "log_joint": log_joint(model, state),
+        "n_states": state.n_used,
+        "n_segments": count_segments(state.path, model.starts),
+        "occupancy_entropy": occupancy_entropy(state.path),
+        "n_features": state.n_features,
+        "gamma": state.gamma,
+        "mass": state.mass,
+        "alpha": state.alpha,
+        "kappa": state.kappa,
+    }
+    for name, info in infos.items():
+        if hasattr(info, "n_tried"):
+            scalars[f"acceptance: {name}"] = info.n_accepted / info.n_tried if info.n_tried else float("nan")
+    return scalars
+
+
+def keep_path(state: ChainState) -> RunPath:
+    """Return what is kept of a state after burn-in: its path, by persistent numbers of features."""
+    return RunPath.of(state.id_path)
+
+
+RECORDING = Recording(scalars=trace_scalars, keep=keep_path)

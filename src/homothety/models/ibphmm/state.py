@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -267,3 +267,10 @@ def draw_weights(
     weights = np.empty(counts.shape)
     draw_all_weights(rng, read_only(active), counts, alpha, kappa, weights, leaving)
     return weights
+
+
+class Tried(NamedTuple):
+    """How many proposals a move made, and how many were accepted."""
+
+    n_tried: int
+    n_accepted: int

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from homothety.models.ddcrp import ChainState
     from homothety.models.ddcrp._kernels import Prior
     from homothety.models.ordered._kernels import LinkWeights, Neighbors
-    from homothety.models.ordered.similarity import PairSimilarity
+    from homothety.models.ordered.neighbors import PairSimilarity
 
 
 @dataclass(frozen=True, eq=False)
