@@ -15,7 +15,7 @@ from homothety.errors import InputError
 from homothety.models import crp
 from homothety.models.crp import _kernels
 from homothety.models.crp.moves import RECORDING
-from homothety.models.crp.state import number_by_appearance
+from homothety.models.partitions import number_by_appearance
 from homothety.sampling import run_chain, run_chains
 
 PRIORS = ("full", "diagonal")

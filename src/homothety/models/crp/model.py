@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln
 
-from homothety.arrays import check_points, frozen
+from homothety.arrays import frozen
 from homothety.errors import InputError
+from homothety.models.partitions import PointsOfClusters, log_likelihood
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -54,7 +55,7 @@ def sample_labels(rng: Generator, n_items: int, concentration: float) -> IntArra
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(PointsOfClusters):
     """Points to cluster and the prior of a cluster. Never changes.
 
     Parameters
@@ -72,9 +73,7 @@ class Model:
     concentration_prior: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", frozen(np.array(check_points(self.points))))
-        if self.base.n_dims != self.points.shape[1]:
-            raise InputError(f"The prior has {self.base.n_dims} dimensions, the points have {self.points.shape[1]}.")
+        object.__setattr__(self, "points", frozen(np.array(self.check_points())))
         if not all(np.isfinite(value) and value > 0 for value in self.concentration_prior):
             raise InputError(f"concentration_prior is {self.concentration_prior}, needed a positive shape and rate.")
 
@@ -83,16 +82,6 @@ class Model:
         from homothety.models.crp.state import check_state
 
         check_state(self, state)
-
-    @property
-    def n_items(self) -> int:
-        """Number of items to cluster."""
-        return len(self.points)
-
-    @cached_property
-    def centred_points(self) -> FloatArray:
-        """Points relative to the prior mean: sums of them can be subtracted without loss of digits."""
-        return frozen(self.points - self.base.mean)
 
     @cached_property
     def compiled_prior(self) -> Prior:
@@ -104,12 +93,6 @@ class Model:
         pivots = np.diagonal(root)
         factor = np.tril(root / pivots, -1) + np.diag(1 / pivots**2)
         return Prior(by_size, float(self.base.mean_strength), factor, self.base.diagonal)
-
-
-def log_likelihood(model: Model, state: ChainState) -> float:
-    """Log density of the points given the partition, parameters integrated out (Eq. 19)."""
-    labels = state.labels
-    return float(sum(model.base.log_marginal(model.points[labels == k]) for k in np.unique(labels)))
 
 
 def log_joint(model: Model, state: ChainState) -> float:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.models.crp.model import log_likelihood, log_partition_prior
-from homothety.models.crp.state import ChainState, check_state, number_by_appearance
+from homothety.models.crp.model import log_partition_prior
+from homothety.models.crp.state import ChainState, check_state
+from homothety.models.partitions import keep_labels, log_likelihood, number_by_appearance, scalars_of
 from homothety.sampling.driver import Recording
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import IntArray
     from homothety.models.crp.model import Model
 
 
@@ -76,17 +76,7 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     Equal to `log_joint`, but with the likelihood the sweep already knows.
     """
     known = infos["labels"].log_likelihood if "labels" in infos else log_likelihood(model, state)
-    return {
-        "log_joint": log_partition_prior(state.labels, state.concentration) + known,
-        "log_likelihood": known,
-        "n_clusters": state.n_clusters,
-        "concentration": state.concentration,
-    }
-
-
-def keep_labels(state: ChainState) -> IntArray:
-    """Return what is kept of a state after burn-in: the partition."""
-    return state.labels
+    return scalars_of(state, log_partition_prior(state.labels, state.concentration), known)
 
 
 RECORDING = Recording(scalars=trace_scalars, keep=keep_labels)

@@ -9,7 +9,7 @@ import numpy as np
 
 from homothety.arrays import check_positive
 from homothety.errors import InputError
-from homothety.models.parts import check_labels
+from homothety.models.partitions import check_partition
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -53,19 +53,10 @@ def init_state(model: Model, concentration: float = 1.0, *, singletons: bool = F
     return ChainState(labels, float(concentration))
 
 
-def number_by_appearance(labels: IntArray) -> IntArray:
-    """Return the same partition with clusters numbered in order of first appearance."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse]
-
-
 def check_state(model: Model, state: ChainState) -> None:
     """Raise if the labels are not a partition of the items of the model numbered without gaps.
 
     Done by every move: it takes no time beside a sweep.
     """
-    check_labels(state.labels, "labels", model.n_items, model.n_items)
-    sizes = np.bincount(state.labels)
-    if not sizes.all():
-        raise InputError(f"No item has label {int(sizes.argmin())}, needed 0 to {len(sizes) - 1} without gaps.")
+    check_partition(state.labels, model.n_items)
     check_positive(state.concentration, "concentration")

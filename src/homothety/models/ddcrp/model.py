@@ -10,6 +10,7 @@ import numpy as np
 
 from homothety.arrays import check_points, check_similarity, frozen
 from homothety.errors import InputError
+from homothety.models.partitions import PointsOfClusters, log_likelihood
 from homothety.models.parts import check_array
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def sample_links(rng: Generator, weights: FloatArray, concentration: float) -> I
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(PointsOfClusters):
     """Points to cluster, how alike they are, and the prior of a cluster. Never changes.
 
     Parameters
@@ -81,13 +82,11 @@ class Model:
     concentration_prior: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
-        points = check_points(self.points)
+        points = self.check_points()
         check_array(self.points, "points", points.shape, np.float64)
         check_array(self.weights, "weights", (len(points), len(points)), np.float64)
         if not (np.isfinite(self.weights).all() and self.weights.min() >= 0) or np.diagonal(self.weights).any():
             raise InputError("weights of links must be finite and not negative, with zeros on the diagonal.")
-        if self.base.n_dims != points.shape[1]:
-            raise InputError(f"The prior has {self.base.n_dims} dimensions, the points have {points.shape[1]}.")
 
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit this model."""
@@ -107,16 +106,6 @@ class Model:
             )
         # A copy: the caller's own array stays writable.
         return cls(frozen(points.copy()), frozen(link_weights(similarity)), base)
-
-    @property
-    def n_items(self) -> int:
-        """Number of items to cluster."""
-        return len(self.points)
-
-    @cached_property
-    def centred_points(self) -> FloatArray:
-        """Points relative to the prior mean: sums of them can be subtracted without loss of digits."""
-        return frozen(self.points - self.base.mean)
 
     @cached_property
     def row_mass(self) -> FloatArray:
@@ -142,12 +131,6 @@ def compiled_prior(base: NIW | NormalGamma, n_items: int) -> Prior:
 
     by_size = np.column_stack(base.size_tables(n_items))
     return Prior(by_size, float(base.mean_strength), np.array(base.scale), base.diagonal)
-
-
-def log_likelihood(model: Model, state: ChainState) -> float:
-    """Log density of the points given the partition, parameters integrated out (Eq. 19)."""
-    labels = state.labels
-    return float(sum(model.base.log_marginal(model.points[labels == k]) for k in np.unique(labels)))
 
 
 def log_joint(model: Model, state: ChainState) -> float:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.models.ddcrp.model import log_likelihood
 from homothety.models.ddcrp.state import ChainState, check_links
+from homothety.models.partitions import keep_labels, log_likelihood, scalars_of
 from homothety.sampling.driver import Recording
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from homothety.arrays import IntArray
     from homothety.models.ddcrp.model import Model
 
 
@@ -101,17 +100,7 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     chosen = np.where(state.links == items, state.concentration, model.weights[items, state.links])
     log_prior = np.log(chosen).sum() - np.log(state.concentration + model.row_mass).sum()
     known = infos["links"].log_likelihood if "links" in infos else log_likelihood(model, state)
-    return {
-        "log_joint": float(log_prior) + known,
-        "log_likelihood": known,
-        "n_clusters": state.n_clusters,
-        "concentration": state.concentration,
-    }
-
-
-def keep_labels(state: ChainState) -> IntArray:
-    """Return what is kept of a state after burn-in: the partition."""
-    return state.labels
+    return scalars_of(state, float(log_prior), known)
 
 
 RECORDING = Recording(scalars=trace_scalars, keep=keep_labels)

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.arrays import check_points, frozen, read_only
+from homothety.arrays import read_only
 from homothety.errors import InputError
 from homothety.models.ddcrp.model import compiled_prior
 from homothety.models.ddcrp.state import check_links
+from homothety.models.partitions import PointsOfClusters, log_likelihood
 from homothety.models.parts import check_array
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(PointsOfClusters):
     """Points to cluster, in the order of the links, how alike they are, and the prior of a cluster. Never changes.
 
     Parameters
@@ -64,7 +65,7 @@ class Model:
     neighbor_share: float = 0.0
 
     def __post_init__(self) -> None:
-        points = check_points(self.points)
+        points = self.check_points()
         check_array(self.points, "points", points.shape, np.float64)
         features = self.similarity.features
         check_array(features, "features of the similarity", (len(points), *features.shape[1:2]), np.float64)
@@ -72,8 +73,6 @@ class Model:
             check_array(self.neighbors, "neighbors", (len(points), *self.neighbors.shape[1:2]), np.int64)
         if not (np.isfinite(self.neighbor_share) and self.neighbor_share >= 0):
             raise InputError(f"neighbor_share is {self.neighbor_share}, needed a finite number of at least 0.")
-        if self.base.n_dims != points.shape[1]:
-            raise InputError(f"The prior has {self.base.n_dims} dimensions, the points have {points.shape[1]}.")
 
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit this model, in which links lead to an item before, or to the item itself."""
@@ -83,22 +82,12 @@ class Model:
             i = int(forward.argmax())
             raise InputError(f"item {i} links to item {state.links[i]}, needed one before it, or itself.")
 
-    @property
-    def n_items(self) -> int:
-        """Number of items to cluster."""
-        return len(self.points)
-
     def first(self, n: int, base: NIW | NormalGamma) -> Model:
         """Return the model of the first items only, with a prior of its own."""
         near = None if self.neighbors is None else self.neighbors[:n]
         return replace(
             self, points=self.points[:n], similarity=self.similarity.take(slice(n)), base=base, neighbors=near
         )
-
-    @cached_property
-    def centred_points(self) -> FloatArray:
-        """Points relative to the prior mean: sums of them can be subtracted without loss of digits."""
-        return frozen(self.points - self.base.mean)
 
     @cached_property
     def compiled_prior(self) -> Prior:
@@ -133,12 +122,6 @@ def log_link_weights(model: Model, state: ChainState) -> float:
 
     model.check_state(state)
     return float(sum_log_weights(state.links, model.link_weights(state.concentration)))
-
-
-def log_likelihood(model: Model, state: ChainState) -> float:
-    """Log density of the points given the partition, parameters integrated out (Eq. 19)."""
-    labels = state.labels
-    return float(sum(model.base.log_marginal(model.points[labels == k]) for k in np.unique(labels)))
 
 
 def log_joint(model: Model, state: ChainState) -> float:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from homothety.models.ddcrp.moves import LinksInfo
-from homothety.models.ordered.model import log_likelihood, log_link_weights
+from homothety.models.ordered.model import log_link_weights
+from homothety.models.partitions import keep_labels, log_likelihood, scalars_of
 from homothety.sampling.driver import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
     from homothety.arrays import IntArray
     from homothety.models.ddcrp import ChainState
@@ -83,17 +81,7 @@ def default_sweep() -> dict[str, Any]:
 def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
     """Return log joint up to a constant, its likelihood part, and the number of clusters of one sweep."""
     known = infos["links"].log_likelihood if "links" in infos else log_likelihood(model, state)
-    return {
-        "log_joint": log_link_weights(model, state) + known,
-        "log_likelihood": known,
-        "n_clusters": state.n_clusters,
-        "concentration": state.concentration,
-    }
-
-
-def keep_labels(state: ChainState) -> NDArray[np.unsignedinteger[Any]]:
-    """Return what is kept of a state after burn-in: the partition, in as few bytes as will do."""
-    return state.labels.astype(np.min_scalar_type(state.n_clusters))
+    return scalars_of(state, log_link_weights(model, state), known)
 
 
 RECORDING = Recording(scalars=trace_scalars, keep=keep_labels)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from homothety.models.partitions import number_by_appearance
 from homothety.models.shapes.model import SHARE_MASS
 from homothety.models.shapes.prior import CONCENTRATIONS
-from homothety.models.shapes.state import ChainState, check_state, number_by_appearance
+from homothety.models.shapes.state import ChainState, check_state
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from homothety.models.partitions import keep_labels, scalars_of
 from homothety.models.shapes.model import log_likelihood
 from homothety.models.shapes.prior import CONCENTRATIONS, log_partition_weight
 from homothety.sampling.driver import Recording
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from homothety.models.shapes.model import Model
     from homothety.models.shapes.state import ChainState
 
@@ -26,17 +25,7 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     log_prior = log_partition_weight(state.labels, state.concentration, model.attraction)
     log_prior += float(model.concentration_weights[place])
     known = infos["kinds"].log_likelihood if "kinds" in infos else log_likelihood(model, state)
-    return {
-        "log_joint": log_prior + known,
-        "log_likelihood": known,
-        "n_clusters": state.n_clusters,
-        "concentration": state.concentration,
-    }
-
-
-def keep_labels(state: ChainState) -> NDArray[np.unsignedinteger[Any]]:
-    """Return what is kept of a state after burn-in: the partition, in as few bytes as will do."""
-    return state.labels.astype(np.min_scalar_type(state.n_clusters))
+    return scalars_of(state, log_prior, known)
 
 
 RECORDING = Recording(scalars=trace_scalars, keep=keep_labels)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.arrays import check_positive
-from homothety.errors import InputError
+from homothety.models.partitions import check_partition, number_by_appearance
 from homothety.models.parts import check_array, check_finite, check_labels
 from homothety.sampling.codec import storable
 
@@ -64,18 +64,9 @@ def init_state(model: Model, labels: IntArray, concentration: float = 1.0) -> Ch
     return ChainState(labels, kinds, spreads, log_shares, check_positive(concentration, "concentration"))
 
 
-def number_by_appearance(labels: IntArray) -> IntArray:
-    """Return the same partition with clusters numbered in order of first appearance."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[inverse], dtype=np.int64)
-
-
 def check_state(model: Model, state: ChainState) -> None:
     """Raise if a state does not fit a model; done by every move."""
-    check_labels(state.labels, "labels", model.n_items, model.n_items)
-    sizes = np.bincount(state.labels)
-    if not sizes.all():
-        raise InputError(f"No item has label {int(sizes.argmin())}, needed 0 to {len(sizes) - 1} without gaps.")
+    sizes = check_partition(state.labels, model.n_items)
     check_labels(state.kinds, "kinds", len(sizes), model.kinds.n_kinds)
     check_labels(state.spreads, "spreads", model.n_items, len(model.precisions))
     check_finite(check_array(state.log_shares, "log_shares", (model.kinds.n_kinds,), np.float64), "log_shares")
