@@ -79,7 +79,7 @@ accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; w
 	$(BIN)/python -m benchmarks.chain_agreement
 	$(BIN)/python -m benchmarks.pages
 
-paper: $(VENV)/.installed-dev  ## the paper's tables and figures, many hours; writes docs/reproduction.md
+paper: $(VENV)/.installed-dev  ## the paper's tables and figures, many hours; writes paper/results.md
 	$(BIN)/python -m paper
 
 fuzz: $(VENV)/.installed-dev  ## attack with 10,000 damaged files and hostile arrays: ten minutes; see SECURITY.md

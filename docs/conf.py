@@ -12,7 +12,14 @@ author = "The homothety developers"
 copyright = "2026, the homothety developers"
 version = release = homothety.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx-mathjax-offline",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_copybutton",
+]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
 
@@ -24,6 +31,9 @@ autosummary_imported_members = True
 autodoc_typehints = "none"  # numpydoc's sections have the types, with shapes
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
 html_title = f"homothety {release}"

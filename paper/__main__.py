@@ -8,7 +8,7 @@
   sensitivity               F and log posterior over a grid of tolerance and concentration
 
 Without a name all are computed, which takes many hours. Each is printed as soon as it is finished. If it was computed
-in full, without any of the options below but --data, it is also put into docs/reproduction.md. Toy data are generated
+in full, without any of the options below but --data, it is also put into paper/results.md. Toy data are generated
 where their files are missing; other sets are then left out. `python -m paper.authors` makes most of them from clones of
 the authors' repositories.
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from paper.plan import Key, Task
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
+PAGE = Path(__file__).resolve().parent / "results.md"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

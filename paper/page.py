@@ -1,4 +1,4 @@
-"""The page docs/reproduction.md: one part for each table or figure; parts that are not computed again stay as they are.
+"""The page paper/results.md: one part for each table or figure; parts that are not computed again stay as they are.
 
 Rows and figures of data whose terms ask for permission before publication (marked with a double dagger) are left out.
 """
@@ -66,9 +66,9 @@ ON_SEGMENTATION = """\
 
 
 def write_part(page: Path, title: str, notes: list[str], report: Report) -> None:
-    """Put a table or figure into the page, in the place of the former one; its pictures go to the folder figures."""
+    """Put a table or figure into the page, in the place of the former one; its pictures go to the folder pictures."""
     parts = parts_of(page.read_text(encoding="utf-8")) if page.exists() else {}
-    parts[title] = part_of(title, notes, report, page.parent / "figures")
+    parts[title] = part_of(title, notes, report, page.parent / "pictures")
     introduction = INTRODUCTION + ON_SEGMENTATION * (table4.TITLE in parts)
     ordered = [parts[table.TITLE] for table in TABLES.values() if table.TITLE in parts]
     page.write_text("\n\n".join([introduction, *ordered]), encoding="utf-8")
