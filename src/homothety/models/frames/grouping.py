@@ -3,7 +3,8 @@
 States stay apart unless there is evidence that they are one. Three kinds of evidence count, in the common frame:
 
 - *moved copies*: covariances of all blocks and means of all blocks but points agree, the place is free;
-- *turned on their own*: the axis lengths of all blocks agree, for states that no recording has both of;
+- *turned on their own*: the axis lengths of all blocks agree, for states that no recording has both of. Plain channels
+  are not turned, but every recording may have a zero of its own, so that their means count less;
 - *pieces of one motion*: one state nearly always follows the other, and the motion neither slows down nor turns where
   it does. Hands slow down between two movements, and not within one.
 
@@ -39,6 +40,7 @@ STEPS_PER_CHANNEL, ENOUGH_STEPS = 3.0, 15.0  # independent steps that a state ne
 MOST_DRAWS = 1000.0  # `MOST_STEPS` where recordings do not move: then performances do not differ
 PRIOR_SCALE = 0.5  # prior expectation of a covariance, as a multiple of the variance inside states
 MEAN_STRENGTH = 1.0  # steps that the prior mean of a vector counts as
+STEPS_OF_ZEROS = 5.0  # independent steps that the mean of plain channels counts as, between recordings, at most
 SHARED = 0.1  # least share of a recording that a state takes, relative to its largest share of any recording
 MOST_ENUMERATED = 6  # states of which all partitions are compared
 SHAPE_SPREAD = 0.7  # of log proportions of axes, from action to action
@@ -47,6 +49,7 @@ PIECE_GAIN = 10.0  # nats that pieces of one motion count as, at least
 PIECE_SHARE = 0.8  # of the stays of a state that are followed, or preceded, by the other piece
 PIECE_SPEED = 0.6  # lowest speed about the change as a share of that in both pieces; between movements it is 0.1 to 0.4
 PIECE_COSINE = 0.5  # of the directions before and after the change
+FOLLOWER_LOSS = 1 / 3  # of what a merge loses that counts if one of the groups nearly always follows the other
 
 
 class BlockSummary(NamedTuple):
@@ -58,6 +61,7 @@ class BlockSummary(NamedTuple):
     scale: FloatArray  # (n, n) of the prior
     is_point: bool
     is_turned: bool  # whether frames turn the block
+    is_plain: bool
 
 
 class StateSummary(NamedTuple):
@@ -67,6 +71,8 @@ class StateSummary(NamedTuple):
     present: BoolArray  # (n_series, n_states) which recordings have a state
     apart: BoolArray  # (n_states, n_states) whether two states may be turned on their own: no recording has both
     pieces: BoolArray  # (n_states, n_states) whether two states are pieces of one motion
+    n_steps: IntArray  # (n_states,) used steps of each state
+    n_changes: IntArray  # (n_states, n_states) how often one state follows another
 
 
 def summarise_states(
@@ -89,14 +95,17 @@ def summarise_states(
         scale = max(PRIOR_SCALE * float(inside), np.finfo(float).tiny) * np.eye(means.shape[1])
         scatters = sizes[:, None, None] * np.stack(covariances)
         is_turned = b in blocks.turned and blocks.n_angles > 0
-        summaries.append(BlockSummary(sizes, means, scatters, scale, kind == "point", is_turned))
+        summaries.append(BlockSummary(sizes, means, scatters, scale, kind == "point", is_turned, kind == "plain"))
     present = presence(path, starts, n_states)
     apart = never_together(present) if moving else ~np.eye(n_states, dtype=bool)
     velocities = velocities_of(blocks, aligned) if moving else None
     pieces = np.zeros((n_states, n_states), dtype=bool)
     if velocities is not None:
         pieces = pieces_of_motions(velocities, path, starts, n_states)
-    return StateSummary(summaries, present, apart, pieces)
+    n_changes = np.zeros((n_states, n_states), dtype=np.int64)
+    changes = np.setdiff1d(stay_edges(path, starts), starts)
+    np.add.at(n_changes, (path[changes - 1], path[changes]), 1)
+    return StateSummary(summaries, present, apart, pieces, np.bincount(path, minlength=n_states), n_changes)
 
 
 def velocities_of(blocks: Blocks, aligned: FloatArray) -> FloatArray | None:
@@ -153,20 +162,27 @@ def log_evidence(states: StateSummary, groups: Sequence[tuple[int, ...]]) -> Flo
     log_evidence : ndarray of shape (n_groups,)
     """
     n_states = len(states.apart)
-    members = np.array([np.isin(np.arange(n_states), group) for group in groups], dtype=np.float64)
+    members = membership(groups, n_states)
     together = sum_over_blocks(states, members)
     alone = members @ sum_over_blocks(states, np.eye(n_states))
-    may_turn = any(block.is_turned for block in states.blocks)
-    for g, group in enumerate(groups):
-        if len(group) == 1:
-            continue
-        chosen = list(group)
-        if may_turn and all(states.apart[a, b] for a, b in combinations(chosen, 2)):
-            together[g] = max(together[g], alone[g] + sum(log_turned_gain(block, chosen) for block in states.blocks))
-        # Few steps fit anything: that two states could be one is no evidence that they are.
-        if not all(has_enough_steps(block, chosen) for block in states.blocks):
-            together[g] = min(together[g], alone[g])
+    several = members.sum(axis=1) > 1
+    side_by_side = (~states.apart & ~np.eye(n_states, dtype=bool)).astype(np.float64)
+    may_differ = several & (np.einsum("gk,kl,gl->g", members, side_by_side, members) == 0)
+    if may_differ.any() and any(block.is_turned or block.is_plain for block in states.blocks):
+        gains = np.sum([log_gains_apart(block, members[may_differ]) for block in states.blocks], axis=0)
+        together[may_differ] = np.maximum(together[may_differ], alone[may_differ] + gains)
+    # Few steps fit anything: that two states could be one is no evidence that they are.
+    few = np.any([members @ has_few_steps(block) > 0 for block in states.blocks], axis=0) & several
+    together[few] = np.minimum(together[few], alone[few])
     return together
+
+
+def membership(groups: Sequence[tuple[int, ...]], n_states: int) -> FloatArray:
+    """Return one where a group has a state, else zero, (n_groups, n_states)."""
+    members = np.zeros((len(groups), n_states))
+    for row, group in zip(members, groups, strict=True):
+        row[list(group)] = 1.0
+    return members
 
 
 def sum_over_blocks(states: StateSummary, members: FloatArray) -> FloatArray:
@@ -236,30 +252,37 @@ def log_coincidence(present: BoolArray) -> float:
     return float(-np.log(BY_DESIGN + (1 - BY_DESIGN) * by_chance))
 
 
-def has_enough_steps(block: BlockSummary, chosen: list[int]) -> bool:
-    """Whether states have enough steps for their covariances to be compared."""
-    return bool(block.sizes[chosen].min() >= min(STEPS_PER_CHANNEL * block.means.shape[1], ENOUGH_STEPS))
+def has_few_steps(block: BlockSummary) -> BoolArray:
+    """Whether a state has too few steps for its covariance to be compared, (n_states,)."""
+    return np.asarray(block.sizes < min(STEPS_PER_CHANNEL * block.means.shape[1], ENOUGH_STEPS))
 
 
-def log_turned_gain(block: BlockSummary, chosen: list[int]) -> float:
-    """Log of how much likelier a block is if states share the proportions of its axes, each turned and resized.
+def log_gains_apart(block: BlockSummary, members: FloatArray) -> FloatArray:
+    """Log of how much likelier a block is if states of different recordings are one action, each turned and resized.
 
-    The logarithm of an axis length from n steps has a variance of about ``1 / 2n``; proportions of different actions
-    differ by about `SHAPE_SPREAD`. Plain channels are never turned: they are compared as they are.
+    The states share the proportions of the axes of a block that turns. The logarithm of an axis length from n steps has
+    a variance of about ``1 / 2n``; proportions of different actions differ by about `SHAPE_SPREAD`. Other blocks are
+    compared as they are, but the means of plain channels count as at most `STEPS_OF_ZEROS` steps: sensors are rarely
+    set to zero before every recording.
+
+    Returns
+    -------
+    log_gains : ndarray of shape (n_groups,)
     """
-    n = block.means.shape[1]
+    n_states, n = block.means.shape
     if not block.is_turned:
-        own = np.eye(len(block.sizes))[chosen]
-        return float(log_moved_copies(block, own.sum(axis=0, keepdims=True))[0] - log_moved_copies(block, own).sum())
-    covariances = block.scatters[chosen] / block.sizes[chosen][:, None, None] + 1e-9 * block.scale
+        most = STEPS_OF_ZEROS if block.is_plain else np.inf
+        return log_moved_copies(block, members, most) - members @ log_moved_copies(block, np.eye(n_states), most)
+    covariances = block.scatters / block.sizes[:, None, None] + 1e-9 * block.scale
     lengths = 0.5 * np.log(np.linalg.eigvalsh(covariances))
     shapes = (lengths - lengths.mean(axis=1, keepdims=True)) @ shape_axes(n)
-    noise = 0.5 / block.sizes[chosen]
-    together = np.diag(noise) + SHAPE_SPREAD**2
-    apart = noise + SHAPE_SPREAD**2
-    quadratic = np.einsum("ka,kl,la->", shapes, np.linalg.inv(together) - np.diag(1.0 / apart), shapes)
-    log_determinants = np.linalg.slogdet(together)[1] - np.log(apart).sum()
-    return float(-0.5 * (quadratic + (n - 1) * log_determinants))
+    noise = 0.5 / block.sizes
+    # The covariance of the states of a group is diagonal plus one number: its inverse and determinant are sums.
+    precision = 1.0 + SHAPE_SPREAD**2 * (members @ (1.0 / noise))
+    common = SHAPE_SPREAD**2 * ((members @ (shapes / noise[:, None])) ** 2).sum(axis=1) / precision
+    squares = (shapes**2).sum(axis=1) * (1.0 / noise - 1.0 / (noise + SHAPE_SPREAD**2))
+    log_determinants = members @ np.log(noise / (noise + SHAPE_SPREAD**2)) + np.log(precision)
+    return np.asarray(-0.5 * (members @ squares - common + (n - 1) * log_determinants))
 
 
 def shape_axes(n: int) -> FloatArray:
@@ -267,7 +290,7 @@ def shape_axes(n: int) -> FloatArray:
     return np.asarray(np.linalg.svd(np.eye(n) - 1.0 / n)[0][:, : n - 1])
 
 
-def log_moved_copies(block: BlockSummary, members: FloatArray) -> FloatArray:
+def log_moved_copies(block: BlockSummary, members: FloatArray, most_of_means: float = np.inf) -> FloatArray:
     """Log marginal likelihood of a block if the states of a group share its covariance, and its mean if it is no point.
 
     Parameters
@@ -275,6 +298,8 @@ def log_moved_copies(block: BlockSummary, members: FloatArray) -> FloatArray:
     block : BlockSummary
     members : ndarray of shape (n_groups, n_states)
         One where a group has a state, else zero.
+    most_of_means : float
+        Means of states vary about that of their action as means of so many independent steps would.
 
     Returns
     -------
@@ -284,13 +309,14 @@ def log_moved_copies(block: BlockSummary, members: FloatArray) -> FloatArray:
     scatters: FloatArray = np.einsum("gk,kab->gab", members, block.scatters)
     if block.is_point:
         return log_marginal(sizes, scatters, block.scale)
-    n_steps = members * block.sizes
-    means = n_steps @ block.means / sizes[:, None]
+    n_steps = members / (1 / block.sizes + 1 / most_of_means)
+    counted = n_steps.sum(axis=1)
+    means = n_steps @ block.means / counted[:, None]
     apart = block.means - means[:, None]
-    shrunk = MEAN_STRENGTH * sizes / (MEAN_STRENGTH + sizes)
+    shrunk = MEAN_STRENGTH * counted / (MEAN_STRENGTH + counted)
     scatters += np.einsum("gk,gka,gkb->gab", n_steps, apart, apart)
     scatters += np.einsum("g,ga,gb->gab", shrunk, means, means)
-    log_strengths = np.log(MEAN_STRENGTH / (MEAN_STRENGTH + sizes))
+    log_strengths = np.log(MEAN_STRENGTH / (MEAN_STRENGTH + counted))
     return log_marginal(sizes, scatters, block.scale) + 0.5 * means.shape[1] * log_strengths
 
 
@@ -334,19 +360,36 @@ class MergeTree(NamedTuple):
 
 
 def merge_tree(evidence: Evidence) -> MergeTree:
-    """Merge the two groups of states that gain most, or lose least, until one is left."""
+    """Merge the two groups of states that gain most, then those that lose least, until one group is left."""
     n_states = len(evidence.states.apart)
     groups: dict[int, tuple[int, ...]] = {k: (k,) for k in range(n_states)}
     merged, gains = [], []
     while len(groups) > 1:
         names = list(groups)
         table = merge_gains(evidence, [groups[name] for name in names])
-        a, b = np.unravel_index(int(table.argmax()), table.shape)
+        order = table if table.max() > 0 else table * merge_costs(evidence.states, list(groups.values()))
+        a, b = np.unravel_index(int(order.argmax()), order.shape)
         first, second = sorted((names[int(a)], names[int(b)]))
         merged.append((first, second))
-        gains.append(float(table.max()))
+        gains.append(float(table[a, b]))
         groups[first] = groups[first] + groups.pop(second)
     return MergeTree(merged, gains)
+
+
+def merge_costs(states: StateSummary, groups: Sequence[tuple[int, ...]]) -> FloatArray:
+    """Return how much the loss of merging two groups counts where nothing speaks for a merge, (n_groups, n_groups).
+
+    Whoever wants fewer actions wants short movements joined to those beside them, before two long ones become one: a
+    loss counts once for every step of the shorter group, and `FOLLOWER_LOSS` times that if one nearly always follows
+    the other.
+    """
+    members = membership(groups, len(states.n_steps))
+    n_steps, n_changes = members @ states.n_steps, members @ states.n_changes @ members.T
+    np.fill_diagonal(n_changes, 0.0)
+    leaving, entering = n_changes.sum(axis=1, keepdims=True), n_changes.sum(axis=0, keepdims=True)
+    shares = np.maximum(n_changes / np.maximum(leaving, 1.0), n_changes / np.maximum(entering, 1.0))
+    follows = np.maximum(shares, shares.T) >= PIECE_SHARE
+    return np.maximum(np.minimum.outer(n_steps, n_steps), 1.0) * np.where(follows, FOLLOWER_LOSS, 1.0)
 
 
 def draw_groups(rng: Generator, states: StateSummary) -> IntArray:
