@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -53,6 +54,20 @@ def made():
 @pytest.fixture(scope="module")
 def model(made):
     return ActionHMM(**SHORT).fit(made)
+
+
+def make_visits(seed):
+    """Four short recordings, each in a frame of its own, of one visit to eight places: as many actions."""
+    places = np.random.default_rng(7).uniform(-1, 1, size=(8, 3))
+    rng = np.random.default_rng(seed)
+    phase = np.linspace(0, 1, 50)[:, None]
+    eased = phase**3 * (10 - 15 * phase + 6 * phase**2)
+    recordings = []
+    for _ in range(4):
+        stops = np.concatenate([np.zeros((1, 3)), places]) + 0.05 * rng.normal(size=(9, 3))
+        parts = [a + eased * (b - a) for a, b in pairwise(stops)]
+        recordings.append(np.concatenate(parts) + 0.005 * rng.normal(size=(400, 3)))
+    return turned(seed, recordings)[0]
 
 
 # --- what is reported ------------------------------------------------------------------------------------------------
@@ -694,3 +709,11 @@ def test_names_of_recordings_are_kept(made):
     named = SequenceSet(short_of(made), None, None, ("first", "second"), ("x", "y", "z"), "two")
     model = ActionHMM(**QUICK).fit(named)
     assert [frame.name for frame in model.frames_] == ["first", "second"]
+
+
+def test_short_recordings_of_many_actions_are_not_one_action(monkeypatch):
+    recordings = make_visits(1)
+    assert ActionHMM(**QUICK | {"subsample": 4}).fit(recordings).n_states_ >= 6
+    # The fault: weights measured on one state, which holds all differences between actions, and nothing below them.
+    monkeypatch.setattr(homothety.models.frames.defaults, "LEAST_OBSERVATIONS", 1e-6)
+    assert ActionHMM(**QUICK | {"subsample": 4}).fit(recordings).n_states_ == 1

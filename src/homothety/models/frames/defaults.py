@@ -37,8 +37,8 @@ SIZE_SPREAD = 0.5  # of log sizes of frames
 HARDLY = 0.01  # share of its weight that a block has while others lead
 N_ROUNDS = 6  # of setting the weights of blocks
 SETTLED = 0.15  # change of the logarithm of a weight
-LEAST_OBSERVATIONS = 60.0  # that all recordings count as at first: with fewer no two states are told apart
-MOST_OBSERVATIONS = 250.0  # that all recordings count as, in each block
+LEAST_OBSERVATIONS = 120.0  # that all recordings count as, in each block: with fewer, all actions seem to be one
+MOST_OBSERVATIONS = 250.0  # that all recordings count as, in each block, where points move
 N_STRETCHES, STRETCH = 16, 500  # of recordings without frames that are searched for starts, and looks of each
 
 
@@ -61,9 +61,11 @@ class Task(NamedTuple):
 def model_and_starts(rng: Generator, task: Task) -> tuple[Model, list[Start]]:
     """Return the model with weights of blocks measured on the best start, and the starts found with it.
 
-    Points that move count as at most `MOST_OBSERVATIONS` observations all together: no motion is exactly Gaussian, and
-    with enough data any model of Gaussian states finds more of them. Long recordings without frames are searched in
-    stretches.
+    Weights are measured on the states that were found, and states are found with these weights. With one state, all
+    differences between actions look like autocorrelation, and one state is what such small weights lead to. So
+    recordings count as at least `LEAST_OBSERVATIONS`. Points that move count as at most `MOST_OBSERVATIONS`: no motion
+    is exactly Gaussian, and with enough data any model of Gaussian states finds more of them. Long recordings without
+    frames are searched in stretches.
     """
     recordings, groups = task.recordings, task.groups
     if recordings.n_steps > 2 * N_STRETCHES * STRETCH and not task.blocks.turned:
@@ -75,14 +77,15 @@ def model_and_starts(rng: Generator, task: Task) -> tuple[Model, list[Start]]:
     # As if every recording were one state: too small rather than too large, or states are split for nothing.
     whole = np.repeat(np.arange(len(recordings.lengths)), recordings.lengths)
     weights = block_weights(task.blocks, recordings.steps, whole, recordings.starts, task.spans)
-    weights = np.clip(weights, LEAST_OBSERVATIONS / len(whole), 1.0)
+    least = min(LEAST_OBSERVATIONS / len(whole), 1.0)
+    weights = np.maximum(weights, least)
     models = [
         default_model(recordings, blocks, weights * counted, task.least_looks, groups)
         for blocks, counted in ways_to_turn(task.blocks)
     ]
     model, starts = search_starts(rng, models[0], models[1:])
     for _ in range(N_ROUNDS):
-        measured = measured_weights(model, starts, task.spans)
+        measured = np.maximum(measured_weights(model, starts, task.spans), least)
         if task.is_limited:
             measured = np.minimum(measured, MOST_OBSERVATIONS / len(model.steps))
         if np.abs(np.log(measured / weights)).max() < SETTLED:

@@ -212,18 +212,19 @@ class Evidence:
         Groups that split recordings in the same way count once: if there were two tasks, all of their actions would do
         so.
         """
-        return sum(dict(self._split(group) for group in groups if len(group) > 1).values())
+        return sum(dict(self.split(group) for group in groups if len(group) > 1).values())
 
     def of_partition(self, groups: Sequence[tuple[int, ...]]) -> float:
         """Return the log evidence of all groups together."""
         return sum(self.of_groups(groups)) + self.of_splits(groups)
 
-    def _split(self, group: tuple[int, ...]) -> tuple[bytes, float]:
+    def split(self, group: tuple[int, ...]) -> tuple[bytes, float]:
         """Return a key, which is the same for all groups that split recordings alike, and the log evidence."""
         if group not in self._splits:
             present = self.states.present[:, list(group)]
-            key = b"".join(sorted(column.tobytes() for column in present.T))
-            self._splits[group] = key, log_coincidence(present)
+            log_evidence = log_coincidence(present)
+            key = b"".join(sorted(column.tobytes() for column in present.T)) if log_evidence else b""
+            self._splits[group] = key, log_evidence
         return self._splits[group]
 
 
@@ -335,13 +336,16 @@ def merge_gains(evidence: Evidence, groups: list[tuple[int, ...]]) -> FloatArray
     pairs = list(combinations(range(len(groups)), 2))
     alone, joined = evidence.of_groups(groups), evidence.of_groups([groups[a] + groups[b] for a, b in pairs])
     gains = np.full((len(groups), len(groups)), -np.inf)
+    members = membership(groups, len(evidence.states.apart))
+    has_pieces = members @ evidence.states.pieces @ members.T > 0
     before = evidence.of_splits(groups)
     for (a, b), together in zip(pairs, joined, strict=True):
-        others = [group for c, group in enumerate(groups) if c not in (a, b)]
-        gain = together - alone[a] - alone[b] + evidence.of_splits([groups[a] + groups[b], *others]) - before
-        if evidence.states.pieces[np.ix_(groups[a], groups[b])].any():
-            gain = max(gain, PIECE_GAIN)
-        gains[a, b] = gains[b, a] = gain
+        after = evidence.split(groups[a] + groups[b])[1]
+        if before:  # rare, and then groups that split recordings alike count once
+            others = [group for c, group in enumerate(groups) if c not in (a, b)]
+            after = evidence.of_splits([groups[a] + groups[b], *others])
+        gain = together - alone[a] - alone[b] + after - before
+        gains[a, b] = gains[b, a] = max(gain, PIECE_GAIN) if has_pieces[a, b] else gain
     return gains
 
 
