@@ -152,19 +152,20 @@ def in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Sequ
 
 
 def motion_stride(parts: Sequence[FloatArray]) -> int | None:
-    """Return for how many steps points go on in the direction they are going; None if steps are independent.
+    """Return half the number of steps for which points go on in their direction; None if steps are independent.
 
     Two successive displacements over a lag have correlation 1 on a straight path; on a swing it is the cosine of the
-    phase between them. The shortest lag with a correlation below `DIRECTED` is returned: an eighth of the period of a
-    swing. Noise of the recording is subtracted: it is the limit of the squared displacement as the lag goes to zero.
+    phase between them. The shortest lag with a correlation below `DIRECTED` is an eighth of the period of a swing, and
+    a quarter of a movement from one place to another. Half of it is returned, because some movements are shorter than
+    others. Noise of the recording is subtracted: it is the limit of the squared displacement as the lag goes to zero.
 
     Examples
     --------
     >>> swing = np.sin(2 * np.pi * np.arange(2000) / 80)[:, None]
     >>> motion_stride([swing])
-    11
+    6
     >>> motion_stride([swing + np.random.default_rng(0).normal(scale=0.07, size=swing.shape)])
-    11
+    6
     >>> motion_stride([np.random.default_rng(0).normal(size=(1000, 2))]) is None
     True
     """
@@ -181,9 +182,9 @@ def motion_stride(parts: Sequence[FloatArray]) -> int | None:
     while lag <= longest:
         moved, doubled = displacement(sized, lag) - noise, displacement(sized, 2 * lag) - noise
         if moved > MOVED * far and doubled / (2 * moved) - 1.0 < DIRECTED:
-            return lag
+            return max(1, round(lag / 2))
         lag = max(lag + 1, int(lag * LAG_GROWTH))
-    return longest
+    return max(1, longest // 2)
 
 
 def displacement(series: Sequence[FloatArray], lag: int) -> float:

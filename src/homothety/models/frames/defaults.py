@@ -37,8 +37,9 @@ SIZE_SPREAD = 0.5  # of log sizes of frames
 HARDLY = 0.01  # share of its weight that a block has while others lead
 N_ROUNDS = 6  # of setting the weights of blocks
 SETTLED = 0.15  # change of the logarithm of a weight
-LEAST_OBSERVATIONS = 120.0  # that all recordings count as, in each block: with fewer, all actions seem to be one
+LEAST_OBSERVATIONS = 60.0  # that all recordings count as, in each block: with fewer no two states are told apart
 MOST_OBSERVATIONS = 250.0  # that all recordings count as, in each block, where points move
+FIRST_OBSERVATIONS = (120.0, 250.0)  # before weights are measured; the second if the first lead to one state
 N_STRETCHES, STRETCH = 16, 500  # of recordings without frames that are searched for starts, and looks of each
 
 
@@ -62,10 +63,9 @@ def model_and_starts(rng: Generator, task: Task) -> tuple[Model, list[Start]]:
     """Return the model with weights of blocks measured on the best start, and the starts found with it.
 
     Weights are measured on the states that were found, and states are found with these weights. With one state, all
-    differences between actions look like autocorrelation, and one state is what such small weights lead to. So
-    recordings count as at least `LEAST_OBSERVATIONS`. Points that move count as at most `MOST_OBSERVATIONS`: no motion
-    is exactly Gaussian, and with enough data any model of Gaussian states finds more of them. Long recordings without
-    frames are searched in stretches.
+    differences between actions look like autocorrelation, and one state is what such small weights lead to. So the
+    first weights are larger than those of one state, and larger still if only one state is found, and its own weights
+    are too small to tell two states apart. Long recordings without frames are searched in stretches.
     """
     recordings, groups = task.recordings, task.groups
     if recordings.n_steps > 2 * N_STRETCHES * STRETCH and not task.blocks.turned:
@@ -74,24 +74,38 @@ def model_and_starts(rng: Generator, task: Task) -> tuple[Model, list[Start]]:
         part, starts = model_and_starts(rng, task._replace(recordings=pieces, groups=alone))
         model = default_model(recordings, task.blocks, part.block_weights, task.least_looks, groups)
         return model, extended_starts(rng, part, starts, model)
-    # As if every recording were one state: too small rather than too large, or states are split for nothing.
+    for n_observations in FIRST_OBSERVATIONS:
+        model, starts = settled_starts(rng, task, n_observations)
+        if starts[0].n_states > 1 or model.block_weights.min() * len(model.steps) > LEAST_OBSERVATIONS + 1.0:
+            break
+    return model, starts
+
+
+def settled_starts(rng: Generator, task: Task, n_observations: float) -> tuple[Model, list[Start]]:
+    """Return model and starts of which the weights of blocks are those measured on the best start.
+
+    The first weights are as if every recording were one state, and all recordings count as `n_observations` at least.
+    Points that move count as at most `MOST_OBSERVATIONS`: no motion is exactly Gaussian, and with enough data any model
+    of Gaussian states finds more of them.
+    """
+    recordings = task.recordings
     whole = np.repeat(np.arange(len(recordings.lengths)), recordings.lengths)
     weights = block_weights(task.blocks, recordings.steps, whole, recordings.starts, task.spans)
-    least = min(LEAST_OBSERVATIONS / len(whole), 1.0)
-    weights = np.maximum(weights, least)
+    weights = np.maximum(weights, min(n_observations / len(whole), 1.0))
     models = [
-        default_model(recordings, blocks, weights * counted, task.least_looks, groups)
+        default_model(recordings, blocks, weights * counted, task.least_looks, task.groups)
         for blocks, counted in ways_to_turn(task.blocks)
     ]
     model, starts = search_starts(rng, models[0], models[1:])
     for _ in range(N_ROUNDS):
-        measured = np.maximum(measured_weights(model, starts, task.spans), least)
+        measured = measured_weights(model, starts, task.spans)
+        measured = np.maximum(measured, min(LEAST_OBSERVATIONS / len(whole), 1.0))
         if task.is_limited:
-            measured = np.minimum(measured, MOST_OBSERVATIONS / len(model.steps))
+            measured = np.minimum(measured, MOST_OBSERVATIONS / len(whole))
         if np.abs(np.log(measured / weights)).max() < SETTLED:
             break
         weights = measured
-        model = default_model(recordings, model.blocks, weights, task.least_looks, groups)
+        model = default_model(recordings, model.blocks, weights, task.least_looks, task.groups)
         starts = refit_starts(rng, model, starts)
     return model, starts
 

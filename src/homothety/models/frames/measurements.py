@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 LEAST_SHIFT = 0.01  # least prior spread of the zero of a block, as a share of its size
 RESTING = 0.01  # size below which a recording does not move, as a share of a typical recording
 FLAT = 0.02  # least extent of a recording in a direction, as a share of its largest extent
-LEAST_WEIGHT = 0.005
 ROUNDING = 1e-20  # mean square below which a recording does not move, as a share of that of all recordings
 TINY = np.finfo(float).tiny
 
@@ -128,7 +127,8 @@ def block_weights(
     """Return how much of an independent observation a step counts as in each block, (n_blocks,), at most 1.
 
     Measured on deviations of aligned steps from the mean of their state, see
-    `homothety.decorrelation.independent_share`.
+    `homothety.decorrelation.independent_share`. Stays are performances of their own: each counts as one observation at
+    least.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def block_weights(
         independent_share(whitened(steps[:, block], path), edges, extra=n / span)
         for block, n, span in zip(blocks.slices, blocks.sizes, spans, strict=True)
     ]
-    return np.maximum(shares, LEAST_WEIGHT)
+    return np.maximum(shares, (len(edges) - 1) / len(path))
 
 
 def whitened(values: FloatArray, path: IntArray) -> FloatArray:
