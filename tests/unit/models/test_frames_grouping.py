@@ -302,7 +302,7 @@ STAY = 40  # steps
 def motions(pairs, *, speed=1.0, degrees=0.0):
     """Velocities, path and starts of recordings that go through two states each.
 
-    Four steps before and after the change have the given speed, all others have speed 1; the motion turns at the change.
+    Four steps on each side of the change have the given speed, all others have speed 1; the motion turns at the change.
     """
     speeds = np.ones(2 * STAY)
     speeds[STAY - 4 : STAY + 4] = speed
