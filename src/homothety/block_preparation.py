@@ -29,7 +29,7 @@ LAG_GROWTH = 1.1  # from one lag tried to the next
 DIRECTED = 0.7  # correlation of two displacements in succession, below which a motion has turned
 MOVED = 0.02  # least mean squared displacement of a motion, as a share of that between independent steps
 INDEPENDENT = 0.1  # largest mean squared noise of steps that follow a path, as a share of the same
-MIN_LOOKS = 40  # steps of the median recording that are used, at least
+MIN_LOOKS = 80  # steps of the median recording that are used, at least: room for twenty stays
 WINDOW = 4  # strides that velocities are smoothed over
 FILL = 0.3  # spread of noise across planes and lines, as a share of the size of a recording: as expected of a state
 
@@ -152,20 +152,19 @@ def in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Sequ
 
 
 def motion_stride(parts: Sequence[FloatArray]) -> int | None:
-    """Return half the number of steps for which points go on in their direction; None if steps are independent.
+    """Return for how many steps points go on in the direction they are going; None if steps are independent.
 
     Two successive displacements over a lag have correlation 1 on a straight path; on a swing it is the cosine of the
-    phase between them. The shortest lag with a correlation below `DIRECTED` is an eighth of the period of a swing, and
-    a quarter of a movement from one place to another. Half of it is returned, because some movements are shorter than
-    others. Noise of the recording is subtracted: it is the limit of the squared displacement as the lag goes to zero.
+    phase between them. The shortest lag with a correlation below `DIRECTED` is returned: an eighth of the period of a
+    swing. Noise of the recording is subtracted: it is the limit of the squared displacement as the lag goes to zero.
 
     Examples
     --------
     >>> swing = np.sin(2 * np.pi * np.arange(2000) / 80)[:, None]
     >>> motion_stride([swing])
-    6
+    11
     >>> motion_stride([swing + np.random.default_rng(0).normal(scale=0.07, size=swing.shape)])
-    6
+    11
     >>> motion_stride([np.random.default_rng(0).normal(size=(1000, 2))]) is None
     True
     """
@@ -182,9 +181,9 @@ def motion_stride(parts: Sequence[FloatArray]) -> int | None:
     while lag <= longest:
         moved, doubled = displacement(sized, lag) - noise, displacement(sized, 2 * lag) - noise
         if moved > MOVED * far and doubled / (2 * moved) - 1.0 < DIRECTED:
-            return max(1, round(lag / 2))
+            return lag
         lag = max(lag + 1, int(lag * LAG_GROWTH))
-    return max(1, longest // 2)
+    return longest
 
 
 def displacement(series: Sequence[FloatArray], lag: int) -> float:

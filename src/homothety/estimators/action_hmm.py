@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
 MOST_COMPARED = 100  # draws of each chain whose actions are drawn to see whether chains agree
 N_ROUNDS_OF_DRAWS = 10  # of parameters and missing values in turn, given the path of a draw
-LEAST_LOOKS = 4  # default length of a stay where recordings move: half of a movement
+LEAST_LOOKS = 4  # default length of a stay where recordings move: half a period of a swing
 
 
 class ActedDraw(NamedTuple):
@@ -104,7 +104,7 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         Whether velocities of points are used too. "auto": where points move along a path.
     least_stay : int, str or "auto", default="auto"
         Fewest steps of the recording that an action lasts; or a time, such as "0.5s" or "200ms", where recordings come
-        with their rate. "auto": half of a typical movement from one place to another.
+        with their rate. "auto": half a period of a typical swing.
     subsample : int or "auto", default="auto"
         Use every `subsample`-th step; 1 uses all. "auto": a few steps for every turn of the motion.
     n_actions : int, optional

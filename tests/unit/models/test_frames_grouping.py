@@ -302,10 +302,10 @@ STAY = 40  # steps
 def motions(pairs, *, speed=1.0, degrees=0.0):
     """Velocities, path and starts of recordings that go through two states each.
 
-    Four steps on each side of the change have the given speed, all others have speed 1; the motion turns at the change.
+    Two steps before and after the change have the given speed, all others have speed 1; the motion turns at the change.
     """
     speeds = np.ones(2 * STAY)
-    speeds[STAY - 4 : STAY + 4] = speed
+    speeds[STAY - 2 : STAY + 2] = speed
     angles = np.repeat([0.0, np.radians(degrees)], STAY)
     one = speeds[:, None] * np.column_stack([np.cos(angles), np.sin(angles), np.zeros(2 * STAY)])
     path = np.concatenate([np.repeat(pair, STAY) for pair in pairs])
@@ -333,9 +333,9 @@ def test_a_motion_that_slows_down_at_the_change_is_two(speed, expected):
     assert are_pieces([(0, 1)] * 3, speed=speed) == expected
 
 
-def test_speed_is_compared_at_four_steps_on_either_side_of_the_change():
+def test_speed_is_compared_at_two_steps_on_either_side_of_the_change():
     velocities, path, starts = motions([(0, 1)] * 3)
-    for offset, expected in ((-5, True), (-4, False), (-1, False), (0, False), (3, False), (4, True)):
+    for offset, expected in ((-3, True), (-2, False), (-1, False), (0, False), (1, False), (2, True)):
         slow = velocities.copy()
         slow[starts[:-1] + STAY + offset] *= 0.1
         assert pieces_of_motions(slow, path, starts, 2)[0, 1] == expected, offset

@@ -47,7 +47,6 @@ SHAPE_SPREAD = 0.7  # of log proportions of axes, from action to action
 BY_DESIGN = 0.02  # probability that recordings of different tasks share out two actions: mostly all are of one task
 PIECE_GAIN = 10.0  # nats that pieces of one motion count as, at least
 PIECE_SHARE = 0.8  # of the stays of a state that are followed, or preceded, by the other piece
-PIECE_LOOKS = 4  # used steps on each side of a change: a quarter of the period of a swing
 PIECE_SPEED = 0.6  # lowest speed about the change as a share of that in both pieces; between movements it is 0.1 to 0.4
 PIECE_COSINE = 0.5  # of the directions before and after the change
 FOLLOWER_LOSS = 1 / 3  # of what a merge loses that counts if one of the groups nearly always follows the other
@@ -127,11 +126,10 @@ def pieces_of_motions(velocities: FloatArray, path: IntArray, starts: IntArray, 
     squares = (velocities**2).sum(axis=1)
     place = np.searchsorted(edges, changes)
     speeds = np.sqrt(np.add.reduceat(squares, edges[:-1]) / np.diff(edges))  # of every stay
-    around = changes[:, None] + np.arange(-PIECE_LOOKS, PIECE_LOOKS)
-    around = np.clip(around, edges[place - 1][:, None], edges[place + 1][:, None] - 1)
-    lowest = np.sqrt(squares[around].min(axis=1))
+    first, last = np.maximum(changes - 2, edges[place - 1]), np.minimum(changes + 1, edges[place + 1] - 1)
+    lowest = np.sqrt(np.min([squares[first], squares[changes - 1], squares[changes], squares[last]], axis=0))
     slowing = lowest / np.maximum(np.maximum(speeds[place - 1], speeds[place]), np.finfo(float).tiny)
-    before, after = velocities[around[:, :PIECE_LOOKS]].sum(axis=1), velocities[around[:, PIECE_LOOKS:]].sum(axis=1)
+    before, after = velocities[first] + velocities[changes - 1], velocities[changes] + velocities[last]
     lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
     cosines = (before * after).sum(axis=1) / np.maximum(lengths, np.finfo(float).tiny)
     origins, targets = path[changes - 1], path[changes]
