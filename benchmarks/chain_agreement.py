@@ -24,10 +24,9 @@ from benchmarks.timing import seconds
 from homothety import IBPHMM, ICSCHMM, ActionHMM
 from homothety.errors import InputError
 from homothety.models import ibphmm
-from homothety.models.ibphmm.state import draw_number
+from homothety.models.ibphmm.starts import draw_number
 from homothety.phrases import markdown_table
-from homothety.sampling.diagnostics import r_hat, require_arviz
-from homothety.sampling.stacking import draws_by_weight
+from homothety.sampling.diagnostics import draws_by_weight, r_hat, require_arviz
 from homothety.sequences import check_sequences
 from homothety.summaries.paths import minimise_expected_vi_paths
 

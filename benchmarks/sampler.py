@@ -18,7 +18,7 @@ from homothety.covariance.embedding import spectral_embedding
 from homothety.covariance.shape import shape_points
 from homothety.datasets import make_dti
 from homothety.models import ddcrp, shapes
-from homothety.models.parts import base_measure
+from homothety.models.partitions import base_measure
 
 RESOLUTION = 0.01  # default of SPCMMixture
 SIZES = (250, 500, 1000, 2000, 4000)

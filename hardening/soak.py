@@ -18,7 +18,7 @@ import homothety
 from homothety.datasets import make_demonstrations, make_toy_2d, make_toy_6d
 from homothety.sampling import iterate
 from homothety.sampling.codec import from_bytes, to_bytes
-from homothety.sampling.generators import capture, restore
+from homothety.sampling.trace import capture, restore
 
 EVERY = 1000  # sweeps between two looks
 ALLOWED_MB = 64.0  # that memory may grow by once the first tenth is over

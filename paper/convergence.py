@@ -13,7 +13,7 @@ from homothety.estimators.similarity import SimilarityMixture
 from homothety.estimators.spcm import SPCMMixture
 from homothety.metrics import f_measure
 from homothety.models import ddcrp
-from homothety.models.ddcrp.moves import RECORDING
+from homothety.models.ddcrp import RECORDING
 from homothety.phrases import format_cell
 from homothety.sampling import run_chain
 from paper import printed

@@ -11,10 +11,10 @@ from homothety import ICSCHMM, ActionHMM, SPCMMixture
 from homothety.channels import guess_blocks
 from homothety.datasets import SequenceSet
 from homothety.estimators.action_hmm import digest_of
-from homothety.models.frames.blocks import Blocks
+from homothety.models.frames.frames import Blocks
 from homothety.models.hmm.states import StateModel
 from homothety.preprocessing import Preprocessing
-from homothety.sampling.paths import RunPath
+from homothety.sampling.trace import RunPath
 from homothety.sequences import check_sequences
 from homothety.summaries.chains import Chains
 from homothety.summaries.frames import FrameTable

@@ -18,7 +18,7 @@ from scipy.special import beta
 import naive_emissions
 import naive_hmm
 from homothety.models.emissions import Emission
-from homothety.models.ibphmm import ChainState, GammaPrior, Hyperpriors, Model, Proposals, _birth_kernels
+from homothety.models.ibphmm import ChainState, GammaPrior, Hyperpriors, Model, Proposals, _kernels
 from homothety.sequences import Sequences
 
 # --- the model, drawn forwards ---------------------------------------------------------------------------------------
@@ -379,9 +379,9 @@ def sticky_weights(n_features, alpha, kappa):
 @contextmanager
 def broken_births(**broken):
     """Run births and deaths as plain Python, with some of the kernels they call replaced."""
-    kernels = {name: getattr(_birth_kernels, name) for name in ("jump", "jump_all")}
+    kernels = {name: getattr(_kernels, name) for name in ("jump", "jump_all")}
     interpreted = {name: getattr(kernel, "py_func", kernel) for name, kernel in kernels.items()}
-    with mock.patch.multiple(_birth_kernels, **interpreted, **broken):
+    with mock.patch.multiple(_kernels, **interpreted, **broken):
         yield
 
 

@@ -10,8 +10,7 @@ from scipy.special import gammaln, logsumexp
 
 from homothety.distributions import NIW
 from homothety.models.shapes import ChainState
-from homothety.models.shapes.model import SHARE_MASS
-from homothety.models.shapes.prior import CONCENTRATIONS, LOG_DENSITY
+from homothety.models.shapes.model import CONCENTRATIONS, LOG_DENSITY, SHARE_MASS
 from naive import all_partitions
 
 

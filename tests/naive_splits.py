@@ -12,9 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from homothety.arrays import read_only
-from homothety.models.hmm.stays import has_short_stay
+from homothety.models.emissions.regression import (
+    Statistics,
+    empty_statistics,
+    factors_of,
+    log_marginals,
+    mean_parameters,
+)
+from homothety.models.hmm.messages import has_short_stay
 from homothety.models.ibphmm import split_merge
-from homothety.models.ibphmm._series_kernels import Data
+from homothety.models.ibphmm._kernels import Data
 from homothety.models.ibphmm._split_kernels import (
     ANYWHERE,
     Halves,
@@ -27,14 +34,12 @@ from homothety.models.ibphmm._split_kernels import (
 )
 from homothety.models.ibphmm._trial_kernels import N_AXES, N_ROUNDS, SPLIT, UNIFORM_SHARE, Choice, Concentrations, Way
 from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
-from homothety.models.ibphmm.model import log_feature_prior, log_path_prior
-from homothety.models.ibphmm.state import Tried, active_of, path_of
-from homothety.models.ibphmm.statistics import (
-    Statistics,
-    empty_statistics,
-    factors_of,
-    log_marginals,
-    mean_parameters,
+from homothety.models.ibphmm.model import (
+    Tried,
+    active_of,
+    log_feature_prior,
+    log_path_prior,
+    path_of,
     path_statistics,
     transition_counts,
 )

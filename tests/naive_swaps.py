@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from homothety.models.emissions.statistics import Statistics, log_marginals, statistics_of
-from homothety.models.ibphmm.model import log_feature_prior
-from homothety.models.ibphmm.state import Tried
+from homothety.models.emissions.regression import Statistics, log_marginals, statistics_of
+from homothety.models.ibphmm.model import Tried, log_feature_prior
 
 
 def swap_states(rng, model, state):

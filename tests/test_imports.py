@@ -30,7 +30,7 @@ LAYERS = [
     ["models.icsc", "models.frames"],
     ["models.ibphmm", "models.hdphmm", "models.ordered"],
     ["models.hmm", "models.ddcrp", "models.crp", "models.shapes", "models.gmm"],
-    ["models.emissions", "models.base_measure", "models.partitions"],
+    ["models.emissions", "models.partitions"],
     ["models", "models.parts"],
     ["preprocessing", "datasets"],
     ["sequences"],

@@ -13,7 +13,7 @@ import numpy as np
 
 from homothety.decorrelation import decorrelating_stride
 from homothety.errors import InputError
-from homothety.models.frames.blocks import Blocks
+from homothety.models.frames.frames import Blocks
 from homothety.models.frames.measurements import FLAT, TINY, scatter_of, typical_size
 from homothety.preprocessing import FittedPreprocessing, Preprocessing
 from homothety.sequences import check_sequences
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from homothety.arrays import FloatArray
-    from homothety.models.frames.blocks import Rotations
+    from homothety.models.frames.frames import Rotations
     from homothety.sequences import Sequences
 
 LAG_GROWTH = 1.1  # from one lag tried to the next

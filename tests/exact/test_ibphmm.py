@@ -11,8 +11,8 @@ from scipy import stats
 
 import naive_ibphmm as naive
 from homothety.arrays import frozen
-from homothety.models.hmm.stays import has_short_stay
-from homothety.models.ibphmm import Proposals, _birth_kernels, default_sweep, init_state, moves
+from homothety.models.hmm.messages import has_short_stay
+from homothety.models.ibphmm import Proposals, _kernels, default_sweep, init_state, moves
 from naive import total_variation
 
 N_SWEEPS, N_SWEEPS_LONG = 5_000, 200_000
@@ -117,7 +117,7 @@ def test_patterns_follow_the_posterior_at_length(name):
     assert max(found.values()) < MAX_DISTANCE_LONG, found
 
 
-def double_choice(n_unique, n_active, original=_birth_kernels.log_move_ratio):
+def double_choice(n_unique, n_active, original=_kernels.log_move_ratio):
     """Count the choice of the feature that dies twice, as published code does."""
     return original(n_unique, n_active) - np.log(n_unique + 1)
 

@@ -9,15 +9,15 @@ import pytest
 
 import naive
 from homothety.arrays import read_only
+from homothety.covariance.measures import SPCM_VARIANTS
 from homothety.covariance.similarity import pairwise_similarity
-from homothety.covariance.variants import SPCM_VARIANTS
 from homothety.distributions import NIW, NormalGamma
 from homothety.errors import InputError
 from homothety.metrics import ari
+from homothety.models import _ddcrp_kernels as link_kernels
+from homothety.models import _ordered_kernels as _kernels
 from homothety.models import ddcrp, ordered
-from homothety.models.ddcrp import _kernels as link_kernels
-from homothety.models.ordered import _kernels
-from homothety.models.parts import base_measure
+from homothety.models.partitions import base_measure
 
 CONCENTRATION = 0.6
 N_SWEEPS = 15_000
@@ -193,11 +193,11 @@ def base_of(points):
 
 def test_tables_are_right_after_a_sweep_that_ran_out_of_room(monkeypatch):
     truth, model = made(800)
-    monkeypatch.setattr(ordered.moves, "N_SLOTS", 2)  # room for more is made on the way
+    monkeypatch.setattr(ordered, "N_SLOTS", 2)  # room for more is made on the way
     rng, state = np.random.default_rng(0), ddcrp.init_state(model)
     for _ in range(3):
         links = link_kernels.build_links(state.links)
-        tables = ordered.moves.visit_all(rng, _kernels.sweep_links, model, 1.0, links, model.compiled_prior)
+        tables = ordered.visit_all(rng, _kernels.sweep_links, model, 1.0, links, model.compiled_prior)
         state = replace(state, links=links[:, 0].copy())
     assert (state.links <= np.arange(800)).all()
     assert ari(state.labels, tables.labels) == 1.0
@@ -220,7 +220,7 @@ def test_those_before_are_listed_within_their_room(targets):
 
 def test_a_state_grown_from_a_sample_has_all_items(monkeypatch):
     truth, model = made(3_000)
-    monkeypatch.setattr(ordered.start, "N_SAMPLE", 500)
+    monkeypatch.setattr(ordered, "N_SAMPLE", 500)
     state = ordered.grow_state(np.random.default_rng(0), model, base_of)
     assert (state.links <= np.arange(3_000)).all()
     assert ari(truth, state.labels) > 0.9

@@ -11,8 +11,8 @@ import naive_crp
 import naive_shapes as naive
 from homothety.models import shapes
 from homothety.models.shapes import _kernels
-from homothety.models.shapes.prior import CONCENTRATIONS
-from homothety.models.shapes.start import log_marginals_of_kinds
+from homothety.models.shapes.model import CONCENTRATIONS
+from homothety.models.shapes.moves import log_marginals_of_kinds
 from homothety.sampling import iterate
 from naive import total_variation
 

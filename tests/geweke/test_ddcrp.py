@@ -13,8 +13,14 @@ import pytest
 import naive
 from homothety.arrays import frozen
 from homothety.distributions import NIW, NormalGamma
-from homothety.models.ddcrp import ChainState, Model, resample_concentration, resample_links, sample_links
-from homothety.models.ddcrp.moves import log_concentration_density
+from homothety.models.ddcrp import (
+    ChainState,
+    Model,
+    log_concentration_density,
+    resample_concentration,
+    resample_links,
+    sample_links,
+)
 
 N_ITEMS = 5
 CONCENTRATION_PRIOR = (2.0, 2.0)

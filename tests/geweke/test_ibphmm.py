@@ -22,8 +22,7 @@ import naive_splits
 import naive_swaps
 from homothety.models.ibphmm import (
     GammaPrior,
-    _birth_kernels,
-    _feature_kernels,
+    _kernels,
     blocks,
     default_sweep,
     moves,
@@ -324,12 +323,12 @@ def patched(target, name, replacement):
     return mock.patch.object(target, name, lambda *args, **kwargs: replacement(original, *args, **kwargs))
 
 
-def one_over_u_twice(n_unique, n_active, original=_birth_kernels.log_move_ratio):
+def one_over_u_twice(n_unique, n_active, original=_kernels.log_move_ratio):
     """Count the choice of the feature that dies twice, as published code does."""
     return original(n_unique, n_active) - np.log(n_unique + 1)
 
 
-def likelihood_without_start(active, *args, original=_birth_kernels.series_log_likelihood):
+def likelihood_without_start(active, *args, original=_kernels.series_log_likelihood):
     """Forget that the first state is drawn among all features of the series."""
     return original(active, *args) + np.log(active.sum())
 
@@ -480,8 +479,8 @@ SHARED, JUMPS, SPLITS = "shared features", "births and deaths", "splits and merg
 START = (naive_splits, "log_path_prior", path_prior_without_start)
 FACTORIALS = (naive_splits.Allocation, "log_density", density_with_factorials)
 FAULTS = {
-    "wrong odds": (SHARED, faulty(SHARED, (_feature_kernels, "flip_in_turn", odds_of_more_series)), 1),
-    "odds with oneself": (SHARED, faulty(SHARED, (_feature_kernels, "flip_in_turn", odds_of_all_owners)), 1),
+    "wrong odds": (SHARED, faulty(SHARED, (_kernels, "flip_in_turn", odds_of_more_series)), 1),
+    "odds with oneself": (SHARED, faulty(SHARED, (_kernels, "flip_in_turn", odds_of_all_owners)), 1),
     "popularity without mass": (
         SHARED,
         faulty(SHARED, (moves, "draw_log_odds", popularity_without_mass), move=moves.resample_shared_by_halves),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from homothety.datasets import make_toy_2d, make_toy_6d
-from homothety.models.ddcrp import moves
+from homothety.models import ddcrp
 from paper.sequence_sets import SeriesSet
 from paper.sets import PaperSet
 
@@ -28,7 +28,7 @@ def small_series():
 @pytest.fixture
 def interrupt_links_after(monkeypatch):
     """Return a function that lets clustering by links end in Ctrl-C after so many sweeps of all chains."""
-    resample_links = moves.resample_links
+    resample_links = ddcrp.resample_links
 
     def arm(n_sweeps: int) -> None:
         calls = iter(range(10**6))
@@ -39,6 +39,6 @@ def interrupt_links_after(monkeypatch):
                 raise KeyboardInterrupt
             return resample_links(*arguments)
 
-        monkeypatch.setattr(moves, "resample_links", interrupted)
+        monkeypatch.setattr(ddcrp, "resample_links", interrupted)
 
     return arm

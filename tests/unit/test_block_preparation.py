@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from homothety.block_preparation import check_lengths, filled, motion_stride, prepare_blocks
 from homothety.datasets import make_demonstrations
 from homothety.errors import InputError
-from homothety.models.frames.blocks import Blocks
+from homothety.models.frames.frames import Blocks
 from homothety.models.frames.measurements import (
     place_prior,
     spans_of,

@@ -125,7 +125,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.cli.fitting import fit
     from homothety.estimators.spcm import SPCMMixture
     from homothety.report import render_text
-    from homothety.sampling.fingerprint import fingerprint
+    from homothety.sampling.checkpoint import fingerprint
 
     check_figures(args)
     folder = check_folder(args.output or Path(OUTPUT))

@@ -20,8 +20,7 @@ from homothety._version import __version__
 from homothety.cli.files import write_json
 from homothety.errors import CheckpointError, InputError
 from homothety.files import remove_unfinished
-from homothety.sampling.checkpoint import HEADER, Checkpoints, check_own, remove_checkpoint
-from homothety.sampling.fingerprint import Fingerprint, differences
+from homothety.sampling.checkpoint import HEADER, Checkpoints, Fingerprint, check_own, differences, remove_checkpoint
 
 if TYPE_CHECKING:
     from argparse import Namespace

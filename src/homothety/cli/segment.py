@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
     from homothety.datasets import SequenceSet
     from homothety.estimators.segmentation import Segmenter
-    from homothety.sampling.fingerprint import Fingerprint
+    from homothety.sampling.checkpoint import Fingerprint
 
 DESCRIPTION = """\
 Cut recordings, such as demonstrations of a task, into segments, and find which segments are the same action, also in
@@ -208,7 +208,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
 def digest(items: SequenceSet) -> Fingerprint:
     """Return what tells the series from others, by name."""
-    from homothety.sampling.fingerprint import fingerprint
+    from homothety.sampling.checkpoint import fingerprint
 
     return fingerprint(**{f"series {name}": one for name, one in zip(items.names, items.sequences, strict=True)})
 

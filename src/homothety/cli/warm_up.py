@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:  # noqa: ARG001
     from homothety.datasets import make_demonstrations, make_dti
     from homothety.estimators.action_hmm import ActionHMM
     from homothety.estimators.spcm import SPCMMixture
-    from homothety.models.hmm.stays import mend_short_stays
+    from homothety.models.hmm.messages import mend_short_stays
 
     started, quiet = perf_counter(), Console(quiet=True)
     recordings, tensors = make_demonstrations(0, n_per_frame=1), make_dti((6, 6), random_state=0)

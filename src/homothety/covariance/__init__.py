@@ -2,13 +2,17 @@
 
 from homothety.covariance.estimate import sample_covariance, sample_covariances
 from homothety.covariance.measures import (
+    SPCM_VARIANTS,
+    SPCMVariant,
     airm,
     bounded_spcm,
     jbld,
     kldm,
     lerm,
+    resolve_variant,
     similarity_from_spcm,
     spcm_dissimilarity,
+    tolerance_factor,
 )
 from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates
 from homothety.covariance.similarity import (
@@ -19,7 +23,6 @@ from homothety.covariance.similarity import (
     similarity_bandwidth,
 )
 from homothety.covariance.spectra import check_covariances, eigenvalues
-from homothety.covariance.variants import SPCM_VARIANTS, SPCMVariant, resolve_variant, tolerance_factor
 
 __all__ = [
     "MEASURES",

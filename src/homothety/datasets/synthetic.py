@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from scipy.spatial.transform import Rotation
 
 from homothety.arrays import check_count
-from homothety.covariance.landmarks import blocks_of
+from homothety.covariance.embedding import blocks_of
 from homothety.datasets._draws import (
     check_spread,
     gram,

@@ -17,7 +17,7 @@ Compiled code is cached by the file it is called from. After a change here, dele
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 SIZE, LOG_DET, LOG_MARGINAL, SUMS = 0, 1, 2, 3  # columns of the rows; sums and scale follow
 LEAST_LEFT = -7.0  # of the log determinant when a point is taken out: less, and three digits are lost by it
 LOG_CONSTANT, HALF_DOF = 0, 1  # columns of the prior's table over sizes
+
+
+class Prior(NamedTuple):
+    """Normal-inverse-Wishart (or diagonal) prior in the form the loops use."""
+
+    by_size: FloatArray  # (n_items + 1, 2): log m = LOG_CONSTANT[n] - HALF_DOF[n] * log|posterior scale|
+    mean_strength: float
+    scale: FloatArray  # (n_dims, n_dims)
+    diagonal: bool
 
 
 @jit

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray
-    from homothety.covariance.variants import SPCMVariant
+    from homothety.covariance.measures import SPCMVariant
 
     Measure = str | Callable[[FloatArray, FloatArray], float]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.channels import ChannelBlocks
-    from homothety.models.frames.blocks import Blocks
+    from homothety.models.frames.frames import Blocks
     from homothety.models.frames.intervals import IntervalFactors
     from homothety.models.hmm.states import StateModel
     from homothety.preprocessing import FittedPreprocessing

@@ -38,15 +38,12 @@ from homothety.models.frames.frames import Frames, aligned_steps, log_determinan
 from homothety.models.frames.grouping import Evidence, draw_groups, merge_tree, summarise_states
 from homothety.models.frames.intervals import interval_factors
 from homothety.models.frames.measurements import line_axes, resting_recordings, spans_of
-from homothety.models.hmm.left_out import log_left_out
-from homothety.models.hmm.messages import log_likelihood
-from homothety.models.hmm.states import StateModel
-from homothety.models.hmm.stays import mend_short_stays
+from homothety.models.hmm.messages import log_likelihood, mend_short_stays
+from homothety.models.hmm.states import StateModel, log_left_out
 from homothety.models.missing.imputation import Imputed, impute_steps
 from homothety.models.missing.starts import lacks_coordinate, starts_in_observed
 from homothety.orientations import middle_orientation, orientations, rotation_vectors
-from homothety.sampling.paths import count_segments, occupancy_entropy
-from homothety.sampling.trace import Trace
+from homothety.sampling.trace import Trace, count_segments, occupancy_entropy
 from homothety.sequences import Sequences, check_measured, check_sequences, interpolated
 from homothety.summaries.frames import PreparedBlocks, frame_table, weights_by_kind
 from homothety.summaries.partitions import relabel_by_size
@@ -63,9 +60,9 @@ if TYPE_CHECKING:
     from homothety.channels import ChannelBlocks
     from homothety.models.emissions import Emission
     from homothety.models.emissions.missing import Gaps
-    from homothety.models.frames.blocks import Rotations
+    from homothety.models.frames.frames import Rotations
     from homothety.models.frames.grouping import StateSummary
-    from homothety.sampling.paths import RunPath
+    from homothety.sampling.trace import RunPath
 
 LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
 MOST_COMPARED = 100  # draws of each chain whose actions are drawn to see whether chains agree

@@ -17,8 +17,8 @@ from homothety.estimators.sampled import seed_sequence
 from homothety.known import mean_of_known, variance_of_known
 from homothety.models import icsc
 from homothety.models.emissions.missing import completed_series
-from homothety.models.hmm.stays import mend_short_stays
-from homothety.models.icsc.state import Coupling, Covariances
+from homothety.models.hmm.messages import mend_short_stays
+from homothety.models.icsc.model import Coupling, Covariances
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import colabelling, minimise_expected_vi_paths
 from homothety.summaries.runs import PathDraws

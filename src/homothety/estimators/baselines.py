@@ -18,9 +18,9 @@ from homothety.estimators.actions import make_grouping
 from homothety.estimators.hmm import IBPHMM
 from homothety.estimators.sampled import SampledPartition, seed_sequence
 from homothety.models import crp, icsc
-from homothety.models.base_measure import base_measure
-from homothety.models.crp.moves import RECORDING
+from homothety.models.crp import RECORDING
 from homothety.models.gmm import select_gmm
+from homothety.models.partitions import base_measure
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.result import Labels, Partition, Segmentation
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray
     from homothety.covariance.embedding import DimensionRule
-    from homothety.covariance.variants import SPCMVariant
+    from homothety.covariance.measures import SPCMVariant
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

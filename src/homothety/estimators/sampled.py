@@ -16,8 +16,7 @@ from homothety.arrays import check_count, check_option, check_whole
 from homothety.errors import ConvergenceWarning, InputError, ShortChainWarning
 from homothety.estimators._fitted import Fitted, part
 from homothety.sampling.diagnostics import kept_draws, to_arviz
-from homothety.sampling.driver import Recording, Sweep, run_chains
-from homothety.sampling.rounds import Rounds, Schedule
+from homothety.sampling.driver import Recording, Rounds, Schedule, Sweep, run_chains
 from homothety.summaries.chains import (
     LABEL_FREE,
     WARNED_R_HAT,

@@ -20,13 +20,12 @@ from homothety.estimators.sampled import APART_R_HAT, AutoSweeps, SampledChains,
 from homothety.known import mean_of_known, variance_of_known
 from homothety.models import missing
 from homothety.models.emissions.missing import augmented
-from homothety.models.hmm.left_out import log_left_out
-from homothety.models.hmm.states import StateModel
-from homothety.models.hmm.stays import mend_short_stays
+from homothety.models.hmm.messages import mend_short_stays
+from homothety.models.hmm.states import StateModel, log_left_out
 from homothety.models.missing.imputation import Imputed, impute_steps
 from homothety.preprocessing import Preprocessing
-from homothety.sampling.paths import RunPath
-from homothety.sampling.stacking import draws_by_weight, leave_one_out, stacking_weights, thinned
+from homothety.sampling.diagnostics import draws_by_weight, leave_one_out, stacking_weights, thinned
+from homothety.sampling.trace import RunPath
 from homothety.sequences import check_sequences
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import (

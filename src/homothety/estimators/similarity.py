@@ -16,8 +16,8 @@ from homothety.errors import InputError
 from homothety.estimators._fitted import part
 from homothety.estimators.sampled import SampledPartition
 from homothety.models import ddcrp
-from homothety.models.base_measure import base_measure
-from homothety.models.ddcrp.moves import RECORDING
+from homothety.models.ddcrp import RECORDING
+from homothety.models.partitions import base_measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

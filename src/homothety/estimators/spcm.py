@@ -14,12 +14,11 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from homothety.arrays import check_count, check_option, check_positive, frozen
-from homothety.covariance.embedding import Embedding, spectral_embedding
-from homothety.covariance.landmarks import Landmarks, in_blocks
+from homothety.covariance.embedding import Embedding, Landmarks, in_blocks, spectral_embedding
+from homothety.covariance.measures import resolve_variant
 from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates, shape_points, span_of
 from homothety.covariance.similarity import spcm_of_spectra
 from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues, spectra_in_blocks
-from homothety.covariance.variants import resolve_variant
 from homothety.errors import InputError, NearlySingularWarning
 from homothety.estimators._fitted import part
 from homothety.estimators._matrices import is_spcm, matrix_tags, similarity_between, similarity_within
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.covariance.embedding import DimensionRule
-    from homothety.covariance.variants import SPCMVariant
+    from homothety.covariance.measures import SPCMVariant
     from homothety.summaries.result import Partition
 
 Points = Literal["spectral", "shape", "log-euclidean"]

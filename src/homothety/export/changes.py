@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.errors import InputError
-from homothety.sampling.paths import RunPath
+from homothety.sampling.trace import RunPath
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -5,8 +5,7 @@ which items share a label matters. Labels of several sequences may come as a lis
 are joined first, because a label means the same thing in every sequence.
 """
 
-from homothety.metrics.clustering import ari, f_measure, inverse_purity, nmi, purity, rand_index
-from homothety.metrics.contingency import contingency_table
+from homothety.metrics.clustering import ari, contingency_table, f_measure, inverse_purity, nmi, purity, rand_index
 from homothety.metrics.segmentation import gce, hamming, vi
 
 __all__ = [

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from homothety.errors import InputError
-from homothety.metrics.contingency import count_overlaps
+from homothety.metrics.clustering import count_overlaps
 
 if TYPE_CHECKING:
     from homothety.arrays import IntArray
-    from homothety.metrics.contingency import Labels
+    from homothety.metrics.clustering import Labels
 
 Matching = Literal["one-to-one", "many-to-one"]
 

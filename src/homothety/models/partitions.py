@@ -1,4 +1,4 @@
-"""What mixtures that sample a partition of points share: the points, checks of labels, what is recorded of a sweep."""
+"""What mixtures that sample a partition of points share: points and prior, checks of labels, what is recorded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from homothety.arrays import check_points, frozen
+from homothety.arrays import check_points, check_positive, frozen
+from homothety.covariance.estimate import mean_variance
+from homothety.distributions import NIW, NormalGamma
 from homothety.errors import InputError
 from homothety.models.parts import check_labels
 
@@ -15,7 +17,40 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.distributions import NIW, NormalGamma
+    from homothety.distributions.niw_kernels import Prior
+
+
+def base_measure(
+    points: FloatArray, *, mean_strength: float, dof: float | None, scale: float | None, share: float, diagonal: bool
+) -> NIW | NormalGamma:
+    """Return the prior of a cluster, set to the size of the points.
+
+    Centred at the mean of the points; its expected covariance is isotropic with the mean variance of the points, and it
+    counts as much as `share` times the number of points. `dof` and `scale`, if given, replace that: the scale matrix is
+    then `scale` times the mean variance times the identity.
+    """
+    for name, value in (("mean_strength", mean_strength), ("dof", dof), ("scale", scale)):
+        if value is not None:
+            check_positive(value, name)
+    if not 0 <= share < np.inf:
+        raise InputError(f"prior_share is {share}, needed a finite number of at least 0.")
+    n_points, n_dims = points.shape
+    variance = mean_variance(points)
+    if diagonal:
+        shape = n_dims if dof is None else dof / 2
+        rate = variance if scale is None else scale * variance / 2
+        return NormalGamma(points.mean(axis=0), mean_strength, shape, np.full(n_dims, rate))
+    dof = n_dims + 2 + share * n_points if dof is None else dof
+    factor = max(dof - n_dims - 1, 1.0) if scale is None else scale
+    return NIW(points.mean(axis=0), mean_strength, factor * variance * np.eye(n_dims), dof)
+
+
+def compiled_prior(base: NIW | NormalGamma, n_items: int) -> Prior:
+    """Return the prior of a cluster of up to `n_items` items as the compiled loops want it."""
+    from homothety.distributions.niw_kernels import Prior
+
+    by_size = np.column_stack(base.size_tables(n_items))
+    return Prior(by_size, float(base.mean_strength), np.array(base.scale), base.diagonal)
 
 
 class PointsOfClusters:
@@ -33,6 +68,11 @@ class PointsOfClusters:
     def centred_points(self) -> FloatArray:
         """Points relative to the prior mean: sums of them can be subtracted without loss of digits."""
         return frozen(self.points - self.base.mean)
+
+    @cached_property
+    def compiled_prior(self) -> Prior:
+        """The prior of a cluster as the compiled loops want it."""
+        return compiled_prior(self.base, self.n_items)
 
     def check_points(self) -> FloatArray:
         """Return the points, or raise if they are not finite or not of the dimension of the prior."""

@@ -2,7 +2,7 @@
 
 from homothety.sampling.checkpoint import Checkpoints
 from homothety.sampling.codec import storable
-from homothety.sampling.driver import Chain, Recording, iterate, run_chain, run_chains
+from homothety.sampling.driver import Chain, Recording, Rounds, iterate, run_chain, run_chains
 from homothety.sampling.recorders import (
     ProgressBar,
     ProgressLines,
@@ -11,7 +11,6 @@ from homothety.sampling.recorders import (
     StopWhenStuck,
     Visit,
 )
-from homothety.sampling.rounds import Rounds
 from homothety.sampling.trace import Trace
 
 __all__ = [

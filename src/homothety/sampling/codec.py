@@ -28,7 +28,6 @@ TEXT = "value.json"
 SEAL = b"homothety "  # how files begin, before their digest
 N_SEALED = len(SEAL) + 64 + 1
 PLAIN_KINDS = "biufcU"  # of arrays: numbers, truth values and texts
-MOVED = {"homothety.summaries.runs.RunPath": "homothety.sampling.paths.RunPath"}  # former names, in earlier files
 
 Class = TypeVar("Class", bound=type)
 
@@ -171,12 +170,11 @@ class _Decoder:
         return {self.decode(key): self.decode(value) for key, value in code["items"]}
 
     def _object(self, code: dict[str, Any]) -> Any:
-        known_as = MOVED.get(code["class"], code["class"])
-        if known_as not in _storable:
+        if code["class"] not in _storable:
             known = ", ".join(sorted(_storable)) or "none"
             raise CheckpointError(f"The file holds a {code['class']!r}, which is not known here; known are {known}.")
         values = {name: self.decode(value) for name, value in code["fields"].items()}
-        return _storable[known_as](**values)
+        return _storable[code["class"]](**values)
 
 
 KINDS = {

@@ -39,7 +39,7 @@ class Visit:
     n_sweeps, n_kept : int
         Length of the trace at this sweep, and number of states kept.
     generator : mapping
-        State of the generator behind this sweep, see `homothety.sampling.generators`.
+        State of the generator behind this sweep, see `homothety.sampling.trace`.
     """
 
     chain: int

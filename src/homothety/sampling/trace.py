@@ -1,13 +1,19 @@
-"""What a chain leaves behind."""
+"""What a chain leaves behind: its trace, paths as runs of equal labels, and the position of its random generator."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator, SeedSequence
+
+from homothety.errors import CheckpointError, InputError
+from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from homothety.arrays import FloatArray, IntArray
 
 
@@ -57,3 +63,83 @@ class Trace:
         for values in self.scalars.values():
             del values[n_sweeps:]
         del self.kept[n_kept:]
+
+
+@storable
+class RunPath(NamedTuple):
+    """A path over all steps of all series, one after the other.
+
+    Examples
+    --------
+    >>> RunPath.of(np.array([3, 3, 3, 1, 1]))
+    RunPath(labels=array([3, 1]), lengths=array([3, 2]))
+    >>> RunPath.of(np.array([3, 3, 3, 1, 1])).expand()
+    array([3, 3, 3, 1, 1])
+    """
+
+    labels: IntArray  # (n_runs,)
+    lengths: IntArray  # (n_runs,)
+
+    @classmethod
+    def of(cls, path: IntArray) -> RunPath:
+        """Return the runs of a path."""
+        edges = np.concatenate([[0], np.flatnonzero(np.diff(path)) + 1, [len(path)]])
+        return cls(path[edges[:-1]], np.diff(edges))
+
+    def expand(self) -> IntArray:
+        """Return the path, step by step."""
+        return np.repeat(self.labels, self.lengths)
+
+
+def count_segments(path: IntArray, starts: IntArray) -> int:
+    """Return the number of segments of a path, every series beginning one."""
+    return len(np.union1d(np.flatnonzero(np.diff(path)) + 1, starts[:-1]))
+
+
+def occupancy_entropy(path: IntArray) -> float:
+    """Return the entropy, in bits, of the shares of steps that states have."""
+    shares = np.unique(path, return_counts=True)[1] / len(path)
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def capture(rng: Generator) -> dict[str, Any]:
+    """Return all that future draws of a generator depend on, as numbers, texts and arrays."""
+    return {"bits": rng.bit_generator.state, "n_spawned": _seed_of(rng).n_children_spawned}
+
+
+def restore(seed: SeedSequence, captured: Mapping[str, Any]) -> Generator:
+    """Return the generator of a seed, at the place where `capture` met it."""
+    try:
+        # Generators spawned from this one are numbered, and its seed does the counting.
+        counted = SeedSequence(
+            seed.entropy,
+            spawn_key=seed.spawn_key,
+            pool_size=seed.pool_size,
+            n_children_spawned=captured["n_spawned"],
+        )
+        rng = np.random.default_rng(counted)
+        found, needed = captured["bits"]["bit_generator"], type(rng.bit_generator).__name__
+        if found != needed:
+            raise CheckpointError(f"The checkpoint holds the state of a {found} generator, this NumPy uses {needed}.")
+        rng.bit_generator.state = captured["bits"]
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"The checkpoint holds no state of a generator: {error!r}.") from error
+    return rng
+
+
+def revive(bits: Mapping[str, Any]) -> Generator:
+    """Return a generator of its own from the state of its bits alone, as ``rng.bit_generator.state`` tells it."""
+    rng = np.random.default_rng(0)
+    try:
+        rng.bit_generator.state = bits
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"generator is no state of the bits of a generator: {error!r}.") from error
+    return rng
+
+
+def _seed_of(rng: Generator) -> SeedSequence:
+    seed = rng.bit_generator.seed_seq
+    assert isinstance(seed, SeedSequence)  # chains are always seeded by one
+    return seed

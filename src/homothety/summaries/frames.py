@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.models.frames.blocks import Blocks
+    from homothety.models.frames.frames import Blocks
 
 LEVEL = 0.9  # of intervals
 TINY = 1e-12

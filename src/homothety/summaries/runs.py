@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from homothety.arrays import IntArray
-    from homothety.sampling.paths import RunPath
+    from homothety.sampling.trace import RunPath
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ from homothety.covariance.rotation import (
     told_apart,
 )
 from homothety.errors import InputError
-from homothety.models.emissions.statistics import draw_parameters, mean_parameters, statistics_of
+from homothety.models.emissions.regression import draw_parameters, mean_parameters, statistics_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions import Emission
-    from homothety.models.emissions.statistics import Statistics
+    from homothety.models.emissions.regression import Statistics
     from homothety.sequences import Sequences
     from homothety.summaries.runs import PathDraws
 

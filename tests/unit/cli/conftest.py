@@ -10,7 +10,7 @@ import pytest
 
 from homothety.cli import main
 from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d, make_toy_6d
-from homothety.models.ordered import moves as ordered_moves
+from homothety.models import ordered
 from homothety.models.shapes import moves as shapes_moves
 from homothety.sampling.trace import Trace
 
@@ -82,7 +82,7 @@ def interrupt_after(monkeypatch):
 @pytest.fixture
 def interrupt_ordered_after(monkeypatch):
     """Return a function that interrupts a clustering of many matrices, or of an image with its neighbours."""
-    return interrupting(monkeypatch, ordered_moves, "resample_links")
+    return interrupting(monkeypatch, ordered, "resample_links")
 
 
 @pytest.fixture

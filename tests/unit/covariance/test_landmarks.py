@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from homothety.covariance import landmarks
+from homothety.covariance import embedding as landmarks
 from homothety.covariance import spectra as spectra_module
-from homothety.covariance.embedding import spectral_embedding
-from homothety.covariance.landmarks import Landmarks
+from homothety.covariance.embedding import Landmarks, spectral_embedding
+from homothety.covariance.measures import SPCM_VARIANTS
 from homothety.covariance.similarity import pairwise_similarity
 from homothety.covariance.spectra import eigenvalues, spectra_in_blocks
-from homothety.covariance.variants import SPCM_VARIANTS
 from homothety.datasets import make_wishart_families
 from homothety.errors import FlooredEigenvaluesWarning, InputError
 

@@ -7,7 +7,7 @@ import pytest
 from joblib import parallel_config
 
 from homothety import pairwise_distance
-from homothety.covariance import _pairs
+from homothety.covariance import similarity as _pairs
 
 
 def spread_of_volume(a, b):

@@ -155,7 +155,7 @@ def test_noise_spreads_anisotropy_without_moving_regions():
 
 def test_work_in_blocks_changes_nothing(monkeypatch):
     whole = make_dti((17, 13), random_state=7)
-    monkeypatch.setattr("homothety.covariance.landmarks.BLOCK", 10)
+    monkeypatch.setattr("homothety.covariance.embedding.BLOCK", 10)
     pieces = make_dti((17, 13), random_state=7)
     np.testing.assert_array_equal(whole.labels, pieces.labels)
     np.testing.assert_allclose(whole.matrices, pieces.matrices, rtol=1e-9, atol=1e-18)

@@ -18,7 +18,7 @@ from homothety.errors import ConvergenceWarning, HomothetyWarning
 from homothety.estimators import sampled
 from homothety.sampling import Trace
 from homothety.sampling.diagnostics import r_hat
-from homothety.sampling.paths import RunPath
+from homothety.sampling.trace import RunPath
 from homothety.summaries.chains import LEAST_KEPT, WARNED_R_HAT, Chains, weights_in_words
 
 SHORT = {"n_chains": 2, "n_sweeps": 30, "random_state": 0}

@@ -149,7 +149,7 @@ def test_interrupt_keeps_finished_sweeps(toy, monkeypatch):
             raise KeyboardInterrupt
         return sweep(rng, model, state)
 
-    monkeypatch.setattr(ddcrp.moves, "resample_links", interrupted)
+    monkeypatch.setattr(ddcrp, "resample_links", interrupted)
     with pytest.warns(ShortChainWarning, match="Interrupted: the answer rests on the 10 sweeps kept until then"):
         model = SPCMMixture(model="links", **SHORT).fit(toy.matrices)
     assert model.interrupted_

@@ -55,7 +55,7 @@ def test_how_sure_it_is(fitted):
 def test_new_matrices_are_given_their_clusters_by_a_model_from_a_file(fitted, tmp_path, monkeypatch):
     model = fitted[2]
     model.save(tmp_path / "model.homothety")
-    monkeypatch.setattr("homothety.covariance.landmarks.BLOCK", 64)  # several blocks
+    monkeypatch.setattr("homothety.covariance.embedding.BLOCK", 64)  # several blocks
     again = homothety.load(tmp_path / "model.homothety")
     truth, new = tensors(200, seed=1)
     assert ari(truth, again.predict(new)) > 0.95
@@ -75,7 +75,7 @@ def test_other_coordinates(points):
 
 def test_a_memory_mapped_array_gives_the_same(fitted, tmp_path, monkeypatch):
     _, matrices, _ = fitted
-    monkeypatch.setattr("homothety.covariance.landmarks.BLOCK", 100)
+    monkeypatch.setattr("homothety.covariance.embedding.BLOCK", 100)
     np.save(tmp_path / "tensors.npy", matrices[:350])
     settings = {"solver": "ordered", "n_landmarks": 100, **SHORT | {"n_chains": 1, "n_sweeps": 4}}
     mapped = SPCMMixture(**settings).fit(np.load(tmp_path / "tensors.npy", mmap_mode="r"))

@@ -7,7 +7,7 @@ import pytest
 
 from homothety.errors import InputError
 from homothety.metrics import ari, contingency_table, nmi
-from homothety.metrics.contingency import count_overlaps
+from homothety.metrics.clustering import count_overlaps
 
 
 def test_table_of_overlaps():

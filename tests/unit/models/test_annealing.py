@@ -8,7 +8,7 @@ from scipy.signal import lfilter
 
 from homothety.models import ibphmm
 from homothety.models.emissions import Emission
-from homothety.models.ibphmm.annealing import init_annealed, measured_weight, weight_in_states
+from homothety.models.ibphmm.starts import init_annealed, measured_weight, weight_in_states
 from homothety.sequences import check_sequences
 
 

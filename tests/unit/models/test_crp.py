@@ -12,9 +12,9 @@ import naive
 import naive_crp
 from homothety.distributions import NIW, NormalGamma
 from homothety.errors import InputError
+from homothety.models import _crp_kernels as _kernels
 from homothety.models import crp
-from homothety.models.crp import _kernels
-from homothety.models.crp.moves import RECORDING
+from homothety.models.crp import RECORDING
 from homothety.models.partitions import number_by_appearance
 from homothety.sampling import run_chain, run_chains
 
@@ -261,7 +261,7 @@ def test_move_leaves_its_input_alone():
 def test_labels_are_numbered_by_appearance():
     model = make_model()
     for state in run_sweeps(model, crp.init_state(model, 3.0), 20)[0]:
-        crp.check_state(model, state)
+        model.check_state(state)
         assert naive_crp.labels_of(naive_crp.tables_of(state.labels.tolist())) == tuple(state.labels.tolist())
 
 
@@ -332,4 +332,4 @@ def test_concentration_must_be_positive(concentration):
 def test_state_that_is_no_partition(labels, message):
     model = make_model(n_items=3)
     with pytest.raises(InputError, match=message):
-        crp.check_state(model, crp.ChainState(np.array(labels), 1.0))
+        model.check_state(crp.ChainState(np.array(labels), 1.0))

@@ -14,12 +14,14 @@ import naive
 from homothety.distributions import NIW, NormalGamma
 from homothety.errors import InputError
 from homothety.models.ddcrp import (
+    RECORDING,
     ChainState,
     Model,
-    check_state,
     default_sweep,
     init_state,
     labels_from_links,
+    link_weights,
+    log_concentration_density,
     log_joint,
     log_likelihood,
     log_link_prior,
@@ -27,8 +29,6 @@ from homothety.models.ddcrp import (
     resample_links,
     sample_links,
 )
-from homothety.models.ddcrp.model import link_weights
-from homothety.models.ddcrp.moves import RECORDING, log_concentration_density
 
 
 def make_similarity(rng, n_items):
@@ -155,7 +155,7 @@ def test_chain_starts_with_everybody_alone(model):
     state = init_state(model, 0.5)
     assert state.links.tolist() == state.labels.tolist() == list(range(6))
     assert (state.n_clusters, state.concentration, state.step) == (6, 0.5, 0)
-    check_state(model, state)
+    model.check_state(state)
 
 
 @pytest.mark.parametrize("concentration", [0.0, -1.0, np.nan, np.inf])
@@ -174,16 +174,16 @@ def test_concentration_must_be_positive(model, concentration):
 )
 def test_state_of_other_items_is_refused(model, links, message):
     with pytest.raises(InputError, match=message):
-        check_state(model, ChainState(np.array(links), 1.0))
+        model.check_state(ChainState(np.array(links), 1.0))
 
 
 def test_state_with_a_forbidden_link_is_refused(rng, base):
     similarity = make_similarity(rng, 4)
     similarity[1, 3] = similarity[3, 1] = 0.0
     model = Model.from_similarity(rng.normal(size=(4, 2)), similarity, base)
-    check_state(model, ChainState(np.array([1, 0, 3, 3]), 1.0))
+    model.check_state(ChainState(np.array([1, 0, 3, 3]), 1.0))
     with pytest.raises(InputError, match="item 3 links to item 1, but their similarity is zero"):
-        check_state(model, ChainState(np.array([0, 1, 2, 1]), 1.0))
+        model.check_state(ChainState(np.array([0, 1, 2, 1]), 1.0))
 
 
 # --- moves -----------------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def test_links_move_leaves_its_argument_alone_and_says_what_it_did(model, rng):
     for _ in range(20):
         before = state.links.copy()
         moved, info = resample_links(rng, model, state)
-        check_state(model, moved)
+        model.check_state(moved)
         assert (state.links == before).all()
         assert not moved.links.flags.writeable
         assert info.n_changed == (moved.links != before).sum()

@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import connected_components
 import naive
 from homothety.arrays import frozen
 from homothety.distributions import NIW, NormalGamma
+from homothety.models._ddcrp_kernels import NOBODY
 from homothety.models.ddcrp import Model, _kernels
-from homothety.models.ddcrp._kernels import NOBODY
 
 CONCENTRATION = 0.8
 

@@ -12,7 +12,7 @@ import naive_emissions as naive
 from homothety.distributions import NIW
 from homothety.errors import InputError, NotSPDError
 from homothety.models.emissions import Blocks, Emission, _kernels
-from homothety.models.emissions import statistics as closed_form
+from homothety.models.emissions import regression as closed_form
 from homothety.models.hmm.states import StateModel
 from homothety.sequences import check_sequences
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 
-from homothety.models.frames.blocks import Blocks
+from homothety.models.frames.frames import Blocks
 from homothety.models.frames.measurements import block_weights, line_axes, resting_recordings
 from homothety.sequences import check_sequences
 

@@ -35,10 +35,9 @@ from homothety.models.frames.candidates import (
 )
 from homothety.models.frames.frames import aligned_steps
 from homothety.models.frames.intervals import interval_factors
+from homothety.models.frames.model import ChainState, recorded_sums
 from homothety.models.frames.moves import RECORDING
 from homothety.models.frames.search import likeliest_frames, log_frame_volume, search_starts, shared_frames
-from homothety.models.frames.state import ChainState
-from homothety.models.frames.statistics import recorded_sums
 from homothety.models.ibphmm.model import log_hyperprior, log_repeated_unused
 from homothety.sampling import Checkpoints, run_chains
 

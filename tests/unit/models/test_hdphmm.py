@@ -17,7 +17,7 @@ from homothety.errors import InputError
 from homothety.models import hdphmm, hmm
 from homothety.models.hdphmm import moves
 from homothety.models.hdphmm.moves import RECORDING
-from homothety.models.hmm.stays import has_short_stay
+from homothety.models.hmm.messages import has_short_stay
 from homothety.sampling import iterate
 from homothety.sampling.codec import from_bytes, to_bytes
 from homothety.sequences import check_sequences
@@ -225,7 +225,7 @@ def test_stored_state_goes_on_bit_for_bit():
 def test_sweep_leaves_a_whole_state():
     model = make_model()
     for state in run(model, 20):
-        hdphmm.check_state(model, state)
+        model.check_state(state)
         assert state.tables is None
         np.testing.assert_allclose(state.transition.sum(axis=1), 1.0)
         np.testing.assert_allclose([state.initial.sum(), state.weights.sum()], 1.0)

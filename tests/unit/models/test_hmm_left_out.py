@@ -9,8 +9,8 @@ import pytest
 from scipy.special import logsumexp
 
 from homothety.models.emissions import Emission
-from homothety.models.hmm.left_out import draw_log_transitions, left_out_densities, log_left_out
-from homothety.sampling.stacking import leave_one_out
+from homothety.models.hmm.states import draw_log_transitions, left_out_densities, log_left_out
+from homothety.sampling.diagnostics import leave_one_out
 
 
 def log_total(evidence, log_initial, log_transition):

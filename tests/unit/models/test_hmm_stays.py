@@ -11,7 +11,7 @@ import naive_hmm as naive
 from homothety.errors import InputError
 from homothety.models import hmm
 from homothety.models.hmm import _stay_kernels as kernels
-from homothety.models.hmm.stays import has_short_stay, mend_short_stays, transition_steps
+from homothety.models.hmm.messages import has_short_stay, mend_short_stays, transition_steps
 
 MAX_Z = 4.5  # standard errors a frequency may be off; a few dozen are compared at a time
 SIZES = [(1, 1), (1, 3), (6, 1), (2, 2), (3, 2), (9, 2), (6, 3), (5, 4)]

@@ -12,8 +12,8 @@ import naive_emissions
 import naive_hmm
 import naive_ibphmm as naive
 from homothety.models.hmm._kernels import scale_evidence
-from homothety.models.ibphmm import _birth_kernels, _feature_kernels, _series_kernels
-from homothety.models.ibphmm._series_kernels import build_scratch
+from homothety.models.ibphmm import _kernels
+from homothety.models.ibphmm._kernels import build_scratch
 from homothety.models.ibphmm.model import expected_new, log_feature_prior, log_path_prior, log_repeated_unused
 
 MIN_P = 1e-4  # of tests of a distribution
@@ -26,10 +26,9 @@ COLUMNS = np.array([2, 0, 4, 1])  # where each feature stands in the evidence
 def _mode(request, monkeypatch):
     """Run a test with kernels as they are, and as plain Python."""
     if request.param == "interpreted":
-        for module in (_birth_kernels, _feature_kernels, _series_kernels):
-            for name, kernel in list(vars(module).items()):
-                if hasattr(kernel, "py_func"):
-                    monkeypatch.setattr(module, name, kernel.py_func)
+        for name, kernel in list(vars(_kernels).items()):
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(_kernels, name, kernel.py_func)
 
 
 def make_series(seed=0, active=(True, False, True, True)):
@@ -71,7 +70,7 @@ ACTIVE = [(True, False, True, True), (False, True, False, False), (True, True, T
 def test_chain_goes_through_the_features_of_the_series(active):
     active, weights, _ = make_series(active=active)
     scratch, own = build_scratch(N_FEATURES), np.flatnonzero(active)
-    n = _feature_kernels.write_chain(active, weights, COLUMNS, scratch)
+    n = _kernels.write_chain(active, weights, COLUMNS, scratch)
     initial, transition = chain_of(active, weights)
     assert n == len(own)
     np.testing.assert_array_equal(scratch.listed[:n], own)
@@ -84,7 +83,7 @@ def test_chain_goes_through_the_features_of_the_series(active):
 @pytest.mark.parametrize("active", ACTIVE)
 def test_log_likelihood_sums_over_all_paths(active):
     active, weights, evidence = make_series(active=active)
-    found = _feature_kernels.series_log_likelihood(active, weights, COLUMNS, *evidence, build_scratch(N_FEATURES))
+    found = _kernels.series_log_likelihood(active, weights, COLUMNS, *evidence, build_scratch(N_FEATURES))
     assert found == pytest.approx(naive.log_likelihood(active, weights, evidence[0][:, COLUMNS]), abs=1e-12)
 
 
@@ -97,7 +96,7 @@ def test_path_is_drawn_as_by_its_twin(active):
     initial, transition = chain_of(active, weights)
     filtered = naive_hmm.filtered_probs(evidence[0][:, COLUMNS[own]], initial, transition)
     for seed in range(20):
-        log_likelihood = _feature_kernels.draw_series_path(np.random.default_rng(seed), *arguments, path)
+        log_likelihood = _kernels.draw_series_path(np.random.default_rng(seed), *arguments, path)
         uniforms = np.random.default_rng(seed).random(N_STEPS)
         np.testing.assert_array_equal(path, naive_hmm.draw_path(uniforms, filtered, transition, own))
     assert log_likelihood == pytest.approx(naive.log_likelihood(active, weights, evidence[0][:, COLUMNS]), abs=1e-12)
@@ -108,7 +107,7 @@ def test_paths_are_drawn_from_their_posterior():
     own, path, rng = np.flatnonzero(active), np.empty(N_STEPS, dtype=np.int64), np.random.default_rng(1)
     arguments, observed = (active, weights, COLUMNS, *evidence, build_scratch(N_FEATURES, N_STEPS)), Counter()
     for _ in range(4_000):
-        _feature_kernels.draw_series_path(rng, *arguments, path)
+        _kernels.draw_series_path(rng, *arguments, path)
         observed[tuple(np.searchsorted(own, path).tolist())] += 1
     expected = naive_hmm.path_probs(evidence[0][:, COLUMNS[own]], *chain_of(active, weights))
     assert p_of_frequencies(observed, expected) > MIN_P
@@ -120,10 +119,10 @@ def test_features_are_flipped_as_by_their_twin(active):
     _, weights, evidence = make_series(active=active)
     n_others, scratch, n_changed = np.array([2.0, 0.0, 1.0, 2.0]), build_scratch(N_FEATURES), 0
     log_odds = np.empty(N_FEATURES)
-    _feature_kernels.write_log_odds(n_others, 3, MASS, log_odds)
+    _kernels.write_log_odds(n_others, 3, MASS, log_odds)
     for seed in range(30):
         found, order = np.array(active), np.random.default_rng(seed).permutation(N_FEATURES)
-        n_tried, n_accepted = _feature_kernels.flip_shared_features(
+        n_tried, n_accepted = _kernels.flip_shared_features(
             np.random.default_rng(seed), order, log_odds, found, weights, COLUMNS, *evidence, scratch
         )
         expected = naive.flip_shared_features(
@@ -141,9 +140,7 @@ def test_last_feature_is_never_switched_off():
     for seed in range(20):
         active, order = np.array(ACTIVE[1]), np.arange(N_FEATURES)
         rng = np.random.default_rng(seed)
-        n_tried, *_ = _feature_kernels.flip_shared_features(
-            rng, order, log_odds, active, weights, COLUMNS, *evidence, scratch
-        )
+        n_tried, *_ = _kernels.flip_shared_features(rng, order, log_odds, active, weights, COLUMNS, *evidence, scratch)
         assert n_tried == 0
         np.testing.assert_array_equal(active, ACTIVE[1])
 
@@ -156,7 +153,7 @@ def test_missing_weights_come_from_their_prior():
     draws = np.empty((3_000, 3, 3))
     for weights in draws:
         weights[:] = 7.0
-        _feature_kernels.draw_missing_weights(rng, active, ALPHA, KAPPA, weights)
+        _kernels.draw_missing_weights(rng, active, ALPHA, KAPPA, weights)
     kept = np.ix_(active, active)
     for j in range(3):
         for k in range(3):
@@ -172,7 +169,7 @@ def test_weights_given_a_path_are_dirichlet_rows_times_gamma_totals():
     counts = np.array([[3.0, 0, 1, 0], [0, 0, 0, 0], [2, 0, 0, 5], [0, 0, 0, 0]])
     draws = np.empty((4_000, 4, 4))
     for weights in draws:
-        _feature_kernels.draw_transition_weights(rng, active, counts, ALPHA, KAPPA, weights)
+        _kernels.draw_transition_weights(rng, active, counts, ALPHA, KAPPA, weights)
     pairs = np.outer(active, active)
     assert (draws[:, ~pairs] == 0).all()
     assert (draws[:, pairs] > 0).all()
@@ -189,8 +186,8 @@ def test_weights_given_a_path_are_dirichlet_rows_times_gamma_totals():
 def test_weights_drawn_compiled_and_interpreted_agree():
     active, counts = np.array([True, False, True]), np.ones((3, 3))
     for kernel, arguments in (
-        (_feature_kernels.draw_transition_weights, (counts, ALPHA, KAPPA)),
-        (_feature_kernels.draw_missing_weights, (ALPHA, KAPPA)),
+        (_kernels.draw_transition_weights, (counts, ALPHA, KAPPA)),
+        (_kernels.draw_missing_weights, (ALPHA, KAPPA)),
     ):
         found, expected = np.ones((2, 3, 3))
         kernel(np.random.default_rng(4), active, *arguments, found)
@@ -201,7 +198,7 @@ def test_weights_drawn_compiled_and_interpreted_agree():
 def test_tiny_shapes_do_not_make_weights_of_zero():
     active, weights, rng = np.ones(3, dtype=bool), np.empty((3, 3)), np.random.default_rng(5)
     for _ in range(50):
-        _feature_kernels.draw_transition_weights(rng, active, np.zeros((3, 3)), 1e-4, 1e-4, weights)
+        _kernels.draw_transition_weights(rng, active, np.zeros((3, 3)), 1e-4, 1e-4, weights)
         assert (weights > 0).all()
         assert np.isfinite(weights).all()
 
@@ -209,7 +206,7 @@ def test_tiny_shapes_do_not_make_weights_of_zero():
 @pytest.mark.usefixtures("_mode")
 def test_transitions_are_counted_within_the_stretch():
     path, counts = np.array([0, 0, 1, 2, 2, 2, 0]), np.zeros((3, 3))
-    _feature_kernels.count_transitions(path, 1, 6, counts)
+    _kernels.count_transitions(path, 1, 6, counts)
     np.testing.assert_array_equal(counts, [[0, 1, 0], [0, 0, 1], [0, 0, 2]])
 
 
@@ -222,7 +219,7 @@ def test_birth_density_is_prior_over_mixture(world):
     rng, emission = np.random.default_rng(6), naive.WORLDS[world].emission
     z = rng.normal(size=(3, 2))
     scales = naive_emissions.scale_matrix(z, emission)[None]
-    window = _birth_kernels.Window(np.array([3.0]), scales, np.linalg.cholesky(scales))
+    window = _kernels.Window(np.array([3.0]), scales, np.linalg.cholesky(scales))
     prior = (emission.prior_scale, emission.prior_factor.copy())
     for _ in range(5):
         parameters = naive.draw_parameters(rng, emission)
@@ -231,8 +228,8 @@ def test_birth_density_is_prior_over_mixture(world):
         log_mixture = np.log(0.5 * np.exp(log_prior) + 0.5 * np.exp(log_window))
         whitener = naive_emissions.whitener(*parameters)
         for data_driven, expected in ((True, log_prior - log_mixture), (False, 0.0)):
-            source = _birth_kernels.Source(1, 3, data_driven, *prior, emission.structure)
-            found = _birth_kernels.log_prior_over_proposal(source, window, whitener)
+            source = _kernels.Source(1, 3, data_driven, *prior, emission.structure)
+            found = _kernels.log_prior_over_proposal(source, window, whitener)
             assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -248,7 +245,7 @@ def test_path_prior_predicts_step_by_step():
     active, paths = make_paths()
     counts = np.zeros((3, 4, 4))
     for i, path in enumerate(paths):
-        _feature_kernels.count_transitions(path, 0, len(path), counts[i])
+        _kernels.count_transitions(path, 0, len(path), counts[i])
     found = log_path_prior(counts, active, ALPHA, KAPPA)
     assert found == pytest.approx(naive.log_path_prior(paths, active, ALPHA, KAPPA), abs=1e-10)
 
@@ -257,7 +254,7 @@ def test_path_prior_sums_to_one():
     active, total = np.array([[True, False, True]]), 0.0
     for path in naive_hmm.all_paths(2, 4):
         counts = np.zeros((1, 3, 3))
-        _feature_kernels.count_transitions(2 * np.array(path), 0, 4, counts[0])
+        _kernels.count_transitions(2 * np.array(path), 0, 4, counts[0])
         total += np.exp(log_path_prior(counts, active, ALPHA, KAPPA))
     assert total == pytest.approx(1.0, abs=1e-12)
 
@@ -291,11 +288,11 @@ def propose(rng, states, evidence, drawn, path):
     """Draw a path under plug-in parameters, or take it as given; return the log probability of drawing it."""
     scratch, positions = build_scratch(len(states), N_STEPS), np.empty(N_FEATURES + 1, dtype=np.int64)
     if drawn:
-        log_likelihood = _series_kernels.draw_sticky_path(rng, states, ALPHA, KAPPA, *evidence, scratch, path)
+        log_likelihood = _kernels.draw_sticky_path(rng, states, ALPHA, KAPPA, *evidence, scratch, path)
     else:
-        log_likelihood = _series_kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
+        log_likelihood = _kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
     arguments = (states, ALPHA, KAPPA, evidence[0], scratch, positions, path)
-    return _series_kernels.log_sticky_path_density(*arguments) - log_likelihood
+    return _kernels.log_sticky_path_density(*arguments) - log_likelihood
 
 
 @pytest.mark.usefixtures("_mode")
@@ -303,7 +300,7 @@ def propose(rng, states, evidence, drawn, path):
 def test_sticky_log_likelihood_sums_over_all_paths(states):
     _, _, evidence = make_series()
     n, states = len(states), np.array(states)
-    found = _series_kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, build_scratch(n))
+    found = _kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, build_scratch(n))
     weights = naive.sticky_weights(n, ALPHA, KAPPA)
     assert found == pytest.approx(naive.log_likelihood(np.ones(n), weights, evidence[0][:, states]), abs=1e-12)
 

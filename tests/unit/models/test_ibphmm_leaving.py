@@ -13,8 +13,8 @@ import naive_hmm
 import naive_ibphmm as naive
 from homothety.errors import InputError
 from homothety.models.hmm._kernels import scale_evidence
-from homothety.models.ibphmm import _feature_kernels, _series_kernels, init_state, moves
-from homothety.models.ibphmm._series_kernels import build_scratch
+from homothety.models.ibphmm import _kernels, init_state, moves
+from homothety.models.ibphmm._kernels import build_scratch
 from homothety.models.ibphmm.model import log_path_prior
 
 ALPHA, KAPPA, LEAVING = 0.8, 1.7, 0.3
@@ -23,7 +23,7 @@ ACTIVES = [(True,), (True, True), (True, False, True), (True, True, True)]
 
 def counts_of(path, n_features, least_stay):
     counts = np.zeros((1, n_features, n_features))
-    _feature_kernels.count_all_transitions(np.array(path), np.array([0, len(path)]), counts, least_stay)
+    _kernels.count_all_transitions(np.array(path), np.array([0, len(path)]), counts, least_stay)
     return counts
 
 
@@ -94,11 +94,9 @@ def test_filter_equals_enumeration(active, least_stay, size):
     evidence, scratch = messages(least_stay, 5, n)
     arguments = np.array(active), weights, np.arange(n), *evidence, scratch
     expected = log_likelihood(active, weights, evidence[0], least_stay)
-    assert _feature_kernels.series_log_likelihood(*arguments) == pytest.approx(expected, abs=1e-10)
+    assert _kernels.series_log_likelihood(*arguments) == pytest.approx(expected, abs=1e-10)
     path = np.empty(5, dtype=np.int64)
-    assert _feature_kernels.draw_series_path(np.random.default_rng(0), *arguments, path) == pytest.approx(
-        expected, abs=1e-10
-    )
+    assert _kernels.draw_series_path(np.random.default_rng(0), *arguments, path) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("least_stay", [1, 2])
@@ -107,12 +105,12 @@ def test_sticky_filter_equals_enumeration(n, least_stay):
     evidence, scratch = messages(least_stay, 5, n)
     expected = log_likelihood((True,) * n, np.ones((n, n)), evidence[0], least_stay)
     states = np.arange(n)
-    found = _series_kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
+    found = _kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
     assert found == pytest.approx(expected, abs=1e-11)
     total = -math.inf
     for path in all_paths((True,) * n, 5):
         at = states, ALPHA, KAPPA, evidence[0], scratch, np.empty(n, dtype=np.int64), np.array(path)
-        total = np.logaddexp(total, _series_kernels.log_sticky_path_density(*at))
+        total = np.logaddexp(total, _kernels.log_sticky_path_density(*at))
     assert total == pytest.approx(expected, abs=1e-11)
 
 
@@ -122,7 +120,7 @@ def test_chain_of_a_model_is_that_of_its_kernels(n):
     model = naive.make_model(world, naive.tiny_sequences())
     weights = np.random.default_rng(2).gamma(1.0, size=(n, n))
     _, scratch = messages(1, 2, n)
-    _feature_kernels.write_chain(np.ones(n, bool), weights, np.arange(n), scratch)
+    _kernels.write_chain(np.ones(n, bool), weights, np.arange(n), scratch)
     initial, transition = model.chain_between(weights)
     np.testing.assert_allclose(transition.ravel(), scratch.transition[: n * n], atol=1e-14)
     np.testing.assert_allclose(initial, scratch.initial[:n])
@@ -136,7 +134,7 @@ def test_weights_of_staying_come_from_their_prior():
     counts[0, 0] = [20, 3, 0]
     draws = np.empty((4_000, 3, 3))
     for draw in draws:
-        _feature_kernels.draw_all_weights(rng, active, counts, ALPHA, KAPPA, draw[None], LEAVING)
+        _kernels.draw_all_weights(rng, active, counts, ALPHA, KAPPA, draw[None], LEAVING)
     error = 4 / math.sqrt(len(draws))
     shares = draws[:, 0, 1] / draws[:, 0, 1:].sum(axis=1)
     assert shares.mean() == pytest.approx((ALPHA + 3) / (2 * ALPHA + 3), abs=error * shares.std())
@@ -164,7 +162,7 @@ def shares_below_median(rng, move, *, n_draws=2_000):
     assert (state.active.sum(axis=1) > 1).any()
     grid = np.geomspace(0.05, 0.6, 20_001)
     counts = np.zeros((model.n_series, state.n_features, state.n_features))
-    _feature_kernels.count_all_transitions(np.array(state.path), model.starts, counts, 1)
+    _kernels.count_all_transitions(np.array(state.path), model.starts, counts, 1)
     log_density = [log_path_prior(counts, state.active, state.alpha, state.kappa, value) for value in grid[::40]]
     probs = np.exp(np.interp(grid, grid[::40], log_density) - max(log_density))
     median = grid[np.searchsorted(np.cumsum(probs), probs.sum() / 2)]

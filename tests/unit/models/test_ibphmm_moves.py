@@ -13,22 +13,21 @@ import naive_splits
 from homothety.errors import InputError
 from homothety.metrics import hamming
 from homothety.models.emissions import Emission
-from homothety.models.hmm.stays import has_short_stay
+from homothety.models.hmm.messages import has_short_stay
 from homothety.models.ibphmm import (
     Hyperpriors,
     Model,
     Proposals,
-    _feature_kernels,
+    _kernels,
     blocks,
-    check_state,
     default_sweep,
     init_state,
     log_joint,
     moves,
 )
-from homothety.models.ibphmm._birth_kernels import NOTHING, Newborns
+from homothety.models.ibphmm._kernels import NOTHING, Newborns
 from homothety.models.ibphmm.model import log_hyperprior
-from homothety.models.ibphmm.state import init_from_clusters
+from homothety.models.ibphmm.starts import init_from_clusters
 from homothety.sequences import check_sequences
 from naive_crp import mean_and_error
 
@@ -133,7 +132,7 @@ def test_wrong_starts_are_refused():
 
 @pytest.mark.parametrize("most", [10_000, 20])
 def test_clusters_to_start_from_ignore_time(most, monkeypatch):
-    monkeypatch.setattr("homothety.models.ibphmm.state.MANY_STEPS", most)
+    monkeypatch.setattr("homothety.models.ibphmm.model.MANY_STEPS", most)
     rng, means = np.random.default_rng(1), np.array([[0.0, 0.0], [9.0, 9.0]])
     paths = [np.tile([0, 1], 15), np.zeros(20, dtype=int)]
     model = Model.from_sequences(make_series(rng, paths, means), Emission.gaussian(np.zeros(2), 1.0, np.eye(2), 5.0))
@@ -175,7 +174,7 @@ def test_every_move_leaves_a_state_that_makes_sense(birth):
                 check_paths(model, state)
             if state.weights is not None:
                 check_weights(state)
-            check_state(model, state)
+            model.check_state(state)
         numbers.add(state.n_features)
     assert len(numbers) > 2
 
@@ -329,10 +328,10 @@ def test_order_of_features_does_not_matter():
 
 
 def test_order_that_matters_is_caught(monkeypatch):
-    flip = _feature_kernels.flip_in_turn
+    flip = _kernels.flip_in_turn
     others = lambda orders: np.stack([row[row != 0][:1] for row in orders])  # noqa: E731
     skip_first = lambda rng, series, orders, *args: flip(rng, series, others(orders), *args)  # noqa: E731
-    monkeypatch.setattr(_feature_kernels, "flip_in_turn", skip_first)
+    monkeypatch.setattr(_kernels, "flip_in_turn", skip_first)
     assert largest_difference({name: SWEEP[name] for name in ("shared features", "paths")}, n_draws=500) > 9
 
 

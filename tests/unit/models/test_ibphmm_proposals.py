@@ -13,7 +13,7 @@ from scipy import stats
 import naive_emissions
 import naive_ibphmm as naive
 import naive_splits
-from homothety.models.ibphmm import _birth_kernels, moves
+from homothety.models.ibphmm import _kernels, moves
 from homothety.models.ibphmm._trial_kernels import Concentrations
 from naive_splits import Allocation, put_last, redrawn
 
@@ -228,9 +228,9 @@ def test_ratio_of_a_merge_is_that_of_the_split_upside_down(a, b, world):
 @pytest.mark.parametrize(("n_unique", "n_active"), [(0, 1), (0, 3), (1, 1), (1, 2), (3, 4)])
 def test_move_ratio(n_unique, n_active):
     birth = 1.0 if n_unique == 0 or n_active == 1 else 0.5
-    assert _birth_kernels.birth_probability(n_unique, n_active) == birth
+    assert _kernels.birth_probability(n_unique, n_active) == birth
     death = 0.5 / (n_unique + 1)  # the series then has two features or more, and one of them is its own
-    assert _birth_kernels.log_move_ratio(n_unique, n_active) == pytest.approx(np.log(death / birth))
+    assert _kernels.log_move_ratio(n_unique, n_active) == pytest.approx(np.log(death / birth))
 
 
 def with_window(model, *window, birth="data-driven"):
@@ -239,8 +239,8 @@ def with_window(model, *window, birth="data-driven"):
 
 def draw_window(rng, model, start, stop):
     """Draw a stretch of a series and return its posterior."""
-    window = _birth_kernels.build_window(model.z.shape[1])
-    _birth_kernels.draw_window(rng, model.z, start, stop, model.emission.weight, moves.source_of(model), window)
+    window = _kernels.build_window(model.z.shape[1])
+    _kernels.draw_window(rng, model.z, start, stop, model.emission.weight, moves.source_of(model), window)
     return window
 
 
@@ -273,7 +273,7 @@ def test_newborn_parameters_follow_the_proposal(birth):
     window = draw_window(rng, model, 0, 2)
     source, whitener, draws = moves.source_of(model), np.empty((1, 2)), []
     for _ in range(3_000):
-        _birth_kernels.propose_parameters(rng, source, window, whitener)
+        _kernels.propose_parameters(rng, source, window, whitener)
         draws.append(whitener[0, -1] ** -2)
     z, emission = model.z[:2], model.emission
     parts = [naive_emissions.posterior(steps, emission) for steps in (z[:0], z if birth == "data-driven" else z[:0])]

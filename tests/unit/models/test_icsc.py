@@ -15,12 +15,10 @@ from homothety.errors import InputError
 from homothety.metrics import hamming
 from homothety.models import ibphmm, icsc
 from homothety.models.emissions import Emission
-from homothety.models.emissions.statistics import residual_scatters, statistics_of
-from homothety.models.icsc import _kernels
-from homothety.models.icsc import clusters as links_module
-from homothety.models.icsc import shapes as shapes_module
+from homothety.models.emissions.regression import residual_scatters, statistics_of
+from homothety.models.icsc import _kernels, grouping
 from homothety.models.icsc._kernels import redraw_groups
-from homothety.models.icsc.clusters import admissible, links_to_start_from, positions_of
+from homothety.models.icsc.grouping import admissible, links_to_start_from, positions_of
 from homothety.models.icsc.moves import couple_hyperpriors, sample_covariances, states_to_cluster
 from homothety.sampling.codec import from_bytes, to_bytes
 from homothety.sampling.driver import iterate, run_chain
@@ -240,7 +238,7 @@ def states_of(covariances, ids, sizes=None, visits=None, succession=None):
 @pytest.mark.parametrize(
     ("grouping", "module", "name", "from_scratch"),
     [
-        (icsc.LinkGrouping(n_warm=2, n_reset=7), links_module.ddcrp, "resample_links", 7),
+        (icsc.LinkGrouping(n_warm=2, n_reset=7), grouping.ddcrp, "resample_links", 7),
         (icsc.ShapeGrouping(n_warm=2, n_reset=7), icsc._kernels, "redraw_groups", 2 * 7),
     ],
 )
@@ -378,7 +376,7 @@ def test_single_states_that_change_cannot_do_what_a_start_from_both_ends_can():
     rng = np.random.default_rng(0)
     states = in_frames(rng, n_frames=3, n_per_frame=20, n_rounds=3)
     shapes = icsc.ShapeGrouping().shapes_of(states)
-    from_one_end = [shapes_module.redrawn(rng, np.arange(9), shapes, np.ones(10)) for _ in range(10)]
+    from_one_end = [grouping.redrawn(rng, np.arange(9), shapes, np.ones(10)) for _ in range(10)]
     assert np.mean([len(np.unique(labels)) for labels in from_one_end]) > 4
 
 
@@ -469,7 +467,7 @@ def four_states():
 
 @pytest.mark.parametrize("labels", [(0, 0, 0, 0), (0, 1, 2, 3), (0, 1, 0, 2), (0, 0, 1, 1)])
 def test_density_of_a_partition(labels, four_states):
-    found = shapes_module.log_density(np.array(labels), four_states)
+    found = grouping.log_density(np.array(labels), four_states)
     assert found == pytest.approx(naive_log_density(labels, four_states), abs=1e-10)
 
 
@@ -546,10 +544,10 @@ def test_two_orders_that_single_states_cannot_change_between(monkeypatch):
         visits[i, [i, i + 3]] = 20
     shapes = icsc.ShapeGrouping().shapes_of(states_of(covariances, range(n), np.full(n, 20.0), visits, succession))
     trap, best = np.array([0, 1, 0, 1, 0, 1]), np.array([0, 0, 0, 1, 1, 1])
-    assert shapes_module.log_density(best, shapes) > shapes_module.log_density(trap, shapes) + 20
+    assert grouping.log_density(best, shapes) > grouping.log_density(trap, shapes) + 20
 
     def share_found():
-        draws = [shapes_module.redrawn(np.random.default_rng(i), trap, shapes, np.ones(20)) for i in range(20)]
+        draws = [grouping.redrawn(np.random.default_rng(i), trap, shapes, np.ones(20)) for i in range(20)]
         return np.mean([len(set(zip(labels.tolist(), best.tolist(), strict=True))) == 2 for labels in draws])
 
     assert share_found() > 0.9
@@ -562,13 +560,13 @@ def test_two_orders_that_single_states_cannot_change_between(monkeypatch):
     "fault",
     [
         {"visits": np.zeros((3, 4))},
-        {"versions": shapes_module.log_rising_factorials(np.array([0.02]), 4, 4)},
+        {"versions": grouping.log_rising_factorials(np.array([0.02]), 4, 4)},
         {"power": 0.5},
         {"concentration": 2.0},
         {"centre_precision": 3.0},
         {"precisions": np.full(4, 20.0)},
         {"succession": np.zeros((5, 5))},
-        {"followers": shapes_module.log_rising_factorials(np.array([5.0]), 6, 20)[0]},
+        {"followers": grouping.log_rising_factorials(np.array([5.0]), 6, 20)[0]},
     ],
     ids=lambda fault: next(iter(fault)),
 )

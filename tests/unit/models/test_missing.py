@@ -19,7 +19,7 @@ from homothety.models.emissions.missing import (
     find_gaps,
     observed_evidence,
 )
-from homothety.models.emissions.statistics import statistics_of
+from homothety.models.emissions.regression import statistics_of
 from homothety.models.hmm.states import StateModel
 from homothety.models.missing.imputation import impute_steps
 from homothety.sequences import check_sequences

@@ -13,15 +13,13 @@ import pytest
 from numpy.random import SeedSequence
 
 import naive_frames
-from homothety.covariance.variants import SPCM_VARIANTS
+from homothety.covariance.measures import SPCM_VARIANTS
 from homothety.distributions import NIW
 from homothety.errors import InputError, SweepError
 from homothety.models import crp, ddcrp, frames, hdphmm, ibphmm, icsc, ordered, shapes
-from homothety.models.crp import moves as crp_moves
-from homothety.models.ddcrp import moves as ddcrp_moves
 from homothety.models.emissions import Emission
-from homothety.models.emissions.statistics import statistics_of
-from homothety.models.hmm.stays import has_short_stay, transition_steps
+from homothety.models.emissions.regression import statistics_of
+from homothety.models.hmm.messages import has_short_stay, transition_steps
 from homothety.sampling import iterate, run_chain
 from homothety.sequences import check_sequences
 
@@ -110,8 +108,8 @@ RECORDINGS = {
     "icsc": icsc.RECORDING,
     "frames": frames.RECORDING,
     "hdphmm": hdphmm.RECORDING,
-    "crp": crp_moves.RECORDING,
-    "ddcrp": ddcrp_moves.RECORDING,
+    "crp": crp.RECORDING,
+    "ddcrp": ddcrp.RECORDING,
     "ordered": ordered.RECORDING,
     "shapes": shapes.RECORDING,
 }

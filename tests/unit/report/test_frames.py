@@ -8,7 +8,7 @@ import pytest
 from fabricated import make_framed_segmentation, make_recordings, with_parts
 from homothety.channels import guess_blocks
 from homothety.datasets import SequenceSet
-from homothety.models.frames.blocks import Blocks
+from homothety.models.frames.frames import Blocks
 from homothety.report import describe, frames
 from homothety.report.charts import first_position
 from homothety.report.segmentation import weight_note

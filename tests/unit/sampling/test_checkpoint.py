@@ -21,8 +21,8 @@ from homothety import files
 from homothety.distributions import NIW
 from homothety.errors import CheckpointError, CheckpointWarning, InputError
 from homothety.models import crp, ddcrp
-from homothety.models.crp.moves import RECORDING as CRP_RECORDING
-from homothety.models.ddcrp.moves import RECORDING as DDCRP_RECORDING
+from homothety.models.crp import RECORDING as CRP_RECORDING
+from homothety.models.ddcrp import RECORDING as DDCRP_RECORDING
 from homothety.sampling import Checkpoints, Recorder, StopWhen, StopWhenStuck, run_chains
 from homothety.sampling.checkpoint import BEFORE, HEADER, POSITION, remove_checkpoint
 from homothety.sampling.codec import from_bytes, seal_of, to_bytes

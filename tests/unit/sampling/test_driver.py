@@ -11,8 +11,7 @@ from numpy.random import SeedSequence
 
 from homothety.distributions import NIW
 from homothety.errors import InputError
-from homothety.models.ddcrp import Model, default_sweep, init_state
-from homothety.models.ddcrp.moves import RECORDING
+from homothety.models.ddcrp import RECORDING, Model, default_sweep, init_state
 from homothety.sampling import Trace, iterate, run_chain, run_chains
 from homothety.sampling.driver import Recording
 

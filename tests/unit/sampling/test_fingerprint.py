@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from homothety.errors import CheckpointError
-from homothety.sampling.fingerprint import differences, fingerprint
+from homothety.sampling.checkpoint import differences, fingerprint
 from homothety.sequences import check_sequences
 from walks import GROUND, Ground, walk
 

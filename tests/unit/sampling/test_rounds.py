@@ -8,7 +8,7 @@ import pytest
 
 from homothety.errors import CheckpointError, InputError
 from homothety.sampling import Checkpoints, Recorder, Rounds, StopWhen
-from homothety.sampling.rounds import Schedule
+from homothety.sampling.driver import Schedule
 from walks import SWEEP, contents, run_walks
 
 

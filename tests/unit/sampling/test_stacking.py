@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from homothety.sampling.stacking import draws_by_weight, leave_one_out, stacking_weights, thinned
+from homothety.sampling.diagnostics import draws_by_weight, leave_one_out, stacking_weights, thinned
 from homothety.sampling.trace import Trace
 
 

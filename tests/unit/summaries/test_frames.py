@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from homothety.models.frames.blocks import Blocks
-from homothety.models.frames.frames import Frames, aligned_steps, rotation_matrices, turn_of_matrix
+from homothety.models.frames.frames import Blocks, Frames, aligned_steps, rotation_matrices, turn_of_matrix
 from homothety.summaries.frames import (
     PreparedBlocks,
     angle_between_turns,

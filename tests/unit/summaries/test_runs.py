@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homothety.sampling.paths import RunPath
+from homothety.sampling.trace import RunPath
 from homothety.summaries.runs import PathDraws
 
 

@@ -12,9 +12,9 @@ from homothety.covariance.rotation import axes_of, rotation_angle
 from homothety.datasets import make_toy_2d
 from homothety.errors import InputError
 from homothety.models.emissions import Emission
-from homothety.models.emissions.statistics import statistics_of
+from homothety.models.emissions.regression import statistics_of
 from homothety.preprocessing import Preprocessing
-from homothety.sampling.paths import RunPath
+from homothety.sampling.trace import RunPath
 from homothety.sequences import check_sequences
 from homothety.summaries.runs import PathDraws
 from homothety.summaries.transforms import (

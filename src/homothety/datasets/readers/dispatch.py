@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.covariance.landmarks import blocks_of
+from homothety.covariance.embedding import blocks_of
 from homothety.datasets.readers.apart import reading_apart
 from homothety.datasets.readers.arrays import read_archive, read_mat, read_npy
 from homothety.datasets.readers.brain import read_epochs, read_epochs_series, read_nifti

@@ -9,7 +9,7 @@ import numpy as np
 
 from homothety.arrays import frozen, read_only
 from homothety.errors import InputError
-from homothety.models.emissions.statistics import Statistics, draw_parameters, mean_parameters, statistics_of
+from homothety.models.emissions.regression import Statistics, draw_parameters, mean_parameters, statistics_of
 from homothety.sequences import interpolated
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def augmented(emission: Emission, sequences: Sequences) -> tuple[FloatArray, Int
 
 def observed_evidence(emission: Emission, z: FloatArray, whiteners: FloatArray, gaps: Gaps) -> FloatArray:
     """Return the weighted log densities of what is observed of filled steps, (n_steps, n_states)."""
-    from homothety.models.emissions._missing_kernels import leave_out_all_missing
+    from homothety.models.emissions._kernels import leave_out_all_missing
 
     evidence = emission.log_evidence(z, whiteners)
     if len(gaps.steps):
@@ -122,7 +122,7 @@ def drawn_steps(
     rng: Generator, emission: Emission, z: FloatArray, path: IntArray, whiteners: FloatArray, gaps: Gaps
 ) -> FloatArray:
     """Return steps with what is missing of them drawn given the rest and their states."""
-    from homothety.models.emissions._missing_kernels import draw_missing
+    from homothety.models.emissions._kernels import draw_missing
 
     drawn = z.copy()
     draw_missing(rng, drawn, read_only(path), read_only(whiteners), emission.structure, gaps)

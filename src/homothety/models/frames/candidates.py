@@ -26,7 +26,7 @@ from homothety.models.frames.frames import (
     stacked,
     turn_of_matrix,
 )
-from homothety.models.frames.statistics import state_gaussians, sums_by_state
+from homothety.models.frames.model import state_gaussians, sums_by_state
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.models import ibphmm
     from homothety.models.frames._kernels import StateGaussians
-    from homothety.models.frames.blocks import Blocks
+    from homothety.models.frames.frames import Blocks
     from homothety.models.frames.model import Model
 
 NEAR = 0.1  # spread of proposals about a candidate: radians, log sizes, and spreads of places

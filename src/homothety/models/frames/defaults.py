@@ -13,9 +13,8 @@ from homothety.models.emissions import Emission
 from homothety.models.frames._kernels import Prior
 from homothety.models.frames.frames import aligned_steps
 from homothety.models.frames.measurements import block_weights, place_prior, resting_recordings
-from homothety.models.frames.model import Model
+from homothety.models.frames.model import ChainState, Model, init_state
 from homothety.models.frames.search import Start, extended_starts, refit_starts, search_starts
-from homothety.models.frames.state import ChainState, init_state
 from homothety.sequences import stretches
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.models.frames.blocks import Blocks
+    from homothety.models.frames.frames import Blocks
     from homothety.models.frames.model import Sharing
     from homothety.sequences import Sequences
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from homothety.models.hmm.stays import stay_edges
+from homothety.models.hmm.messages import stay_edges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.frames.blocks import Blocks
+    from homothety.models.frames.frames import Blocks
 
 MOST_STEPS = 20.0  # independent steps that a state counts as, at most
 STEPS_PER_CHANNEL, ENOUGH_STEPS = 3.0, 15.0  # independent steps that a state needs to be merged

@@ -9,21 +9,19 @@ import numpy as np
 
 from homothety.models.frames._kernels import DERIVATIVE_STEP, Frame, Sums, apply_shift, log_fit
 from homothety.models.frames.candidates import log_posterior
-from homothety.models.frames.em import parameters
 from homothety.models.frames.frames import aligned_steps, carried
+from homothety.models.frames.model import recorded_sums, state_gaussians, sums_by_state
 from homothety.models.frames.moves import redrawn_frames, turned
-from homothety.models.frames.statistics import recorded_sums, state_gaussians, sums_by_state
-from homothety.models.hmm.messages import sample_path
-from homothety.models.hmm.stays import stay_edges
+from homothety.models.frames.search import parameters
+from homothety.models.hmm.messages import sample_path, stay_edges
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.frames._kernels import StateGaussians
-    from homothety.models.frames.blocks import Blocks
     from homothety.models.frames.candidates import Chain
-    from homothety.models.frames.frames import Frames
+    from homothety.models.frames.frames import Blocks, Frames
     from homothety.models.frames.model import Model
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.decorrelation import independent_share
-from homothety.models.hmm.stays import stay_edges
+from homothety.models.hmm.messages import stay_edges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.frames.blocks import Blocks
+    from homothety.models.frames.frames import Blocks
     from homothety.sequences import Sequences
 
 LEAST_SHIFT = 0.01  # least prior spread of the zero of a block, as a share of its size
@@ -70,7 +70,7 @@ def spans_of(blocks: Blocks, prepared: Sequences) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> from homothety.models.frames.blocks import Blocks
+    >>> from homothety.models.frames.frames import Blocks
     >>> from homothety.sequences import check_sequences
     >>> swing = np.sin(np.arange(100.0))
     >>> flat = check_sequences([np.column_stack([swing, swing**2, 0 * swing])], allow_constant=True)

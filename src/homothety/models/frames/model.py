@@ -1,26 +1,23 @@
-"""What a chain of recordings in frames is conditioned on, and its joint density."""
+"""What a chain of recordings in frames is conditioned on, its joint density, and one point of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.special import gammaln
 
-from homothety.arrays import frozen
+from homothety.arrays import frozen, read_only
 from homothety.errors import InputError
 from homothety.models import ibphmm
 from homothety.models.emissions.missing import drawn_steps, plain_steps
-from homothety.models.frames._kernels import log_frame_prior
-from homothety.models.frames.frames import (
-    Frames,
-    aligned_steps,
-    gaps_in_frames,
-    log_determinants,
-    recorded_steps,
-)
+from homothety.models.frames._kernels import StateGaussians, Sums, add_expected, add_recorded, log_frame_prior
+from homothety.models.frames.frames import Frames, aligned_steps, gaps_in_frames, log_determinants, recorded_steps
+from homothety.models.parts import check_array, check_finite, check_labels
+from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +28,7 @@ if TYPE_CHECKING:
     from homothety.models.emissions import Emission
     from homothety.models.emissions.missing import Gaps
     from homothety.models.frames._kernels import Prior
-    from homothety.models.frames.blocks import Blocks
-    from homothety.models.frames.state import ChainState
+    from homothety.models.frames.frames import Blocks
 
 Sharing = Literal["inferred", "fixed"]
 
@@ -92,10 +88,12 @@ class Model:
                 )
 
     def check_state(self, state: ChainState) -> None:
-        """Raise if a state does not fit this model."""
-        from homothety.models.frames.state import check_state
-
-        check_state(self, state)
+        """Raise if a state does not fit the self. Parts of the segmentation that are out of date are not looked at."""
+        check_frames(self, state.frames)
+        for name in ("turns", "log_sizes", "places"):
+            check_finite(getattr(state.frames, name), f"{name} of frames")
+        check_finite(self.steps, "steps")
+        self.aligned(state.frames).check_state(state.segmentation)
 
     @property
     def emission(self) -> Emission:
@@ -137,8 +135,6 @@ class Model:
 
     def aligned(self, frames: Frames) -> ibphmm.Model:
         """Return the segmentation model of the recordings seen through frames; that of the last call is remembered."""
-        from homothety.models.frames.state import check_frames
-
         last = self._last.get("last")  # once: chains of one process may share a model
         if last is None or last[0] is not frames:
             check_frames(self, frames)
@@ -208,3 +204,109 @@ def log_sharing(labels: IntArray, concentration: float) -> float:
     counts = counts[counts > 0]
     total = len(counts) * np.log(concentration) + gammaln(counts).sum()
     return float(total + gammaln(concentration) - gammaln(concentration + len(labels)))
+
+
+Info = TypeVar("Info")
+Move: TypeAlias = Callable[["Generator", "Model", "ChainState"], tuple["ChainState", Info]]
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class ChainState:
+    """One point of the chain.
+
+    Parameters
+    ----------
+    segmentation : ibphmm.ChainState
+        Of the aligned recordings.
+    frames : Frames
+    step : int
+        Number of sweeps behind this state.
+    """
+
+    segmentation: ibphmm.ChainState
+    frames: Frames
+    step: int = 0
+
+
+def check_frames(model: Model, frames: Frames) -> None:
+    """Raise if frames do not fit the model."""
+    blocks, n, n_series = model.blocks, frames.n_frames, len(model.starts) - 1
+    n_sizes, places = len(blocks.sized), (len(blocks.placed), blocks.dim)
+    check_array(model.steps, "steps", (model.segmentation.n_steps, blocks.n_dims), np.float64)
+    check_array(model.prior.place_mean, "prior.place_mean", places, np.float64)
+    check_array(model.prior.place_spread, "prior.place_spread", places[:1], np.float64)
+    check_labels(frames.labels, "labels of frames", n_series, n)
+    check_array(frames.turns, "turns of frames", (n, blocks.turn_size), np.float64)
+    check_array(frames.log_sizes, "log_sizes of frames", (n, n_sizes), np.float64)
+    check_array(frames.places, "places of frames", (n, *places), np.float64)
+
+
+def checked(move: Move[Info]) -> Move[Info]:
+    """Return a move of frames that first checks the state: nothing is out of date, and all parts fit the model."""
+
+    @wraps(move)
+    def check_and_move(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Info]:
+        check_frames(model, state.frames)
+        ibphmm.check_parts(model.segmentation, state.segmentation)
+        return move(rng, model, state)
+
+    return check_and_move
+
+
+def init_state(rng: Generator, model: Model, *, frames: Frames, start: Callable[..., ibphmm.ChainState]) -> ChainState:
+    """Return a first state with given frames.
+
+    Parameters
+    ----------
+    rng : Generator
+    model : Model
+    frames : Frames
+    start : callable
+        From ``(rng, ibphmm.Model)``, that of the aligned recordings, to the first state of the segmentation.
+    """
+    return ChainState(start(rng, model.aligned(frames)), frames)
+
+
+def state_gaussians(model: Model, whiteners: FloatArray) -> StateGaussians:
+    """Return means and weighted precisions of states, in the canonical frame."""
+    emission = model.emission
+    roots = whiteners[:, :, emission.n_regressors :]
+    precisions = np.swapaxes(roots, -1, -2) @ (emission.weight * emission.dim_weights[:, None] * roots)
+    return StateGaussians(emission.means_of(whiteners), np.ascontiguousarray(precisions), model.block_weights)
+
+
+def recorded_sums(model: Model, path: IntArray, n_states: int, frames: Frames) -> Sums:
+    """Return sums over the recorded steps of every frame and state; arrays begin with an axis of frames."""
+    return sums_by_state(model.blocks, model.steps, model.starts, frames.labels, path, n_states)
+
+
+def sums_by_state(
+    blocks: Blocks, steps: FloatArray, starts: IntArray, labels: IntArray, states: IntArray | FloatArray, n_states: int
+) -> Sums:
+    """Return sums over the steps of every label and state; arrays begin with an axis of labels.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    steps : ndarray of shape (n_steps, n_dims)
+    starts : ndarray of int, shape (n_stretches + 1,)
+        First step of each stretch of steps, and the end of the last.
+    labels : ndarray of int, shape (n_stretches,)
+        Stretches with the same label are added up.
+    states : ndarray of int, shape (n_steps,), or ndarray of float, shape (n_steps, n_states)
+        State of every step, or the probabilities of its states.
+    n_states : int
+    """
+    n_labels, n_dims = int(labels.max()) + 1, steps.shape[1]
+    n, first = np.zeros((n_labels, n_states)), np.zeros((n_labels, n_states, n_dims))
+    second = np.zeros((n_labels, n_states, n_dims, n_dims))
+    add: Callable[..., None] = add_recorded if states.ndim == 1 else add_expected
+    add(read_only(steps), read_only(np.asarray(states)), starts, labels, n, first, second)
+    second += np.swapaxes(np.tril(second, -1), -1, -2)
+    return Sums(n, first, second, centres_of(blocks, n, first))
+
+
+def centres_of(blocks: Blocks, n: FloatArray, first: FloatArray) -> FloatArray:
+    """Return the mean of every block with a place over the steps of all states, (n_labels, n_places, dim)."""
+    return blocks.at_places(first.sum(axis=1) / n.sum(axis=1)[:, None])

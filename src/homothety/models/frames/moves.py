@@ -12,13 +12,11 @@ from homothety.models import ibphmm
 from homothety.models.frames import _kernels
 from homothety.models.frames.candidates import candidate_frames, draw_near, log_density_near
 from homothety.models.frames.frames import Frames, draw_frame, draw_turn, log_determinants, product_of_turns, stacked
-from homothety.models.frames.model import log_frames
-from homothety.models.frames.state import checked
-from homothety.models.frames.statistics import recorded_sums, state_gaussians
-from homothety.models.ibphmm.state import Tried
+from homothety.models.frames.model import checked, log_frames, recorded_sums, state_gaussians
+from homothety.models.ibphmm.model import Tried
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Recording
-from homothety.sampling.paths import RunPath
+from homothety.sampling.trace import RunPath
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +25,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.frames._kernels import StateGaussians
-    from homothety.models.frames.model import Model
-    from homothety.models.frames.state import ChainState
+    from homothety.models.frames.model import ChainState, Model
 
 
 HAAR_SHARE = 0.3  # of large rotations that are drawn uniformly instead of being half turns

@@ -3,7 +3,14 @@
 All series share one transition matrix: the baseline of Fox et al. (2011), in the weak limit.
 """
 
-from homothety.models.hdphmm.model import Model, log_joint, log_likelihood, log_path_prior
+from homothety.models.hdphmm.model import (
+    ChainState,
+    Model,
+    Tables,
+    log_joint,
+    log_likelihood,
+    log_path_prior,
+)
 from homothety.models.hdphmm.moves import (
     RECORDING,
     default_sweep,
@@ -16,14 +23,12 @@ from homothety.models.hdphmm.moves import (
     resample_transitions,
     resample_weights,
 )
-from homothety.models.hdphmm.state import ChainState, Tables, check_state
 
 __all__ = [
     "RECORDING",
     "ChainState",
     "Model",
     "Tables",
-    "check_state",
     "default_sweep",
     "init_state",
     "log_joint",

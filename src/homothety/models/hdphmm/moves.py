@@ -16,12 +16,19 @@ import numpy as np
 from homothety.distributions.dirichlet import sample_dirichlet
 from homothety.distributions.gaussian import gaussian_log_density
 from homothety.models.emissions.missing import observed_evidence
-from homothety.models.hdphmm.model import log_likelihood, log_path_prior, transition_parameters
-from homothety.models.hdphmm.state import ChainState, Tables, check_state, check_whole, part_of, path_of
-from homothety.models.hmm.messages import check_possible
-from homothety.models.hmm.stays import mend_short_stays
+from homothety.models.hdphmm.model import (
+    ChainState,
+    Tables,
+    check_whole,
+    log_likelihood,
+    log_path_prior,
+    part_of,
+    path_of,
+    transition_parameters,
+)
+from homothety.models.hmm.messages import check_possible, mend_short_stays
 from homothety.sampling.driver import Recording
-from homothety.sampling.paths import RunPath, count_segments, occupancy_entropy
+from homothety.sampling.trace import RunPath, count_segments, occupancy_entropy
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -288,7 +295,7 @@ def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> C
         self_share=staying / (staying + leaving),
         weights=np.full(model.n_states, 1 / model.n_states),
     )
-    check_state(model, state)
+    model.check_state(state)
     if model.least_stay > 1:
         state = replace(state, path=mend_short_stays(labels, model.sequences.starts, model.least_stay))
     state, _ = resample_transitions(rng, model, state)

@@ -1,17 +1,23 @@
-"""States with fixed parameters, ready to be found in new series."""
+"""States with fixed parameters, to be found in new recordings; and how well drawn states predict left-out steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from homothety.errors import InputError
-from homothety.models.emissions.missing import augmented, expected_statistics
-from homothety.models.emissions.statistics import mean_parameters
-from homothety.models.hmm.messages import log_likelihood, most_likely_path, smoothed_probs
-from homothety.models.hmm.stays import transition_steps
+from homothety.models.emissions.missing import (
+    NO_GAPS,
+    augmented,
+    completed_steps,
+    expected_statistics,
+    observed_evidence,
+)
+from homothety.models.emissions.regression import draw_parameters, mean_parameters, statistics_of
+from homothety.models.hmm.messages import log_likelihood, most_likely_path, smoothed_probs, transition_steps
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -19,8 +25,8 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.emissions import Emission
+    from homothety.models.emissions.missing import Gaps
     from homothety.sequences import Sequences
-
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -186,3 +192,89 @@ def pooled_transitions(
     later = np.flatnonzero(transition_steps(path, starts, least_stay))
     np.add.at(counts, (path[later - 1], path[later]), 1.0)
     return initial / initial.sum(), counts / counts.sum(axis=1, keepdims=True)
+
+
+PRIOR_COUNT = 0.5  # added to the number of transitions between every two states
+
+
+def log_left_out(
+    rng: Generator, emission: Emission, z: FloatArray, starts: IntArray, path: IntArray, gaps: Gaps = NO_GAPS
+) -> FloatArray:
+    """Return the log density of every look given all other looks of its recording, under parameters that are drawn.
+
+    Parameters
+    ----------
+    rng : Generator
+    emission : Emission
+    z : ndarray of shape (n_looks, n)
+        Augmented steps, see `Emission.augment`.
+    starts : ndarray of shape (n_series + 1,)
+        First look of each recording, and the number of all.
+    path : ndarray of int, shape (n_looks,)
+        State of every look, by any numbers.
+    gaps : Gaps
+        Values that are missing and filled in: densities are those of what is observed.
+
+    Returns
+    -------
+    log_density : ndarray of shape (n_looks,)
+        Counted by the weights of steps and dimensions, as the emission has them.
+
+    Notes
+    -----
+    Parameters of states and transition probabilities are drawn from their posteriors given the path, and the path is
+    then summed out by forward and backward messages. Transitions are those of all recordings together, each count
+    raised by one half. A least stay is not part of the messages: the steps that it lasts count as transitions of a
+    state to itself.
+    """
+    labels, numbered = np.unique(path, return_inverse=True)
+    numbered, n_states = numbered.astype(np.int64), len(labels)
+    if len(gaps.steps):
+        z = completed_steps(rng, emission, z, numbered, gaps)
+    whiteners = draw_parameters(rng, emission, statistics_of(emission, z, numbered, n_states))
+    evidence = observed_evidence(emission, z, whiteners, gaps)
+    log_initial, log_transition = draw_log_transitions(rng, numbered, starts, n_states)
+    return left_out_densities(evidence, starts, log_initial, log_transition)
+
+
+def draw_log_transitions(
+    rng: Generator, path: IntArray, starts: IntArray, n_states: int
+) -> tuple[FloatArray, FloatArray]:
+    """Draw start and transition probabilities given a path through states 0, 1, ...; return their logarithms."""
+    initial = np.bincount(path[starts[:-1]], minlength=n_states) + PRIOR_COUNT
+    counts, later = np.full((n_states, n_states), PRIOR_COUNT), np.ones(len(path), dtype=bool)
+    later[starts[:-1]] = False
+    after = np.flatnonzero(later)
+    np.add.at(counts, (path[after - 1], path[after]), 1.0)
+    tiny = np.finfo(float).tiny
+    rows = [np.log(np.maximum(rng.dirichlet(row), tiny)) for row in (initial, *counts)]
+    return rows[0], np.stack(rows[1:])
+
+
+def left_out_densities(
+    log_evidence: FloatArray, starts: IntArray, log_initial: FloatArray, log_transition: FloatArray
+) -> FloatArray:
+    """Return the log density of every look given the other looks of its recording, (n_looks,).
+
+    Parameters
+    ----------
+    log_evidence : ndarray of shape (n_looks, n_states)
+        Log density of every look under every state.
+    starts : ndarray of shape (n_series + 1,)
+    log_initial, log_transition : ndarray of shape (n_states,) and (n_states, n_states)
+        Logarithms of probabilities.
+
+    Examples
+    --------
+    One state that explains all looks predicts each by its own density:
+
+    >>> left_out_densities(np.log([[0.2], [0.5]]), np.array([0, 2]), np.zeros(1), np.zeros((1, 1))).round(3).tolist()
+    [-1.609, -0.693]
+    """
+    from homothety.models.hmm._kernels import write_left_out
+
+    n_looks, n_states = log_evidence.shape
+    forward, backward, out = np.empty((n_looks, n_states)), np.empty((2, n_states)), np.empty(n_looks)
+    for start, stop in pairwise(starts):
+        write_left_out(start, stop, log_evidence, log_initial, log_transition, forward, backward, out)
+    return out

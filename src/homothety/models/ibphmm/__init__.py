@@ -1,7 +1,16 @@
 """Hidden Markov models of many series with features from an Indian buffet process (Section 4.2, Algorithm 3)."""
 
-from homothety.models.ibphmm.annealing import N_ANNEALING, init_annealed, measured_weight
-from homothety.models.ibphmm.model import GammaPrior, Hyperpriors, Model, Proposals, log_joint
+from homothety.models.ibphmm.model import (
+    ChainState,
+    GammaPrior,
+    Hyperpriors,
+    Model,
+    Proposals,
+    check_parts,
+    log_joint,
+    path_of,
+    whiteners_of,
+)
 from homothety.models.ibphmm.moves import (
     RECORDING,
     default_sweep,
@@ -9,15 +18,7 @@ from homothety.models.ibphmm.moves import (
     resample_leaving,
     series_log_likelihoods,
 )
-from homothety.models.ibphmm.state import (
-    ChainState,
-    check_parts,
-    check_state,
-    init_from_clusters,
-    init_state,
-    path_of,
-    whiteners_of,
-)
+from homothety.models.ibphmm.starts import N_ANNEALING, init_annealed, init_from_clusters, init_state, measured_weight
 
 __all__ = [
     "N_ANNEALING",
@@ -28,7 +29,6 @@ __all__ = [
     "Model",
     "Proposals",
     "check_parts",
-    "check_state",
     "default_sweep",
     "init_annealed",
     "init_from_clusters",

@@ -24,7 +24,7 @@ from homothety.models.emissions._kernels import (
     write_mean_whitener,
 )
 from homothety.models.hmm._stay_kernels import mark_transitions
-from homothety.models.ibphmm._feature_kernels import count_transitions, log_feature_density, log_path_density
+from homothety.models.ibphmm._kernels import count_transitions, log_feature_density, log_path_density
 from homothety.models.ibphmm._split_kernels import (
     ANYWHERE,
     Trial,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.ibphmm._series_kernels import Data
+    from homothety.models.ibphmm._kernels import Data
     from homothety.models.ibphmm._split_kernels import Halves, Workspace
 
 # The way back is of the kind `kind ^ 1`.

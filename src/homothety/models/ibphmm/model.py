@@ -1,22 +1,25 @@
-"""What a chain of the IBP-HMM is conditioned on, and its joint density."""
+"""What a chain of the IBP-HMM is conditioned on, its joint density, and one point of it.
+
+Recordings share states: which recording has which state follows an Indian buffet process.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
-from homothety.arrays import check_count, read_only
-from homothety.errors import InputError
+from homothety.arrays import check_count, check_positive, read_only
+from homothety.errors import InputError, SweepError
 from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, steps_with, values_in
-from homothety.models.hmm.stays import has_short_stay
+from homothety.models.emissions.regression import Statistics, log_marginals, statistics_of
+from homothety.models.hmm.messages import has_short_stay
 from homothety.models.ibphmm.blocks import blocks_of
-from homothety.models.ibphmm.statistics import log_marginals, path_statistics, transition_counts
-from homothety.models.parts import check_array, check_starts
+from homothety.models.parts import check_array, check_finite, check_labels, check_starts, up_to_date
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -25,9 +28,8 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions import Emission
     from homothety.models.emissions.missing import Gaps
-    from homothety.models.ibphmm.state import ChainState
+    from homothety.models.parts import MaybeNone
     from homothety.sequences import Sequences
-
 
 BirthProposal = Literal["prior", "data-driven"]
 
@@ -153,10 +155,31 @@ class Model:
         object.__setattr__(self, "starts", read_only(check_starts(self.starts, len(self.z))))
 
     def check_state(self, state: ChainState) -> None:
-        """Raise if a state does not fit this model."""
-        from homothety.models.ibphmm.state import check_state
-
-        check_state(self, state)
+        """Raise if a state does not fit the self. Parts that are out of date, None, are not looked at."""
+        check_finite(self.z, "z")
+        n_features = state.n_features
+        check_array(state.ids, "ids", (n_features,), np.int64)
+        if n_features == 0 or state.ids.min() < 0 or state.ids.max() >= state.next_id:
+            raise InputError(
+                f"ids are {state.ids.tolist()}, needed one or more numbers from 0 to next_id = {state.next_id}."
+            )
+        if len(np.unique(state.ids)) < n_features:
+            raise InputError(f"ids are {state.ids.tolist()}, needed a different number for each feature.")
+        active = active_of(self, state)
+        if not active.any(axis=0).all():
+            raise InputError(f"No series has feature {int(active.any(axis=0).argmin())}, needed at least one.")
+        if state.path is not None and not active[self.series_of_steps, path_of(self, state)].all():
+            raise InputError("path uses a feature in a series that does not have it.")
+        if state.weights is not None:
+            pairs = active[:, :, None] & active[:, None, :]
+            if not ((weights := weights_of(self, state)) > 0)[pairs].all() or not np.isfinite(weights).all():
+                raise InputError("weights between features of a series must be finite and above 0.")
+        if state.whiteners is not None:
+            check_finite(whiteners_of(self, state), "whiteners")
+        for name in ("gamma", "mass", "alpha", "kappa"):
+            check_positive(getattr(state, name), name)
+        if not 0 <= state.leaving < 1:
+            raise InputError(f"leaving is {state.leaving}, needed a probability below 1.")
 
     @classmethod
     def from_sequences(
@@ -189,8 +212,6 @@ class Model:
 
     def draw_values(self, rng: Generator, state: ChainState, missing: BoolArray) -> FloatArray:
         """Draw the missing values given paths and parameters, (n_missing,)."""
-        from homothety.models.ibphmm.state import path_of, whiteners_of
-
         path, whiteners = path_of(self, state), whiteners_of(self, state)
         return values_in(self.emission, drawn_steps(rng, self.emission, self.z, path, whiteners, self.gaps), missing)
 
@@ -246,8 +267,6 @@ def log_joint(model: Model, state: ChainState) -> float:
 
     Minus infinity if a stay is too short for the model. Raises `SweepError` if a part of the state is out of date.
     """
-    from homothety.models.ibphmm.state import active_of, check_whole, path_of
-
     check_whole(state, "The log joint")
     active, path = active_of(model, state), path_of(model, state)
     if has_short_stay(path, model.starts, model.least_stay):
@@ -289,7 +308,7 @@ def log_feature_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: flo
     gamma, mass : float
         The two parameters of the Indian buffet process.
     """
-    from homothety.models.ibphmm._feature_kernels import log_feature_density
+    from homothety.models.ibphmm._kernels import log_feature_density
 
     return log_feature_density(np.asarray(n_owners, dtype=np.float64), n_series, gamma, mass)
 
@@ -305,7 +324,7 @@ def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: f
     leaving : float
         Fixed probability of leaving a state that may be left; zero if transition weights say that too.
     """
-    from homothety.models.ibphmm._feature_kernels import log_path_densities
+    from homothety.models.ibphmm._kernels import log_path_densities
 
     check_array(counts, "counts", (*active.shape, active.shape[1]), np.float64)
     return log_path_densities(counts, read_only(active), alpha, kappa, leaving)
@@ -315,3 +334,147 @@ def log_repeated_unused(active: BoolArray, used: BoolArray) -> float:
     """Log of the number of orders of unused features that nobody can tell apart."""
     patterns = Counter(active[:, k].tobytes() for k in np.flatnonzero(~used))
     return float(sum(gammaln(count + 1) for count in patterns.values()))
+
+
+def path_statistics(model: Model, path: IntArray, n_features: int) -> Statistics:
+    """Return the statistics of the states of a path over all series."""
+    return statistics_of(model.emission, model.z, path, n_features)
+
+
+def transition_counts(model: Model, path: IntArray, n_features: int) -> FloatArray:
+    """Return how often each series goes from one state to another, (n_series, n_features, n_features)."""
+    from homothety.models.ibphmm._kernels import count_all_transitions
+
+    check_labels(path, "path", model.n_steps, n_features)
+    counts = np.zeros((model.n_series, n_features, n_features))
+    count_all_transitions(read_only(path), model.starts, counts, model.least_stay)
+    return counts
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class ChainState:
+    """One point of the chain. Arrays are read-only.
+
+    A part that a move has made out of date is None: `path` after moves that sum paths out, `weights` and `whiteners`
+    after moves that integrate these out. After a sweep in the default order nothing is None. Moves read these parts by
+    `path_of`, `weights_of` and `whiteners_of`.
+
+    Parameters
+    ----------
+    active : ndarray of bool, shape (n_series, n_features)
+        Which series has which feature; every series has one, every feature has a series.
+    ids : ndarray of int, shape (n_features,)
+        A number for each feature that stays with it for life and is never used again.
+    weights : ndarray of shape (n_series, n_features, n_features), or None
+        Transition weights of each series between its features, zero elsewhere.
+    whiteners : ndarray of shape (n_features, n_dims, n_regressors + n_dims), or None
+        Emission parameters, see `models/emissions`.
+    path : ndarray of int, shape (n_steps,), or None
+        Feature of every step, all series one after the other.
+    gamma, mass : float
+        Parameters of the Indian buffet process.
+    alpha, kappa : float
+        Prior weight of a transition, and what a transition to oneself has more.
+    next_id : int
+        Number of the next feature to be born.
+    step : int
+        Number of sweeps behind this state.
+    leaving : float
+        Probability of leaving a state that may be left; zero where the weights say that.
+    """
+
+    active: BoolArray
+    ids: IntArray
+    weights: FloatArray | MaybeNone
+    whiteners: FloatArray | MaybeNone
+    path: IntArray | MaybeNone
+    gamma: float
+    mass: float
+    alpha: float
+    kappa: float
+    next_id: int
+    step: int = 0
+    leaving: float = 0.0
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that some series has."""
+        return len(self.ids)
+
+    @property
+    def id_path(self) -> IntArray:
+        """Persistent number of the feature of every step, (n_steps,)."""
+        return self.ids[up_to_date(self.path, *PATH)]
+
+    @property
+    def n_used(self) -> int:
+        """Number of features with at least one step."""
+        return int(np.count_nonzero(np.bincount(up_to_date(self.path, *PATH))))
+
+
+# What may be out of date, and the move that redraws it.
+PATH, WEIGHTS, WHITENERS = ("path", "paths"), ("weights", "weights"), ("whiteners", "emissions")
+
+
+def active_of(model: Model, state: ChainState) -> BoolArray:
+    """Return which series has which feature, or raise if that does not fit the model, or a series has none."""
+    active = check_array(state.active, "active", (model.n_series, state.n_features), np.bool_)
+    if not active.any(axis=1).all():
+        raise InputError(f"Series {int(active.any(axis=1).argmin())} has no feature, needed at least one for each.")
+    return active
+
+
+def path_of(model: Model, state: ChainState) -> IntArray:
+    """Return the path of a state, or raise if it is out of date, or not of features of the state."""
+    return check_labels(up_to_date(state.path, *PATH), "path", model.n_steps, state.n_features)
+
+
+def weights_of(model: Model, state: ChainState) -> FloatArray:
+    """Return the transition weights of a state, or raise if they are out of date, or do not fit the model."""
+    shape = (model.n_series, state.n_features, state.n_features)
+    return check_array(up_to_date(state.weights, *WEIGHTS), "weights", shape, np.float64)
+
+
+def whiteners_of(model: Model, state: ChainState) -> FloatArray:
+    """Return the emission parameters of a state, or raise if they are out of date, or do not fit the model."""
+    shape = (state.n_features, model.emission.n_dims, model.z.shape[1])
+    return check_array(up_to_date(state.whiteners, *WHITENERS), "whiteners", shape, np.float64)
+
+
+def check_whole(state: ChainState, needed_by: str = "This move") -> None:
+    """Raise if any part of a state is out of date."""
+    for part, remedy in (PATH, WEIGHTS, WHITENERS):
+        if getattr(state, part) is None:
+            raise SweepError(part, remedy, needed_by)
+
+
+def check_parts(model: Model, state: ChainState) -> None:
+    """Raise if any part of a state is out of date, or does not fit the model: what is quick to check."""
+    check_whole(state)
+    for part_of in (active_of, path_of, weights_of, whiteners_of):
+        part_of(model, state)
+
+
+def draw_weights(
+    rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float, leaving: float = 0.0
+) -> FloatArray:
+    """Draw the transition weights of every series given its transitions, (n_series, n_features, n_features)."""
+    from homothety.models.ibphmm._kernels import draw_all_weights
+
+    weights = np.empty(counts.shape)
+    draw_all_weights(rng, read_only(active), counts, alpha, kappa, weights, leaving)
+    return weights
+
+
+class Tried(NamedTuple):
+    """How many proposals a move made, and how many were accepted."""
+
+    n_tried: int
+    n_accepted: int

@@ -14,14 +14,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.arrays import read_only
+from homothety.models.emissions.regression import draw_parameters
 from homothety.models.hmm.messages import check_possible
 from homothety.models.ibphmm.blocks import over_blocks
-from homothety.models.ibphmm.model import expected_new, log_feature_prior, log_joint
-from homothety.models.ibphmm.state import Tried, active_of, check_whole, draw_weights, path_of, weights_of, whiteners_of
-from homothety.models.ibphmm.statistics import draw_parameters, path_statistics, transition_counts
+from homothety.models.ibphmm.model import (
+    Tried,
+    active_of,
+    check_whole,
+    draw_weights,
+    expected_new,
+    log_feature_prior,
+    log_joint,
+    path_of,
+    path_statistics,
+    transition_counts,
+    weights_of,
+    whiteners_of,
+)
 from homothety.models.parts import check_labels
 from homothety.sampling.driver import Recording
-from homothety.sampling.paths import RunPath, count_segments, occupancy_entropy
+from homothety.sampling.trace import RunPath, count_segments, occupancy_entropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +41,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.ibphmm._birth_kernels import Births, Newborns, Source
-    from homothety.models.ibphmm._series_kernels import Data
-    from homothety.models.ibphmm.model import GammaPrior, Model
-    from homothety.models.ibphmm.state import ChainState
+    from homothety.models.ibphmm._kernels import Births, Data, Newborns, Source
+    from homothety.models.ibphmm.model import ChainState, GammaPrior, Model
 
 
 LOG_STEP = 0.5  # of random walks on the logarithm of a parameter
@@ -49,8 +59,8 @@ def resample_shared_features(rng: Generator, model: Model, state: ChainState) ->
     """Switch features that other series have on or off (docs/model.md, section 3.8)."""
     if len(model.blocks) > 1:
         return resample_shared_by_halves(rng, model, state)
-    from homothety.models.ibphmm import _feature_kernels as kernels
-    from homothety.models.ibphmm._series_kernels import build_room
+    from homothety.models.ibphmm import _kernels as kernels
+    from homothety.models.ibphmm._kernels import build_room
 
     active, weights = active_of(model, state).copy(), weights_of(model, state).copy()
     data, n_owners = data_of(model, state), active.sum(axis=0).astype(np.float64)
@@ -90,8 +100,7 @@ def flip_block(
     series: IntArray,
 ) -> tuple[int, int]:
     """Switch features of some series by given odds, in place; return how often that was tried and accepted."""
-    from homothety.models.ibphmm._feature_kernels import flip_by_odds
-    from homothety.models.ibphmm._series_kernels import build_room
+    from homothety.models.ibphmm._kernels import build_room, flip_by_odds
 
     room = build_room(data, state.n_features)
     return flip_by_odds(rng, series, orders, log_odds, state.alpha, state.kappa, active, weights, data, room)
@@ -151,8 +160,7 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
 
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
     """Draw the path of every series given its features, weights and parameters (docs/model.md, section 3.7)."""
-    from homothety.models.ibphmm._feature_kernels import draw_paths
-    from homothety.models.ibphmm._series_kernels import build_room
+    from homothety.models.ibphmm._kernels import build_room, draw_paths
 
     active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, path = data_of(model, state), np.empty(model.n_steps, dtype=np.int64)
@@ -167,8 +175,7 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
 
 def redrawn_paths(rng: Generator, model: Model, state: ChainState, series: IntArray) -> IntArray:
     """Return the paths of all series, of which some are drawn anew."""
-    from homothety.models.ibphmm._feature_kernels import draw_paths
-    from homothety.models.ibphmm._series_kernels import build_room
+    from homothety.models.ibphmm._kernels import build_room, draw_paths
 
     active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, path = data_of(model, state), path_of(model, state).copy()
@@ -184,8 +191,7 @@ def check_series(model: Model, series: IntArray) -> IntArray:
 
 def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) -> FloatArray:
     """Return the log-likelihoods of some series given features, weights and parameters, paths summed out."""
-    from homothety.models.ibphmm._feature_kernels import write_log_likelihoods
-    from homothety.models.ibphmm._series_kernels import build_room
+    from homothety.models.ibphmm._kernels import build_room, write_log_likelihoods
 
     active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, out = data_of(model, state), np.empty(len(series))
@@ -196,7 +202,7 @@ def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) ->
 
 def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Redraw alpha and kappa given the paths, transition weights integrated out (docs/model.md, section 3.14)."""
-    from homothety.models.ibphmm._feature_kernels import walk_concentrations
+    from homothety.models.ibphmm._kernels import walk_concentrations
 
     active, counts = active_of(model, state), transition_counts(model, path_of(model, state), state.n_features)
     n_tried, priors, leaving = 2 * model.proposals.n_concentration, model.hyperpriors, float(model.leaving_at(state))
@@ -306,8 +312,7 @@ def try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArray
         Feature that died, `n_features` where one was born, or negative.
     newborns : Newborns
     """
-    from homothety.models.ibphmm._birth_kernels import build_window, jump_all
-    from homothety.models.ibphmm._series_kernels import build_room
+    from homothety.models.ibphmm._kernels import build_room, build_window, jump_all
 
     data, active = data_of(model, state), active_of(model, state)
     births, newborns = births_of(model, state), expect_newborns(model, state)
@@ -323,7 +328,7 @@ def try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArray
 
 def data_of(model: Model, state: ChainState) -> Data:
     """Return all series and the parameters of a state, as kernels want them."""
-    from homothety.models.ibphmm._series_kernels import Data
+    from homothety.models.ibphmm._kernels import Data
 
     # A copy: parameters on trial can be written to, and kernels are compiled for one kind of array.
     emission, whiteners = model.emission, whiteners_of(model, state).copy()
@@ -333,7 +338,7 @@ def data_of(model: Model, state: ChainState) -> Data:
 
 def births_of(model: Model, state: ChainState) -> Births:
     """Return how features are born at a state, as kernels want it."""
-    from homothety.models.ibphmm._birth_kernels import Births
+    from homothety.models.ibphmm._kernels import Births
 
     rate = state.gamma * state.mass / (state.mass + model.n_series - 1)
     return Births(float(np.log(rate)), state.alpha, state.kappa, source_of(model))
@@ -341,7 +346,7 @@ def births_of(model: Model, state: ChainState) -> Births:
 
 def source_of(model: Model) -> Source:
     """Return where the parameters of new features come from, as kernels want it."""
-    from homothety.models.ibphmm._birth_kernels import Source
+    from homothety.models.ibphmm._kernels import Source
 
     emission, proposals = model.emission, model.proposals
     return Source(
@@ -355,7 +360,7 @@ def source_of(model: Model) -> Source:
 
 def expect_newborns(model: Model, state: ChainState) -> Newborns:
     """Return the features and weights of every series with a slot more, and room for parameters."""
-    from homothety.models.ibphmm._birth_kernels import Newborns
+    from homothety.models.ibphmm._kernels import Newborns
 
     n_series, n_features = state.active.shape
     active = np.zeros((n_series, n_features + 1), dtype=bool)

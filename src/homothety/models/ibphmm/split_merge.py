@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from homothety.models.emissions.regression import empty_statistics
 from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
-from homothety.models.ibphmm.state import Tried, active_of, path_of
-from homothety.models.ibphmm.statistics import empty_statistics
+from homothety.models.ibphmm.model import Tried, active_of, path_of
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, IntArray
     from homothety.models.ibphmm._split_kernels import Halves, Trial
     from homothety.models.ibphmm._trial_kernels import Bench, Choice, Version, Way
-    from homothety.models.ibphmm.model import Model
-    from homothety.models.ibphmm.state import ChainState
+    from homothety.models.ibphmm.model import ChainState, Model
 
 
 def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
@@ -67,7 +66,7 @@ def try_often(
 
 def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArray, n_most: int) -> Bench:
     """Return what trials read and write, with room for up to `n_most` features."""
-    from homothety.models.ibphmm._series_kernels import Data
+    from homothety.models.ibphmm._kernels import Data
     from homothety.models.ibphmm._split_kernels import Halves, build_workspace
     from homothety.models.ibphmm._trial_kernels import Bench, Concentrations
 
@@ -213,7 +212,7 @@ def swap_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainS
 
     Paths keep their density: transition weights do not tell states apart.
     """
-    from homothety.models.ibphmm._swap_kernels import try_swaps
+    from homothety.models.ibphmm._split_kernels import try_swaps
 
     active, path = np.array(active_of(model, state)), np.array(path_of(model, state))
     state = replace(state, weights=None, whiteners=None)

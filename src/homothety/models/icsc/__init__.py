@@ -1,9 +1,8 @@
 """IBP-HMM coupled to a clustering of its states by shape: the ICSC-HMM (Section 4.3, Algorithm 3)."""
 
-from homothety.models.icsc.clusters import Clusters, Grouping, LinkGrouping, States, count_stays
+from homothety.models.icsc.grouping import Clusters, Grouping, LinkGrouping, ShapeGrouping, States, count_stays
+from homothety.models.icsc.model import ChainState, Model, init_state
 from homothety.models.icsc.moves import RECORDING, KeptActions, coupled_hyperpriors, default_sweep
-from homothety.models.icsc.shapes import ShapeGrouping
-from homothety.models.icsc.state import ChainState, Model, check_state, init_state
 
 __all__ = [
     "RECORDING",
@@ -15,7 +14,6 @@ __all__ = [
     "Model",
     "ShapeGrouping",
     "States",
-    "check_state",
     "count_stays",
     "coupled_hyperpriors",
     "default_sweep",

@@ -10,14 +10,13 @@ import numpy as np
 
 from homothety.errors import InputError
 from homothety.models import ibphmm
-from homothety.models.ibphmm.state import path_of, whiteners_of
-from homothety.models.ibphmm.statistics import Statistics, mean_parameters, path_statistics, residual_scatters
-from homothety.models.icsc.clusters import States, count_stays, positions_of
-from homothety.models.icsc.state import clusters_of
+from homothety.models.emissions.regression import Statistics, mean_parameters, residual_scatters
+from homothety.models.ibphmm.model import path_of, path_statistics, whiteners_of
+from homothety.models.icsc.grouping import States, count_stays, positions_of
+from homothety.models.icsc.model import clusters_of
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Recording
-from homothety.sampling.generators import revive
-from homothety.sampling.paths import RunPath
+from homothety.sampling.trace import RunPath, revive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.models.icsc.state import ChainState, Model
+    from homothety.models.icsc.model import ChainState, Model
 
     Move = Callable[[Generator, Any, Any], tuple[Any, Any]]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety.models.emissions.missing import drawn_steps, observed_evidence, plain_steps
-from homothety.models.emissions.statistics import mean_parameters, statistics_of
+from homothety.models.emissions.regression import mean_parameters, statistics_of
 from homothety.models.frames._kernels import Frame, log_frame_prior
 from homothety.models.frames.defaults import default_model, model_and_starts
 from homothety.models.frames.frames import (
@@ -24,9 +24,9 @@ from homothety.models.frames.frames import (
     recorded_steps,
     stacked,
 )
+from homothety.models.frames.model import state_gaussians
 from homothety.models.frames.moves import redrawn_frames
 from homothety.models.frames.search import Start
-from homothety.models.frames.statistics import state_gaussians
 from homothety.models.hmm.messages import log_likelihood, most_likely_path
 from homothety.models.hmm.states import pooled_transitions
 from homothety.sequences import check_sequences
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.frames.blocks import Blocks
     from homothety.models.frames.defaults import Task
+    from homothety.models.frames.frames import Blocks
     from homothety.models.frames.model import Model
     from homothety.sequences import Sequences
 

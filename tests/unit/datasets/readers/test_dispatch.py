@@ -73,7 +73,7 @@ def test_options_that_would_be_ignored_are_refused(tmp_path, name, options, mess
 
 @pytest.mark.parametrize("block", [2, 100])
 def test_only_positive_definite_ones_on_request(tmp_path, matrices, block, monkeypatch):
-    monkeypatch.setattr("homothety.covariance.landmarks.BLOCK", block)
+    monkeypatch.setattr("homothety.covariance.embedding.BLOCK", block)
     matrices[1] = np.diag([1.0, 1.0, -1e-3])
     matrices[3] = np.diag([1.0, 1.0, 0.0])
     np.savez(tmp_path / "set.npz", matrices=matrices, labels=np.arange(5))

@@ -9,11 +9,10 @@ import numpy as np
 
 from homothety.errors import InputError, SweepError
 from homothety.models import ibphmm
-from homothety.models.icsc.clusters import Clusters
-from homothety.models.icsc.shapes import ShapeGrouping
+from homothety.models.icsc.grouping import Clusters, ShapeGrouping
 from homothety.models.parts import check_array, up_to_date
 from homothety.sampling.codec import storable
-from homothety.sampling.generators import revive
+from homothety.sampling.trace import revive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray
-    from homothety.models.icsc.clusters import Grouping
+    from homothety.models.icsc.grouping import Grouping
 
 Covariances = Literal["sample", "mean", "draw"]
 Coupling = Literal["paper", "burnin"]
@@ -59,8 +58,10 @@ class Model:
     n_adapt: int = 0
 
     def check_state(self, state: ChainState) -> None:
-        """Raise if a state does not fit this model."""
-        check_state(self, state)
+        """Raise if a state does not fit the self. Parts of the segmentation that are out of date are not looked at."""
+        self.segmentation.check_state(state.segmentation)
+        check_clusters(state.clusters)
+        revive(state.generator)
 
     def with_gaps(self, missing: BoolArray) -> Model:
         """Return the model in which some values, (n_steps, n_dims), are missing; they are filled in as they are now."""
@@ -126,13 +127,6 @@ def clusters_of(state: ChainState, needed_by: str = "This move") -> Clusters:
         raise SweepError("clusters", "clusters", needed_by)
     check_clusters(state.clusters)
     return state.clusters
-
-
-def check_state(model: Model, state: ChainState) -> None:
-    """Raise if a state does not fit the model. Parts of the segmentation that are out of date are not looked at."""
-    ibphmm.check_state(model.segmentation, state.segmentation)
-    check_clusters(state.clusters)
-    revive(state.generator)
 
 
 def init_state(

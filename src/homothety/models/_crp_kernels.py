@@ -20,6 +20,7 @@ from homothety.distributions.niw_kernels import (
     LOG_MARGINAL,
     SIZE,
     SUMS,
+    Prior,
     log_det_with_point,
     shift_point,
 )
@@ -33,15 +34,6 @@ NOBODY = -1
 
 # Taking out a point that held nearly all the spread of its table leaves few good digits: then sum the others afresh.
 LEAST_LOG_GROWTH = -14.0
-
-
-class Prior(NamedTuple):
-    """Normal-inverse-Wishart (or diagonal) prior in the form the loops use."""
-
-    by_size: FloatArray  # (n_items + 1, 2): log m = LOG_CONSTANT[n] - HALF_DOF[n] * log|posterior scale|
-    mean_strength: float
-    factor: FloatArray  # (n_dims, n_dims) L D L' factor of the scale
-    diagonal: bool
 
 
 class Tables(NamedTuple):
@@ -61,8 +53,10 @@ def build_tables(labels: IntArray, points: FloatArray, prior: Prior) -> Tables:
     """
     n_items, n_dims = points.shape
     rows, factors = np.zeros((n_items + 1, SUMS + n_dims)), np.empty((n_items + 1, n_dims, n_dims))
-    rows[:, LOG_DET] = -np.log(np.diagonal(prior.factor)).sum()
-    factors[:] = prior.factor
+    root = np.linalg.cholesky(prior.scale)
+    pivots = np.diagonal(root)
+    factors[:] = np.tril(root / pivots, -1) + np.diag(1 / pivots**2)  # L D L'
+    rows[:, LOG_DET] = -np.log(np.diagonal(factors[0])).sum()
     tables = Tables(np.array(labels), rows, factors, np.empty(n_items + 1), np.empty(n_dims))
     seat_all(points, tables, prior)
     return tables

@@ -22,6 +22,7 @@ from homothety.distributions.niw_kernels import (
     LOG_MARGINAL,
     SIZE,
     SUMS,
+    Prior,
     add_point,
     log_det_with_point,
     refresh,
@@ -48,15 +49,6 @@ MAX_TIGHTENINGS = 6
 KEEP_UNITS = 2**30
 INDEX_BITS = 32
 INDEX_MASK = 2**32 - 1
-
-
-class Prior(NamedTuple):
-    """Normal-inverse-Wishart (or diagonal) prior in the form the loops use."""
-
-    by_size: FloatArray  # (n_items + 1, 2): log m = LOG_CONSTANT[n] - HALF_DOF[n] * log|posterior scale|
-    mean_strength: float
-    scale: FloatArray  # (n_dims, n_dims)
-    diagonal: bool
 
 
 class Proposals(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 
 from homothety._jit import inlined, jit
 from homothety.distributions.niw_kernels import SUMS, add_point, refresh
-from homothety.models.ddcrp._kernels import (
+from homothety.models._ddcrp_kernels import (
     NOBODY,
     TARGET,
     Prior,

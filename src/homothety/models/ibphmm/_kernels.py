@@ -1,27 +1,232 @@
-"""Compiled moves on the features of series: switched on and off, their weights, and a path drawn through them.
+"""Compiled: the evidence of one series at a time, in room that serves the next one too.
 
-A series sees features as rows of small arrays: whether it has them, its transition weights between them, and the column
-of the evidence each has. Evidence is that of the series alone, (n_steps, n_columns), in the three forms of
-`hmm/_kernels.py`.
+Evidence of all steps under all features would be many times as large as the data. That of a series stays close to the
+processor, and is worked out faster than it would come from memory.
 """
 
 from __future__ import annotations
 
 from math import lgamma
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety._jit import inlined, jit
-from homothety.models.hmm._kernels import draw_path, filter_forward
-from homothety.models.hmm._stay_kernels import draw_stays, filter_stays
-from homothety.models.ibphmm._series_kernels import evaluate_series, list_features
+from homothety._jit import ZERO, inlined, jit
+from homothety.models.emissions._kernels import (
+    BLOCK,
+    add_step,
+    draw_whitener,
+    factorise,
+    leave_out_missing,
+    log_parameter_density,
+    turn_block,
+    write_block_evidence,
+    write_evidence,
+)
+from homothety.models.emissions.missing import NO_GAPS, Gaps
+from homothety.models.hmm._kernels import draw_path, filter_forward, filter_sticky, scale_evidence
+from homothety.models.hmm._kernels import log_path_density as log_chain_density
+from homothety.models.hmm._stay_kernels import draw_stays, filter_stays, log_stay_density, stay_room
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
-    from homothety.models.ibphmm._series_kernels import Data, Room, Scratch
+    from homothety.models.emissions._kernels import Structure
+
+Tables = tuple["FloatArray", "FloatArray", "FloatArray"]
+
+
+class Data(NamedTuple):
+    """All series, and parameters to evaluate them under."""
+
+    z: FloatArray  # (n_steps, n)
+    starts: IntArray  # (n_series + 1,)
+    whiteners: FloatArray  # (n_features, n_dims, n)
+    weight: float  # of a step
+    structure: Structure
+    least_stay: int = 1  # fewest steps of a stay
+    leaving: float = 0.0  # probability of leaving a state that may be left; zero where transitions say it
+    gaps: Gaps = NO_GAPS  # evidence is that of what is observed; none where steps are taken as they are filled
+
+
+class Scratch(NamedTuple):
+    """Working space of a chain through the features of a series."""
+
+    listed: IntArray  # (n_features,) features the series has
+    states: IntArray  # (n_features,) their columns of the evidence
+    initial: FloatArray  # (n_features,)
+    transition: FloatArray  # (n_features * n_features,)
+    filtered: FloatArray  # (n_rows * n_features,) two rows for a likelihood, as many as steps for a path
+    cumulative: FloatArray  # (n_features,)
+    least_stay: int  # fewest steps of a stay
+    stays: FloatArray  # what `hmm/_stay_kernels.py` needs; nothing if a stay may have any length
+    leaving: float  # as in `Data`
+
+
+class Room(NamedTuple):
+    """Working space for one series; what depends on its length or on its number of features is kept flat."""
+
+    features: IntArray  # (n_features,) those evaluated
+    columns: IntArray  # (n_features,) where the evidence of each stands, or n_features
+    offsets: FloatArray  # (longest,)
+    log: FloatArray  # (longest * n_features,)
+    likelihood: FloatArray  # (longest * n_features,)
+    block: FloatArray  # (n + 2, BLOCK)
+    scratch: Scratch
+
+
+def build_scratch(n_features: int, n_steps: int = 2, least_stay: int = 1, leaving: float = 0.0) -> Scratch:
+    """Allocate working space for so many features and, where a path is drawn, steps."""
+    listed, states = np.empty((2, n_features), dtype=np.int64)
+    initial, cumulative = np.empty((2, n_features))
+    filtered = np.empty(max(n_steps, 2) * n_features)
+    stays = stay_room(least_stay, n_features) if least_stay > 1 else np.empty(0)
+    transition = np.empty(n_features * n_features)
+    return Scratch(listed, states, initial, transition, filtered, cumulative, least_stay, stays, leaving)
+
+
+def build_room(data: Data, n_features: int) -> Room:
+    """Allocate room for the longest series with so many features."""
+    longest = int(np.diff(data.starts).max())
+    features, columns = np.empty((2, n_features), dtype=np.int64)
+    log, likelihood = np.empty((2, longest * n_features))
+    block = np.empty((data.z.shape[1] + 2, BLOCK))
+    scratch = build_scratch(n_features, longest, min(data.least_stay, longest), data.leaving)
+    return Room(features, columns, np.empty(longest), log, likelihood, block, scratch)
+
+
+@jit
+def list_features(active: BoolArray, room: Room) -> int:
+    """List the features a series has, a column for each; return how many there are."""
+    n, n_features = 0, active.shape[0]
+    for k in range(n_features):
+        room.columns[k] = n_features
+        if active[k]:
+            room.features[n] = k
+            room.columns[k] = n
+            n += 1
+    return n
+
+
+@inlined
+def tables_of(n_steps: int, n_columns: int, room: Room) -> Tables:
+    """Return room for the evidence of a series in the three forms of `hmm/_kernels.py`."""
+    log = room.log[: n_steps * n_columns].reshape(n_steps, n_columns)
+    likelihood = room.likelihood[: n_steps * n_columns].reshape(n_steps, n_columns)
+    return log, room.offsets[:n_steps], likelihood
+
+
+@jit
+def write_listed(i: int, n: int, data: Data, room: Room, log: FloatArray) -> None:
+    """Write the weighted log densities of the steps of a series under the listed features, a column each."""
+    start, n_steps = data.starts[i], data.starts[i + 1] - data.starts[i]
+    for first in range(0, n_steps, BLOCK):
+        width = min(BLOCK, n_steps - first)
+        turn_block(data.z, start + first, width, room.block)
+        for column in range(n):
+            whitener = data.whiteners[room.features[column]]
+            write_block_evidence(first, width, whitener, data.weight, data.structure, column, log, room.block)
+    if data.gaps.steps.shape[0] > 0:
+        for column in range(n):
+            whitener = data.whiteners[room.features[column]]
+            leave_out_missing(i, start, data.z, whitener, data.weight, data.structure, data.gaps, column, log)
+
+
+@inlined
+def scale_if_needed(log: FloatArray, offsets: FloatArray, likelihood: FloatArray, scratch: Scratch) -> None:
+    """Write the scaled forms of the evidence, unless stays have a least length: their messages take logarithms."""
+    if scratch.least_stay == 1:
+        scale_evidence(log, offsets, likelihood)
+
+
+@jit
+def evaluate_series(i: int, n: int, data: Data, room: Room) -> Tables:
+    """Return the evidence of a series under the listed features, in the three forms of `hmm/_kernels.py`."""
+    log, offsets, likelihood = tables_of(data.starts[i + 1] - data.starts[i], n, room)
+    write_listed(i, n, data, room, log)
+    scale_if_needed(log, offsets, likelihood, room.scratch)
+    return log, offsets, likelihood
+
+
+@jit
+def write_sticky_chain(n: int, alpha: float, kappa: float, scratch: Scratch) -> None:
+    """Write start and transition probabilities between `n` features at the prior means of their weights."""
+    stay, move = (alpha + kappa) / (n * alpha + kappa), alpha / (n * alpha + kappa)
+    if scratch.leaving > 0.0:
+        stay, move = (1.0 - scratch.leaving, scratch.leaving / (n - 1)) if n > 1 else (1.0, 0.0)
+    for a in range(n):
+        scratch.initial[a] = 1.0 / n
+        for b in range(n):
+            scratch.transition[a * n + b] = stay if a == b else move
+
+
+@jit
+def sticky_log_likelihood(
+    states: IntArray,
+    alpha: float,
+    kappa: float,
+    log_evidence: FloatArray,
+    offsets: FloatArray,
+    likelihood: FloatArray,
+    scratch: Scratch,
+) -> float:
+    """Log-likelihood of a series that has the given features, paths summed out."""
+    n = states.shape[0]
+    write_sticky_chain(n, alpha, kappa, scratch)
+    transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: 2 * n].reshape(2, n)
+    if scratch.least_stay > 1:
+        initial, least_stay = scratch.initial[:n], scratch.least_stay
+        return filter_stays(log_evidence, states, initial, transition, least_stay, filtered, scratch.stays)
+    return filter_sticky(log_evidence, offsets, likelihood, states, scratch.initial[:n], transition, filtered)
+
+
+@jit
+def draw_sticky_path(
+    rng: Generator,
+    states: IntArray,
+    alpha: float,
+    kappa: float,
+    log_evidence: FloatArray,
+    offsets: FloatArray,
+    likelihood: FloatArray,
+    scratch: Scratch,
+    path: IntArray,
+) -> float:
+    """Draw the path of a series that has the given features; return its log-likelihood, paths summed out."""
+    n, n_steps = states.shape[0], path.shape[0]
+    write_sticky_chain(n, alpha, kappa, scratch)
+    transition, initial = scratch.transition[: n * n].reshape(n, n), scratch.initial[:n]
+    filtered = scratch.filtered[: n_steps * n].reshape(n_steps, n)
+    if scratch.least_stay > 1:
+        least_stay, stays, cumulative = scratch.least_stay, scratch.stays, scratch.cumulative[:n]
+        total = filter_stays(log_evidence, states, initial, transition, least_stay, filtered, stays)
+        draw_stays(rng, log_evidence, states, transition, least_stay, total, filtered, stays, cumulative, states, path)
+        return total
+    log_likelihood = filter_sticky(log_evidence, offsets, likelihood, states, initial, transition, filtered)
+    draw_path(rng, transition, states, filtered, scratch.cumulative[:n], path)
+    return log_likelihood
+
+
+@jit
+def log_sticky_path_density(
+    states: IntArray,
+    alpha: float,
+    kappa: float,
+    log_evidence: FloatArray,
+    scratch: Scratch,
+    positions: IntArray,
+    path: IntArray,
+) -> float:
+    """Log density of a path and its series together."""
+    n = states.shape[0]
+    write_sticky_chain(n, alpha, kappa, scratch)
+    transition = scratch.transition[: n * n].reshape(n, n)
+    if scratch.least_stay > 1:
+        initial = scratch.initial[:n]
+        return log_stay_density(path, log_evidence, states, initial, transition, scratch.least_stay, positions)
+    return log_chain_density(path, log_evidence, states, scratch.initial[:n], transition, positions)
+
 
 LEAST_WEIGHT = 1e-200  # of a transition: gamma variates of small shape underflow, and subnormal products are slow
 
@@ -482,3 +687,192 @@ def walk_concentrations(
         else:
             values[which] = before
     return values[0], values[1], n_accepted
+
+
+NOTHING = -1  # neither born nor dropped
+
+
+class Source(NamedTuple):
+    """Where the parameters of a new feature come from."""
+
+    shortest: int  # window
+    longest: int
+    data_driven: bool
+    prior_scale: FloatArray  # (n, n)
+    prior_factor: FloatArray  # (1, n, n)
+    structure: Structure
+
+
+class Births(NamedTuple):
+    """How features come and go."""
+
+    log_rate: float  # of features of one series alone
+    alpha: float
+    kappa: float
+    source: Source
+
+
+class Window(NamedTuple):
+    """The posterior of a stretch of the series: what a new feature may look like."""
+
+    sizes: FloatArray  # (1,)
+    scales: FloatArray  # (1, n, n)
+    factors: FloatArray  # (1, n, n)
+
+
+class Newborns(NamedTuple):
+    """What every series would have if its birth were accepted, the newborn last."""
+
+    active: BoolArray  # (n_series, n_features + 1)
+    weights: FloatArray  # (n_series, n_features + 1, n_features + 1)
+    whiteners: FloatArray  # (n_series, n_dims, n)
+
+
+def build_window(n: int) -> Window:
+    """Allocate a window over steps of `n` numbers."""
+    return Window(np.zeros(1), np.zeros((1, n, n)), np.zeros((1, n, n)))
+
+
+@jit
+def birth_probability(n_unique: int, n_active: int) -> float:
+    """Return how often a birth is tried rather than a death."""
+    return 1.0 if n_unique == 0 or n_active == 1 else 0.5
+
+
+@jit
+def log_move_ratio(n_unique: int, n_active: int) -> float:
+    """Log of the chance to undo a birth over the chance to try it, at the smaller state."""
+    death = (1.0 - birth_probability(n_unique + 1, n_active + 1)) / (n_unique + 1)
+    return np.log(death / birth_probability(n_unique, n_active))
+
+
+@inlined
+def draw_window(
+    rng: Generator, z: FloatArray, start: int, stop: int, weight: float, source: Source, window: Window
+) -> None:
+    """Draw a stretch of a series, whatever the state of the chain, and write its posterior."""
+    longest = min(source.longest, stop - start)
+    length = stop - start
+    if source.shortest <= longest:
+        length = source.shortest + int(rng.random() * (longest - source.shortest + 1))
+    first = start + int(rng.random() * (stop - start - length + 1))
+    for a in range(source.prior_scale.shape[0]):
+        for b in range(source.prior_scale.shape[1]):
+            window.scales[0, a, b] = source.prior_scale[a, b]
+    window.sizes[0] = length * weight
+    for t in range(first, first + length):
+        add_step(z, t, weight, window.scales, ZERO)
+    factorise(ZERO, window.scales, window.factors, source.structure)
+
+
+@jit
+def propose_parameters(rng: Generator, source: Source, window: Window, whitener: FloatArray) -> None:
+    """Draw parameters of a new feature from the prior, or half of the time from the posterior of the window."""
+    if source.data_driven and rng.random() < 0.5:
+        draw_whitener(rng, ZERO, window.sizes[0], window.factors, source.structure, whitener)
+    else:
+        draw_whitener(rng, ZERO, 0.0, source.prior_factor, source.structure, whitener)
+
+
+@jit
+def log_prior_over_proposal(source: Source, window: Window, whitener: FloatArray) -> float:
+    """Log of the prior density of parameters over that of proposing them.
+
+    Data-driven proposals are an even mixture of the prior and the posterior of the window.
+    """
+    if not source.data_driven:
+        return 0.0
+    log_prior = log_parameter_density(ZERO, 0.0, source.prior_factor, whitener, source.structure)
+    log_window = log_parameter_density(ZERO, window.sizes[0], window.factors, whitener, source.structure)
+    largest = max(log_prior, log_window)
+    mixture = 0.5 * np.exp(log_prior - largest) + 0.5 * np.exp(log_window - largest)
+    return log_prior - largest - np.log(mixture)
+
+
+@jit
+def draw_newborn_weights(rng: Generator, active: BoolArray, alpha: float, kappa: float, weights: FloatArray) -> None:
+    """Draw the weights of the last slot from and to the features of a series."""
+    newborn = active.shape[0] - 1
+    for k in range(newborn):
+        if active[k]:
+            weights[k, newborn] = draw_weight(rng, alpha)
+            weights[newborn, k] = draw_weight(rng, alpha)
+    weights[newborn, newborn] = draw_weight(rng, alpha + kappa)
+
+
+@inlined
+def draw_unique(rng: Generator, n_unique: int, n_owners: FloatArray, active: BoolArray) -> int:
+    """Draw one of the features a series has alone."""
+    place = int(rng.random() * n_unique)
+    for k in range(n_owners.shape[0]):
+        if active[k] and n_owners[k] == 1.0:
+            if place == 0:
+                return k
+            place -= 1
+    return NOTHING
+
+
+@inlined
+def jump(
+    rng: Generator,
+    i: int,
+    n_owners: FloatArray,
+    births: Births,
+    data: Data,
+    window: Window,
+    room: Room,
+    newborns: Newborns,
+) -> int:
+    """Try one birth or death in a series; return the place of the newborn, of the dead feature, or `NOTHING`."""
+    active, weights, n_features = newborns.active[i], newborns.weights[i], n_owners.shape[0]
+    start, stop = data.starts[i], data.starts[i + 1]
+    n_own, n_unique = list_features(active, room), 0
+    for k in range(n_features):
+        n_unique += 1 if active[k] and n_owners[k] == 1.0 else 0
+    has_gaps = data.gaps.steps.shape[0] > 0
+    # Missing values are summed out: what is proposed must not depend on those of the chain.
+    shown = data.gaps.fill if has_gaps else data.z
+    draw_window(rng, shown, start, stop, data.weight, births.source, window)
+    born = rng.random() < birth_probability(n_unique, n_own)
+    log, offsets, likelihood = tables_of(stop - start, n_own + 1 if born else n_own, room)
+    write_listed(i, n_own, data, room, log)
+    if born:
+        place, whitener = n_features, newborns.whiteners[i]
+        propose_parameters(rng, births.source, window, whitener)
+        draw_newborn_weights(rng, active, births.alpha, births.kappa, weights)
+        room.columns[place] = n_own
+        write_evidence(
+            data.z[start:stop], 0, stop - start, whitener, data.weight, data.structure, n_own, log, room.block
+        )
+        if has_gaps:
+            leave_out_missing(i, start, data.z, whitener, data.weight, data.structure, data.gaps, n_own, log)
+    else:
+        place = draw_unique(rng, n_unique, n_owners, active)
+        whitener = data.whiteners[place]
+    scale_if_needed(log, offsets, likelihood, room.scratch)
+    before = series_log_likelihood(active, weights, room.columns, log, offsets, likelihood, room.scratch)
+    active[place] = born
+    after = series_log_likelihood(active, weights, room.columns, log, offsets, likelihood, room.scratch)
+    # A death is a birth undone: the ratio of the birth, at the smaller of both states, counts the other way.
+    n_less = 0 if born else 1
+    log_birth = births.log_rate + log_move_ratio(n_unique - n_less, n_own - n_less)
+    log_birth += log_prior_over_proposal(births.source, window, whitener)
+    return place if np.log(rng.random()) < after - before + (log_birth if born else -log_birth) else NOTHING
+
+
+@jit
+def jump_all(
+    rng: Generator,
+    series: IntArray,
+    n_owners: FloatArray,
+    births: Births,
+    data: Data,
+    window: Window,
+    room: Room,
+    newborns: Newborns,
+    outcomes: IntArray,
+) -> None:
+    """Let some series try one birth or death each, whatever becomes of the others."""
+    for place in range(series.shape[0]):
+        i = series[place]
+        outcomes[i] = jump(rng, i, n_owners, births, data, window, room, newborns)
