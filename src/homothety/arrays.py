@@ -77,8 +77,8 @@ def check_positive(value: float, name: str) -> float:
     return number
 
 
-def check_option(value: object, name: str, options: Collection[str]) -> None:
-    """Raise if a value is none of the names allowed."""
+def check_option(value: object, name: str, options: Collection[object]) -> None:
+    """Raise if a value is none of those allowed."""
     if value not in options:
         *first, last = map(repr, options)
         raise InputError(f"{name} is {value!r}, needed {', '.join(first)} or {last}.")

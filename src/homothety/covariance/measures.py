@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from homothety.arrays import check_option
 from homothety.covariance.shape import log_euclidean_coordinates
 from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues, floored_covariances
 from homothety.errors import InputError
@@ -66,10 +67,10 @@ class SPCMVariant:
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_choice("length", self.length, get_args(Length))
-        _check_choice("dispersion", self.dispersion, get_args(Dispersion))
-        _check_choice("ddof", self.ddof, (0, 1))
-        _check_choice("decay", self.decay, get_args(Decay))
+        check_option(self.length, "length", get_args(Length))
+        check_option(self.dispersion, "dispersion", get_args(Dispersion))
+        check_option(self.ddof, "ddof", (0, 1))
+        check_option(self.decay, "decay", get_args(Decay))
         if not 0 < self.rate < np.inf:
             raise InputError(f"rate is {self.rate}, needed a positive finite number.")
 
@@ -93,11 +94,6 @@ class SPCMVariant:
         upsilon = tolerance_factor(n_dims, tolerance)
         unit = 1.0 if self.decay == "bounded" else tolerance_factor(n_dims, 1.0)
         return min(self.rate * upsilon / unit, _LARGEST)
-
-
-def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    if value not in choices:
-        raise InputError(f"{name} is {value!r}, needed one of {', '.join(map(repr, choices))}.")
 
 
 SPCM_VARIANTS = MappingProxyType(

@@ -6,7 +6,7 @@ less the row of the empty set, which holds the prior and is the one before the l
 
 Beside it lies a factor: the posterior scale as L D L' without square roots, L below the diagonal, 1 / D on it. What is
 above the diagonal is left over from `refresh` and serves nobody else. A model whose clusters change by single points
-needs no packed scale: `shift_point` brings the factor itself up to date.
+needs no packed scale: `shift_factor` brings the factor itself up to date.
 
 Functions that run for every pair of an item and a cluster take plain arrays: handing over a named tuple would cost more
 than the arithmetic. None of them calls another.
@@ -147,35 +147,45 @@ def log_det_with_point(
     return rows[k, LOG_DET] + (log_growth + np.log(growth) if diagonal else np.log(1.0 + weight * quadratic))
 
 
-@jit
-def shift_point(
+@inlined
+def shift_factor(
     i: int,
     k: int,
-    sign: float,
+    added: float,
     points: FloatArray,
     rows: FloatArray,
     factors: FloatArray,
-    by_size: FloatArray,
     strength: float,
     diagonal: bool,
     vector: FloatArray,
 ) -> float:
-    """Bring point `i` into table `k` (`sign` 1) or take it out (`sign` -1) by a rank-one change of its factor.
+    """Bring point `i` into table `k` by a rank-one change of its factor, or take it out; bring its sums up to date.
 
-    All of the row is kept up to date but the packed scale, which is neither read nor written. Returns the log of what
-    the determinant was multiplied by. When a point is taken out that is a number between 0 and 1, and the rounding
-    error of the factor is divided by it; where no digit is left, it may come out negative and its log not a number.
+    Parameters
+    ----------
+    added : float
+        What the point counts for; negative to take it out.
+    strength : float
+        Of the prior mean and the points in the table before.
+    vector : ndarray of shape (n_dims,)
+        Scratch space.
+
+    Returns
+    -------
+    log_growth : float
+        Log of what the determinant of the posterior scale was multiplied by. That factor is between 0 and 1 when a
+        point is taken out, and the rounding error of the table is divided by it; where no digit is left, it may come
+        out negative, and its log is not a number.
 
     Notes
     -----
     Method C1 of Gill, Golub, Murray and Saunders (1974).
     """
     n_dims = points.shape[1]
-    strength += rows[k, SIZE]
-    weight, growth, log_growth = sign * strength / (strength + sign), 1.0, 0.0
+    weight, growth, log_growth = added * strength / (strength + added), 1.0, 0.0
     for p in range(n_dims):
         vector[p] = points[i, p] - rows[k, SUMS + p] / strength
-        rows[k, SUMS + p] += sign * points[i, p]
+        rows[k, SUMS + p] += added * points[i, p]
     for p in range(n_dims):
         value, precision = vector[p], factors[k, p, p]
         ratio = 1.0 + weight * value * value * precision
@@ -189,9 +199,4 @@ def shift_point(
             for q in range(p + 1, n_dims):
                 vector[q] -= value * factors[k, q, p]
                 factors[k, q, p] += weight * value * precision * vector[q]
-    log_growth += np.log(growth)
-    rows[k, SIZE] += sign
-    rows[k, LOG_DET] += log_growth
-    size = int(rows[k, SIZE])
-    rows[k, LOG_MARGINAL] = by_size[size, LOG_CONSTANT] - by_size[size, HALF_DOF] * rows[k, LOG_DET]
-    return log_growth
+    return log_growth + np.log(growth)

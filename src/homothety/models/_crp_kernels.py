@@ -22,7 +22,8 @@ from homothety.distributions.niw_kernels import (
     SUMS,
     Prior,
     log_det_with_point,
-    shift_point,
+    set_log_det,
+    shift_factor,
 )
 
 if TYPE_CHECKING:
@@ -85,26 +86,35 @@ def copy_table(source: int, target: int, rows: FloatArray, factors: FloatArray) 
 
 
 @jit
+def shift(i: int, k: int, sign: float, points: FloatArray, tables: Tables, prior: Prior) -> float:
+    """Bring item `i` into table `k` (`sign` 1) or take it out (-1); return the log growth of the determinant."""
+    _, rows, factors, _, vector = tables
+    strength = prior.mean_strength + rows[k, SIZE]
+    log_growth = shift_factor(i, k, sign, points, rows, factors, strength, prior.diagonal, vector)
+    rows[k, SIZE] += sign
+    set_log_det(k, rows[k, LOG_DET] + log_growth, rows, prior.by_size)
+    return log_growth
+
+
+@jit
 def seat(i: int, k: int, points: FloatArray, tables: Tables, prior: Prior) -> None:
     """Let item `i` join table `k`."""
-    labels, rows, factors, _, vector = tables
-    shift_point(i, k, 1.0, points, rows, factors, prior.by_size, prior.mean_strength, prior.diagonal, vector)
-    labels[i] = k
+    shift(i, k, 1.0, points, tables, prior)
+    tables.labels[i] = k
 
 
 @jit
 def unseat(i: int, points: FloatArray, tables: Tables, prior: Prior) -> None:
     """Let item `i` leave its table, where it is not alone."""
-    labels, rows, factors, _, vector = tables
-    by_size, strength, _, diagonal = prior
+    labels = tables.labels
     k = labels[i]
     labels[i] = NOBODY
-    if shift_point(i, k, -1.0, points, rows, factors, by_size, strength, diagonal, vector) > LEAST_LOG_GROWTH:
+    if shift(i, k, -1.0, points, tables, prior) > LEAST_LOG_GROWTH:
         return
-    copy_table(rows.shape[0] - 1, k, rows, factors)
+    copy_table(tables.rows.shape[0] - 1, k, tables.rows, tables.factors)
     for j in range(labels.shape[0]):
         if labels[j] == k:
-            shift_point(j, k, 1.0, points, rows, factors, by_size, strength, diagonal, vector)
+            shift(j, k, 1.0, points, tables, prior)
 
 
 @jit

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety._jit import inlined, jit
-from homothety.distributions.niw_kernels import SUMS, add_point, refresh
+from homothety.distributions.niw_kernels import SUMS, Prior, add_point, refresh
 from homothety.models._ddcrp_kernels import (
     NOBODY,
     TARGET,
-    Prior,
     Tables,
     attach,
     bound_ratios,

@@ -18,6 +18,7 @@ from homothety.models.partitions import (
     number_by_appearance,
     scalars_of,
 )
+from homothety.models.parts import ReadOnly
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Move, Recording
 
@@ -99,7 +100,7 @@ def log_joint(model: Model, state: ChainState) -> float:
 
 @storable
 @dataclass(frozen=True, eq=False)
-class ChainState:
+class ChainState(ReadOnly):
     """One point of the chain over partitions. Arrays are read-only.
 
     Parameters
@@ -115,9 +116,6 @@ class ChainState:
     labels: IntArray
     concentration: float
     step: int = 0
-
-    def __post_init__(self) -> None:
-        self.labels.setflags(write=False)
 
     @property
     def n_clusters(self) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from homothety.arrays import check_points, check_positive, check_similarity, frozen
 from homothety.errors import InputError
 from homothety.models.partitions import PointsOfClusters, keep_labels, log_likelihood, scalars_of
-from homothety.models.parts import check_array, check_labels
+from homothety.models.parts import ReadOnly, check_array, check_labels
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Move, Recording
 
@@ -145,7 +145,7 @@ def labels_from_links(links: IntArray) -> IntArray:
 
 @storable
 @dataclass(frozen=True, eq=False)
-class ChainState:
+class ChainState(ReadOnly):
     """One point of the chain over links. Arrays are read-only.
 
     Parameters
@@ -161,9 +161,6 @@ class ChainState:
     links: IntArray
     concentration: float
     step: int = 0
-
-    def __post_init__(self) -> None:
-        self.links.setflags(write=False)
 
     @cached_property
     def labels(self) -> IntArray:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from homothety.arrays import check_points
+from homothety.arrays import check_count, check_option, check_points
 from homothety.covariance.estimate import mean_variance
 from homothety.errors import InputError
 
@@ -30,6 +30,7 @@ MAX_ITERATIONS = 500
 # likelihood of a Gaussian on them has no maximum. The variance added in every direction, as a share of the mean
 # variance of the points, is what keeps a component from shrinking on a few of them: 3 % of their spread.
 VARIANCE_SHARE = 1e-3
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,9 @@ def select_gmm(
     points = check_points(points)
     if len(points) < 2:
         raise InputError("There is one point only, needed at least 2 to fit a Gaussian.")
-    check_settings(max_components, criterion, n_init)
+    check_count(max_components, "max_components")
+    check_count(n_init, "n_init")
+    check_option(criterion, "criterion", get_args(Criterion))
     mixtures, skipped = {}, {}
     for n_components in range(1, max_components + 1):
         try:
@@ -127,7 +130,7 @@ def fit_gmm(rng: Generator, points: FloatArray, n_components: int, n_init: int) 
     check_enough_points(points, n_components)
     mixture = GaussianMixture(
         n_components,
-        reg_covar=added_variance(points),
+        reg_covar=max(VARIANCE_SHARE * mean_variance(points), TINY),
         max_iter=MAX_ITERATIONS,
         n_init=n_init,
         random_state=int(rng.integers(2**31)),
@@ -153,11 +156,6 @@ def check_enough_points(points: FloatArray, n_components: int) -> None:
         raise NoMixtureError(f"There are {n_distinct} distinct points, needed at least as many as components.")
 
 
-def added_variance(points: FloatArray) -> float:
-    """Return what is added to the variance of a component in every direction."""
-    return max(VARIANCE_SHARE * mean_variance(points), float(np.finfo(np.float64).tiny))
-
-
 def information_criterion(
     log_likelihood: float, n_components: int, shape: tuple[int, ...], criterion: Criterion
 ) -> float:
@@ -170,11 +168,3 @@ def information_criterion(
 def count_parameters(n_components: int, n_dims: int) -> int:
     """Return the number of free parameters: weights that sum to one, means, symmetric covariances."""
     return n_components - 1 + n_components * n_dims + n_components * n_dims * (n_dims + 1) // 2
-
-
-def check_settings(max_components: int, criterion: str, n_init: int) -> None:
-    """Raise unless there is something to try, at least once, and a known criterion to compare by."""
-    if max_components < 1 or n_init < 1:
-        raise InputError(f"max_components is {max_components} and n_init is {n_init}: both must be at least 1.")
-    if criterion not in get_args(Criterion):
-        raise InputError(f"criterion is {criterion!r}, needed one of {', '.join(get_args(Criterion))}.")

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.covariance.measures import SPCMVariant
     from homothety.distributions import NIW, NormalGamma
-    from homothety.models._ddcrp_kernels import Prior, Tables
+    from homothety.distributions.niw_kernels import Prior
+    from homothety.models._ddcrp_kernels import Tables
     from homothety.models._ordered_kernels import LinkWeights, Neighbors, Pairs
 
 

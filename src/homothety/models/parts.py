@@ -24,6 +24,15 @@ MaybeNone: TypeAlias = Any
 Part = TypeVar("Part")
 
 
+class ReadOnly:
+    """Base of data classes that are one point of a chain: all their arrays are made read-only."""
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+
 def up_to_date(value: Part | None, part: str, remedy: str) -> Part:
     """Return a part of a state, or raise if it is out of date.
 

@@ -49,10 +49,10 @@ def test_an_unknown_variant_lists_the_known_ones():
 @pytest.mark.parametrize(
     ("field", "value", "text"),
     [
-        ("length", "root", "length is 'root', needed one of 'sqrt', 'eigenvalue'"),
-        ("dispersion", "range", "dispersion is 'range', needed one of 'variance', 'std', 'cv', 'log'"),
-        ("ddof", 2, "ddof is 2, needed one of 0, 1"),
-        ("decay", "linear", "decay is 'linear', needed one of 'bounded', 'exponential', 'exponential-root'"),
+        ("length", "root", "length is 'root', needed 'sqrt' or 'eigenvalue'"),
+        ("dispersion", "range", "dispersion is 'range', needed 'variance', 'std', 'cv' or 'log'"),
+        ("ddof", 2, "ddof is 2, needed 0 or 1"),
+        ("decay", "linear", "decay is 'linear', needed 'bounded', 'exponential' or 'exponential-root'"),
         ("rate", 0.0, "rate is 0.0, needed a positive"),
         ("rate", math.inf, "rate is inf, needed a positive finite"),
     ],

@@ -317,7 +317,7 @@ def test_model_refuses(settings, message):
 
 @pytest.mark.parametrize("concentration", [0.0, -1.0, np.nan, np.inf])
 def test_concentration_must_be_positive(concentration):
-    with pytest.raises(InputError, match="needed a positive number"):
+    with pytest.raises(InputError, match="needed a finite number above 0"):
         crp.init_state(make_model(), concentration)
 
 

@@ -160,7 +160,7 @@ def test_chain_starts_with_everybody_alone(model):
 
 @pytest.mark.parametrize("concentration", [0.0, -1.0, np.nan, np.inf])
 def test_concentration_must_be_positive(model, concentration):
-    with pytest.raises(InputError, match=r"concentration is .*, needed a positive number"):
+    with pytest.raises(InputError, match=r"concentration is .*, needed a finite number above 0"):
         init_state(model, concentration)
 
 

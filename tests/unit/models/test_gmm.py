@@ -169,7 +169,7 @@ def test_nothing_fits(rng, monkeypatch):
         (np.array([[0.0, np.nan], [1.0, 2.0]]), {}, r"points\[0\] holds NaN"),
         (np.eye(3), {"max_components": 0}, "max_components is 0"),
         (np.eye(3), {"n_init": 0}, "n_init is 0"),
-        (np.eye(3), {"criterion": "icl"}, "criterion is 'icl', needed one of bic, aic"),
+        (np.eye(3), {"criterion": "icl"}, "criterion is 'icl', needed 'bic' or 'aic'"),
     ],
 )
 def test_refuses(rng, points, settings, message):

@@ -206,12 +206,12 @@ def test_numbers_of_states_beyond_the_distinct_steps_are_skipped():
 
 
 BAD_INPUT = [
-    ({"starts": [0, 3]}, r"starts is \[0, 3\], needed numbers that rise from 0 to the number of steps, 5"),
+    ({"starts": [0, 3]}, r"starts is \[0, 3\], needed increasing numbers from 0 to 5"),
     ({"starts": [0, 2, 2, 5]}, r"starts is \[0, 2, 2, 5\]"),
     ({"steps": [[0.0], [np.nan], [1.0], [2.0], [3.0]]}, r"steps\[1\] holds NaN"),
     ({"n_states": [0]}, "n_states is 0, needed at least 1"),
     ({"n_states": []}, "none given"),
-    ({"criterion": "dic"}, "criterion is 'dic', needed one of bic, aic"),
+    ({"criterion": "dic"}, "criterion is 'dic', needed 'bic' or 'aic'"),
     ({"n_init": 0}, "n_init is 0"),
 ]
 

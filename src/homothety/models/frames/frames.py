@@ -6,7 +6,7 @@ See docs/model.md, section 5.1.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -16,6 +16,7 @@ from homothety.arrays import read_only
 from homothety.errors import InputError
 from homothety.models.frames import _kernels
 from homothety.models.frames._kernels import Frame, Layout
+from homothety.models.parts import ReadOnly
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Blocks:
 
 @storable
 @dataclass(frozen=True, eq=False)
-class Frames:
+class Frames(ReadOnly):
     """The frame of every recording. Arrays are read-only.
 
     Parameters
@@ -172,10 +173,6 @@ class Frames:
     turns: FloatArray
     log_sizes: FloatArray
     places: FloatArray
-
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            getattr(self, item.name).setflags(write=False)
 
     @classmethod
     def single(cls, frame: Frame) -> Frames:

@@ -8,11 +8,11 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import numpy as np
-from scipy.special import gammaln
 
 from homothety.arrays import frozen, read_only
 from homothety.errors import InputError
 from homothety.models import ibphmm
+from homothety.models.crp import log_partition_prior
 from homothety.models.emissions.missing import drawn_steps, plain_steps
 from homothety.models.frames._kernels import StateGaussians, Sums, add_expected, add_recorded, log_frame_prior
 from homothety.models.frames.frames import Frames, aligned_steps, gaps_in_frames, log_determinants, recorded_steps
@@ -189,21 +189,9 @@ def log_frames(model: Model, frames: Frames) -> float:
     total = -float(lengths @ log_determinants(model.blocks, model.block_weights, frames))
     for log_sizes, places in zip(frames.log_sizes, frames.places, strict=True):
         total += log_frame_prior(log_sizes, places, model.prior)
-    return total + (log_sharing(frames.labels, model.concentration) if model.sharing == "inferred" else 0.0)
-
-
-def log_sharing(labels: IntArray, concentration: float) -> float:
-    """Log probability of a partition of recordings under the Chinese restaurant process.
-
-    Examples
-    --------
-    >>> round(float(np.exp(log_sharing(np.array([0, 0, 1]), 1.0))), 12)
-    0.166666666667
-    """
-    counts = np.bincount(labels)
-    counts = counts[counts > 0]
-    total = len(counts) * np.log(concentration) + gammaln(counts).sum()
-    return float(total + gammaln(concentration) - gammaln(concentration + len(labels)))
+    if model.sharing == "inferred":
+        total += log_partition_prior(frames.labels, model.concentration)
+    return total
 
 
 Info = TypeVar("Info")

@@ -12,7 +12,7 @@ In code :math:`\beta` is `weights`, :math:`\gamma` is `mass`, :math:`\alpha + \k
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +25,7 @@ from homothety.errors import InputError, SweepError
 from homothety.models.emissions import Emission
 from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, values_in
 from homothety.models.hmm.messages import has_short_stay, transition_steps
-from homothety.models.parts import check_array, check_finite, check_labels
+from homothety.models.parts import ReadOnly, check_array, check_finite, check_labels
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class Tables(NamedTuple):
 
 @storable
 @dataclass(frozen=True, eq=False)
-class ChainState:
+class ChainState(ReadOnly):
     """One point of the chain. Arrays are read-only.
 
     What a move has integrated out is None after it: a move that needs it then fails at once instead of using an old
@@ -246,12 +246,6 @@ class ChainState:
     covariances: FloatArray | None = None
     tables: Tables | None = None
     step: int = 0
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
 
     @property
     def n_used(self) -> int:

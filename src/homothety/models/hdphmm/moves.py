@@ -7,7 +7,6 @@ one. The order matters: each move integrates out what the next ones redraw.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,20 +25,19 @@ from homothety.models.hdphmm.model import (
     path_of,
     transition_parameters,
 )
-from homothety.models.hmm.messages import check_possible, mend_short_stays
-from homothety.sampling.driver import Recording
+from homothety.models.hmm.messages import Chain, draw_path, mend_short_stays
+from homothety.sampling.driver import Move, Recording
 from homothety.sampling.trace import RunPath, count_segments, occupancy_entropy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.distributions import NIW
     from homothety.models.hdphmm.model import Model
-
-
-Move = Callable[["Generator", "Model", ChainState], tuple[ChainState, tuple[object, ...]]]
 
 
 class PathsInfo(NamedTuple):
@@ -52,14 +50,15 @@ class PathsInfo(NamedTuple):
 
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
     """Redraw every path given transitions and emissions: forward filtering, backward sampling."""
-    initial, transition = part_of(model, state, "initial"), part_of(model, state, "transition")
-    # One series at a time: its messages fit the cache, those of all series would not.
+    probs = part_of(model, state, "initial"), part_of(model, state, "transition")
+    states = np.arange(model.n_states)
+    # One recording at a time: its messages fit the cache, those of all recordings would not.
     draws = [
-        draw_path(rng, evidence, initial, transition, model.least_stay) for evidence in evidence_of_series(model, state)
+        draw_path(rng, Chain(evidence, states, *probs), model.least_stay)
+        for evidence in evidence_of_series(model, state)
     ]
     path = np.concatenate([drawn for drawn, _ in draws])
     info = PathsInfo(int((path != path_of(model, state)).sum()), sum(log_likelihood for _, log_likelihood in draws))
-    check_possible(info.log_likelihood)
     return replace(state, path=path, tables=None), info
 
 
@@ -163,30 +162,6 @@ def default_sweep() -> dict[str, Move]:
 
 
 # --- draws the moves are made of -------------------------------------------------------------------------------------
-
-
-def draw_path(
-    rng: Generator, evidence: FloatArray, initial: FloatArray, transition: FloatArray, least_stay: int = 1
-) -> tuple[IntArray, float]:
-    """Draw a path from its posterior and return it (n_steps,) with the log-likelihood of the series.
-
-    What `hmm.sample_path` does, without its checks: probabilities that were just drawn need none.
-    """
-    from homothety.models.hmm import _kernels, _stay_kernels
-
-    n_steps, n_states = evidence.shape
-    offsets, likelihood, filtered = np.empty(n_steps), np.empty_like(evidence), np.empty_like(evidence)
-    states, path = np.arange(n_states), np.empty(n_steps, dtype=np.int64)
-    if least_stay > 1:
-        room, cumulative = _stay_kernels.stay_room(min(least_stay, n_steps), n_states), np.empty(n_states)
-        total = _stay_kernels.filter_stays(evidence, states, initial, transition, least_stay, filtered, room)
-        kept = (least_stay, total, filtered, room, cumulative)
-        _stay_kernels.draw_stays(rng, evidence, states, transition, *kept, states, path)
-        return path, float(total)
-    _kernels.scale_evidence(evidence, offsets, likelihood)
-    log_likelihood = _kernels.filter_forward(evidence, offsets, likelihood, states, initial, transition, filtered)
-    _kernels.draw_path(rng, transition, states, filtered, np.empty(n_states), path)
-    return path, float(log_likelihood)
 
 
 def sample_tables(rng: Generator, n_customers: IntArray, concentrations: FloatArray) -> IntArray:

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from homothety.arrays import check_points
+from homothety.arrays import check_count, check_option, check_points
 from homothety.distributions.gaussian import gaussian_log_density
 from homothety.errors import InputError
 from homothety.models.hmm.messages import most_likely_path
+from homothety.models.parts import check_starts
 from homothety.workers import run_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.random import Generator
     from numpy.typing import ArrayLike
@@ -151,8 +153,9 @@ def select_hmm(
     >>> selection.best.n_states, len(np.unique(selection.paths[truth == 0]))
     (2, 1)
     """
-    points, bounds = check_points(steps, "steps"), check_starts(starts, len(np.asarray(steps)))
-    check_criterion(criterion)
+    points, bounds = check_points(steps, "steps"), np.asarray(starts, dtype=np.int64)
+    check_starts(bounds, len(points))
+    check_option(criterion, "criterion", get_args(Criterion))
     fits, skipped = {}, {}
     for number in sorted(set(n_states)):
         try:
@@ -195,10 +198,13 @@ def fit_hmm(
     >>> np.sort(fit.means.ravel()).round().tolist(), fit.converged
     ([0.0, 5.0], True)
     """
-    points, bounds = check_points(steps, "steps"), check_starts(starts, len(np.asarray(steps)))
-    if n_init < 1 or max_iter < 1:
-        raise InputError(f"n_init is {n_init} and max_iter is {max_iter}: both must be at least 1.")
-    check_enough_steps(points, n_states)
+    points, bounds = check_points(steps, "steps"), np.asarray(starts, dtype=np.int64)
+    check_starts(bounds, len(points))
+    for name, value in (("n_states", n_states), ("n_init", n_init), ("max_iter", max_iter)):
+        check_count(value, name)
+    n_distinct = len(np.unique(points, axis=0))
+    if n_distinct < n_states:
+        raise TooFewStepsError(f"There are {n_distinct} distinct steps, needed at least as many as states, {n_states}.")
     floor = variance_floor(points)
     improve = partial(run_em, points, bounds, floor=floor, max_iter=max_iter, tol=LEAST_GAIN)
     fits = run_all([partial(improve, draw_start(rng, points, n_states, floor)) for _ in range(n_init)])
@@ -208,7 +214,7 @@ def fit_hmm(
 def most_likely_paths(fit: HMMFit, steps: FloatArray, starts: IntArray) -> IntArray:
     """Most probable path through every series, one after the other (n_steps,)."""
     evidence = gaussian_log_density(steps, fit.means, fit.covariances)
-    paths = [most_likely_path(evidence[a:b], fit.initial, fit.transition)[0] for a, b in spans(starts)]
+    paths = [most_likely_path(evidence[a:b], fit.initial, fit.transition)[0] for a, b in pairwise(starts.tolist())]
     return np.concatenate(paths)
 
 
@@ -239,7 +245,7 @@ def expect(steps: FloatArray, starts: IntArray, parameters: Parameters) -> Expec
     _kernels.scale_evidence(evidence, offsets, likelihood)
     filtered, probs = np.empty_like(evidence), np.empty_like(evidence)
     predicted, n_transitions, total = np.empty((1, len(initial))), np.zeros_like(transition), 0.0
-    for a, b in spans(starts):
+    for a, b in pairwise(starts.tolist()):
         total += _kernels.filter_forward(
             evidence[a:b], offsets[a:b], likelihood[a:b], states, initial, transition, filtered[a:b]
         )
@@ -320,37 +326,3 @@ def information_criterion(log_likelihood: float, n_states: int, shape: tuple[int
     n_steps, n_dims = shape
     penalty = np.log(n_steps) if criterion == "bic" else 2.0
     return float(penalty * count_parameters(n_states, n_dims) - 2 * log_likelihood)
-
-
-# --- checks ----------------------------------------------------------------------------------------------------------
-
-
-def spans(starts: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield where each series begins and ends."""
-    yield from zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
-
-
-def check_starts(starts: ArrayLike, n_steps: int) -> IntArray:
-    """Return bounds of series (n_series + 1,) that rise from 0 to the number of steps, or raise."""
-    bounds = np.asarray(starts, dtype=np.int64)
-    if bounds.ndim != 1 or len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != n_steps or (np.diff(bounds) < 1).any():
-        raise InputError(
-            f"starts is {bounds.tolist()}, needed numbers that rise from 0 to the number of steps, {n_steps}: "
-            "series i is steps[starts[i]:starts[i + 1]]."
-        )
-    return bounds
-
-
-def check_enough_steps(steps: FloatArray, n_states: int) -> None:
-    """Raise unless there are at least as many distinct steps as states, and a state at all."""
-    if n_states < 1:
-        raise InputError(f"n_states is {n_states}, needed at least 1.")
-    n_distinct = len(np.unique(steps, axis=0))
-    if n_distinct < n_states:
-        raise TooFewStepsError(f"There are {n_distinct} distinct steps, needed at least as many as states, {n_states}.")
-
-
-def check_criterion(criterion: str) -> None:
-    """Raise unless the criterion is known."""
-    if criterion not in get_args(Criterion):
-        raise InputError(f"criterion is {criterion!r}, needed one of {', '.join(get_args(Criterion))}.")

@@ -27,12 +27,10 @@ SUM_TOLERANCE = 1e-8  # how far from one probabilities may sum
 
 
 class Chain(NamedTuple):
-    """A checked series and the chain behind it, in the order the compiled loops take them."""
+    """A recording and the chain behind it, in the order the compiled loops take them."""
 
     log_evidence: FloatArray  # (n_steps, n_states)
-    offsets: FloatArray  # (n_steps,)
-    likelihood: FloatArray  # (n_steps, n_states)
-    states: IntArray  # (n_active,)
+    states: IntArray  # (n_active,) columns of the evidence
     initial: FloatArray  # (n_active,)
     transition: FloatArray  # (n_active, n_active)
 
@@ -87,12 +85,8 @@ def log_likelihood(
     >>> round(float(np.exp(log_likelihood([heads, tails, heads], *coin))), 12)
     0.125
     """
-    from homothety.models.hmm import _kernels
-
     chain = _check_chain(log_evidence, initial, transition, states)
-    if check_count(least_stay, "least_stay") > 1:
-        return _filter_stays(chain, least_stay, n_rows=2).log_likelihood
-    return float(_kernels.filter_forward(*chain, np.empty((2, len(chain.states)))))
+    return _filter(chain, check_count(least_stay, "least_stay"), n_rows=2).log_likelihood
 
 
 def smoothed_probs(
@@ -136,15 +130,18 @@ def smooth_series(
     >>> smoothed.n_transitions.round(6).tolist(), round(smoothed.log_likelihood, 6)
     ([[1.0, 1.0], [1.0, 1.0]], 0.0)
     """
-    from homothety.models.hmm import _kernels
+    from homothety.models.hmm import _kernels, _stay_kernels
 
     chain = _check_chain(log_evidence, initial, transition, states)
-    if check_count(least_stay, "least_stay") > 1:
-        return _smooth_stays(chain, least_stay)
-    filtered, log_total = _filter(chain)
-    probs, n_transitions = np.empty_like(filtered), np.zeros_like(chain.transition)
-    _kernels.smooth(chain.transition, filtered, np.empty((1, len(chain.states))), probs, n_transitions)
-    return Smoothed(probs, n_transitions, log_total)
+    kept = _filter(chain, check_count(least_stay, "least_stay"))
+    check_possible(kept.log_likelihood)
+    probs, n_transitions, n_active = np.empty_like(kept.rows), np.zeros_like(chain.transition), len(chain.states)
+    if least_stay > 1:
+        arguments = chain.log_evidence, chain.states, chain.transition, least_stay, *kept
+        _stay_kernels.smooth_stays(*arguments, np.empty(n_active), np.empty_like(probs), probs, n_transitions)
+    else:
+        _kernels.smooth(chain.transition, kept.rows, np.empty((1, n_active)), probs, n_transitions)
+    return Smoothed(probs, n_transitions, kept.log_likelihood)
 
 
 def sample_path(
@@ -174,15 +171,32 @@ def sample_path(
     >>> path.tolist(), round(log_prob, 12)
     ([0, 1, 0], 0.0)
     """
-    from homothety.models.hmm import _kernels
+    from homothety.models.hmm import _kernels, _stay_kernels
 
     chain = _check_chain(log_evidence, initial, transition, states)
-    if check_count(least_stay, "least_stay") > 1:
-        return _sample_stays(rng, chain, least_stay)
-    filtered, log_total = _filter(chain)
-    path = np.empty(len(filtered), dtype=np.int64)
-    _kernels.draw_path(rng, chain.transition, chain.states, filtered, np.empty(len(chain.states)), path)
-    return path, _log_density(path, chain) - log_total
+    path, log_total = draw_path(rng, chain, check_count(least_stay, "least_stay"))
+    positions = np.empty(chain.log_evidence.shape[1], dtype=np.int64)
+    if least_stay > 1:
+        return path, float(_stay_kernels.log_stay_density(path, *chain, least_stay, positions) - log_total)
+    return path, float(_kernels.log_path_density(path, *chain, positions)) - log_total
+
+
+def draw_path(rng: Generator, chain: Chain, least_stay: int) -> tuple[IntArray, float]:
+    """Draw a path from its posterior, and return it with the log-likelihood of the recording.
+
+    The chain is not checked: probabilities that were just drawn need no checks.
+    """
+    from homothety.models.hmm import _kernels, _stay_kernels
+
+    kept = _filter(chain, least_stay)
+    check_possible(kept.log_likelihood)
+    path, cumulative = np.empty(len(chain.log_evidence), dtype=np.int64), np.empty(len(chain.states))
+    if least_stay > 1:
+        arguments = chain.log_evidence, chain.states, chain.transition, least_stay, *kept
+        _stay_kernels.draw_stays(rng, *arguments, cumulative, chain.states, path)
+    else:
+        _kernels.draw_path(rng, chain.transition, chain.states, kept.rows, cumulative, path)
+    return path, kept.log_likelihood
 
 
 def most_likely_path(
@@ -226,70 +240,30 @@ def most_likely_path(
     return path, float(best)
 
 
-def _filter(chain: Chain) -> tuple[FloatArray, float]:
-    """Return filtered probabilities, each row up to a factor, and the log-likelihood."""
-    from homothety.models.hmm import _kernels
-
-    filtered = np.empty((len(chain.log_evidence), len(chain.states)))
-    log_total = float(_kernels.filter_forward(*chain, filtered))
-    check_possible(log_total)
-    return filtered, log_total
-
-
-def _log_density(path: IntArray, chain: Chain) -> float:
-    """Log density of a path and its series together."""
-    from homothety.models.hmm import _kernels
-
-    positions = np.empty(chain.log_evidence.shape[1], dtype=np.int64)
-    arrays = chain.log_evidence, chain.states, chain.initial, chain.transition
-    return float(_kernels.log_path_density(path, *arrays, positions))
-
-
-class _Stays(NamedTuple):
-    """What the filter leaves behind where stays have a least length, as the compiled loops want it."""
+class _Filtered(NamedTuple):
+    """What the filter leaves behind, as the compiled loops want it."""
 
     log_likelihood: float
-    free: FloatArray  # (n_rows, n_active)
-    room: FloatArray
+    rows: (
+        FloatArray  # (n_rows, n_active) as `filter_forward` writes them, or `filter_stays` if stays have a least length
+    )
+    room: FloatArray  # as `filter_stays` leaves it; else empty
 
 
-def _filter_stays(chain: Chain, least_stay: int, n_rows: int | None = None) -> _Stays:
-    """Filter a series, with all rows by default."""
-    from homothety.models.hmm import _stay_kernels as kernels
+def _filter(chain: Chain, least_stay: int, n_rows: int | None = None) -> _Filtered:
+    """Filter a recording, with all rows by default."""
+    from homothety.models.hmm import _kernels, _stay_kernels
 
     n_steps, n_active = len(chain.log_evidence), len(chain.states)
-    free, room = np.empty((n_rows or n_steps, n_active)), kernels.stay_room(min(least_stay, n_steps), n_active)
-    arguments = chain.log_evidence, chain.states, chain.initial, chain.transition
-    log_total = float(kernels.filter_stays(*arguments, least_stay, free, room))
-    return _Stays(log_total, free, room)
-
-
-def _smooth_stays(chain: Chain, least_stay: int) -> Smoothed:
-    """Return what `smooth_series` does."""
-    from homothety.models.hmm import _stay_kernels as kernels
-
-    stays = _filter_stays(chain, least_stay)
-    check_possible(stays.log_likelihood)
-    entered, probs = np.empty_like(stays.free), np.empty_like(stays.free)
-    n_transitions, shares = np.zeros_like(chain.transition), np.empty(len(chain.states))
-    arguments = chain.log_evidence, chain.states, chain.transition, least_stay, *stays
-    kernels.smooth_stays(*arguments, shares, entered, probs, n_transitions)
-    return Smoothed(probs, n_transitions, stays.log_likelihood)
-
-
-def _sample_stays(rng: Generator, chain: Chain, least_stay: int) -> tuple[IntArray, float]:
-    """Return what `sample_path` does."""
-    from homothety.models.hmm import _stay_kernels as kernels
-
-    stays = _filter_stays(chain, least_stay)
-    check_possible(stays.log_likelihood)
-    path, cumulative = np.empty(len(chain.log_evidence), dtype=np.int64), np.empty(len(chain.states))
-    arguments = chain.log_evidence, chain.states, chain.transition, least_stay, *stays
-    kernels.draw_stays(rng, *arguments, cumulative, chain.states, path)
-    positions = np.empty(chain.log_evidence.shape[1], dtype=np.int64)
-    known = chain.log_evidence, chain.states, chain.initial, chain.transition
-    log_density = kernels.log_stay_density(path, *known, least_stay, positions)
-    return path, float(log_density - stays.log_likelihood)
+    rows = np.empty((n_rows or n_steps, n_active))
+    if least_stay > 1:
+        room = _stay_kernels.stay_room(min(least_stay, n_steps), n_active)
+        return _Filtered(float(_stay_kernels.filter_stays(*chain, least_stay, rows, room)), rows, room)
+    evidence, *rest = chain
+    offsets, likelihood = np.empty(n_steps), np.empty_like(evidence)
+    _kernels.scale_evidence(evidence, offsets, likelihood)
+    total = _kernels.filter_forward(evidence, offsets, likelihood, *rest, rows)
+    return _Filtered(float(total), rows, np.empty(0))
 
 
 def check_possible(log_density: float) -> None:
@@ -303,15 +277,11 @@ def check_possible(log_density: float) -> None:
 
 def _check_chain(log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, states: ArrayLike | None) -> Chain:
     """Return everything as the compiled loops want it, or raise saying what does not fit."""
-    from homothety.models.hmm import _kernels
-
     evidence = _check_evidence(log_evidence)
     columns = _check_states(states, evidence.shape[1])
     start = _check_probs(initial, (len(columns),), "initial")
     moves = _check_probs(transition, (len(columns), len(columns)), "transition")
-    offsets, likelihood = np.empty(len(evidence)), np.empty_like(evidence)
-    _kernels.scale_evidence(evidence, offsets, likelihood)
-    return Chain(evidence, offsets, likelihood, columns, start, moves)
+    return Chain(evidence, columns, start, moves)
 
 
 def _check_evidence(log_evidence: ArrayLike) -> FloatArray:

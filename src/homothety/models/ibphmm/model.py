@@ -6,7 +6,7 @@ Recordings share states: which recording has which state follows an Indian buffe
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -19,7 +19,7 @@ from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, 
 from homothety.models.emissions.regression import Statistics, log_marginals, statistics_of
 from homothety.models.hmm.messages import has_short_stay
 from homothety.models.ibphmm.blocks import blocks_of
-from homothety.models.parts import check_array, check_finite, check_labels, check_starts, up_to_date
+from homothety.models.parts import ReadOnly, check_array, check_finite, check_labels, check_starts, up_to_date
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -353,7 +353,7 @@ def transition_counts(model: Model, path: IntArray, n_features: int) -> FloatArr
 
 @storable
 @dataclass(frozen=True, eq=False)
-class ChainState:
+class ChainState(ReadOnly):
     """One point of the chain. Arrays are read-only.
 
     A part that a move has made out of date is None: `path` after moves that sum paths out, `weights` and `whiteners`
@@ -396,12 +396,6 @@ class ChainState:
     next_id: int
     step: int = 0
     leaving: float = 0.0
-
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
 
     @property
     def n_features(self) -> int:

@@ -52,7 +52,7 @@ from homothety.errors import EmbeddingWarning, InputError
 from homothety.models import ddcrp
 from homothety.models.ddcrp import labels_from_links
 from homothety.models.partitions import base_measure
-from homothety.models.parts import check_labels, check_starts
+from homothety.models.parts import ReadOnly, check_labels, check_starts
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Grouping(Protocol):
 
 @storable
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class Clusters(ReadOnly):
     """Clusters of states.
 
     Parameters
@@ -171,10 +171,6 @@ class Clusters:
     ids: IntArray
     links: IntArray
     log_density: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.ids.setflags(write=False)
-        self.links.setflags(write=False)
 
     @classmethod
     def none(cls) -> Clusters:

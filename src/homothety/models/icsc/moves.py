@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.icsc.model import ChainState, Model
-
-    Move = Callable[[Generator, Any, Any], tuple[Any, Any]]
+    from homothety.sampling.driver import Move
 
 
 TINY = np.finfo(float).tiny

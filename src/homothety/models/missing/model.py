@@ -15,7 +15,7 @@ import numpy as np
 
 from homothety.models import ibphmm
 from homothety.models.ibphmm.starts import CLUSTERS_MEASURED, N_ANNEALING, N_MEASURED, annealed, weight_in_states
-from homothety.models.parts import check_array, check_finite
+from homothety.models.parts import ReadOnly, check_array, check_finite
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Recording
 
@@ -91,7 +91,7 @@ class Model:
 
 @storable
 @dataclass(frozen=True, eq=False)
-class ChainState:
+class ChainState(ReadOnly):
     """One point of the chain. Arrays are read-only.
 
     Parameters
@@ -107,9 +107,6 @@ class ChainState:
     inner: Any
     values: FloatArray
     step: int = 0
-
-    def __post_init__(self) -> None:
-        self.values.setflags(write=False)
 
 
 AFTER = "paths"  # the move after which values are drawn

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from homothety._jit import ZERO, inlined, jit
+from homothety.distributions.niw_kernels import SUMS, shift_factor
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
 
 NOBODY = -1
-SIZE, WEIGHT, LOG_DET, SUMS = 0, 1, 2, 3  # columns of the rows
+SIZE, WEIGHT, LOG_DET = 0, 1, 2  # columns of the rows; sums follow
 LEAST_LOG_GROWTH = -14.0  # taking out a point that made more than this of a determinant leaves few good digits
 NEGLIGIBLE = 40.0  # terms of a sum of exponentials that are smaller than the largest by this are left out
 N_SCANS = 2  # restricted Gibbs scans from which a split is proposed
@@ -87,30 +88,10 @@ def clear(k: int, tables: Tables, model: Compiled) -> None:
 
 @inlined
 def shift(i: int, k: int, sign: float, tables: Tables, model: Compiled) -> float:
-    """Bring item `i` into table `k` (`sign` 1) or take it out (-1); return the log growth of the determinant.
-
-    Method C1 of Gill, Golub, Murray and Saunders (1974).
-    """
-    points, rows, factors, vector = model.points, tables.rows, tables.factors, tables.vector
-    n_dims, added = points.shape[1], sign * model.precisions[tables.spreads[i]]
+    """Bring item `i` into table `k` (`sign` 1) or take it out (-1); return the log growth of the determinant."""
+    rows, added = tables.rows, sign * model.precisions[tables.spreads[i]]
     strength = model.strength[tables.kinds[k]] + rows[k, WEIGHT]
-    weight, growth, log_growth = added * strength / (strength + added), 1.0, 0.0
-    for p in range(n_dims):
-        vector[p] = points[i, p] - rows[k, SUMS + p] / strength
-        rows[k, SUMS + p] += added * points[i, p]
-    for p in range(n_dims):
-        value, precision = vector[p], factors[k, p, p]
-        ratio = 1.0 + weight * value * value * precision
-        factors[k, p, p] = precision / ratio
-        growth *= ratio
-        if growth < 1e-100 or growth > 1e100:
-            log_growth += np.log(growth)
-            growth = 1.0
-        weight /= ratio
-        for q in range(p + 1, n_dims):
-            vector[q] -= value * factors[k, q, p]
-            factors[k, q, p] += weight * value * precision * vector[q]
-    log_growth += np.log(growth)
+    log_growth = shift_factor(i, k, added, model.points, rows, tables.factors, strength, False, tables.vector)
     rows[k, SIZE] += sign
     rows[k, WEIGHT] += added
     rows[k, LOG_DET] += log_growth

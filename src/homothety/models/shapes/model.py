@@ -18,7 +18,7 @@ from homothety.distributions import NIW
 from homothety.distributions.niw import multigammaln_of
 from homothety.errors import InputError
 from homothety.models.partitions import check_partition, number_by_appearance
-from homothety.models.parts import check_array, check_finite, check_labels
+from homothety.models.parts import ReadOnly, check_array, check_finite, check_labels
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def cluster_posterior(model: Model, members: BoolArray) -> NIW:
 
 @storable
 @dataclass(frozen=True, eq=False)
-class ChainState:
+class ChainState(ReadOnly):
     """One point of the chain over partitions. Arrays are read-only.
 
     Parameters
@@ -313,10 +313,6 @@ class ChainState:
     log_shares: FloatArray
     concentration: float
     step: int = 0
-
-    def __post_init__(self) -> None:
-        for array in (self.labels, self.kinds, self.spreads, self.log_shares):
-            array.setflags(write=False)
 
     @property
     def n_clusters(self) -> int:

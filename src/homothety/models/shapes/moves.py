@@ -6,7 +6,6 @@ to the next and says what it did.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import lgamma, log
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +22,7 @@ from homothety.models.shapes.model import (
     log_likelihood,
     log_partition_weight,
 )
-from homothety.sampling.driver import Recording
+from homothety.sampling.driver import Move, Recording
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.shapes._kernels import Tables
     from homothety.models.shapes.model import Model
-
-Move = Callable[["Generator", "Model", ChainState], tuple[ChainState, tuple[object, ...]]]
 
 N_PROPOSALS = 3  # splits and merges of a sweep
 LEAST_SHARE = 1e-300
@@ -55,12 +52,6 @@ class KindsInfo(NamedTuple):
     """Log likelihood with the kinds of clusters integrated out."""
 
     log_likelihood: float
-
-
-class ConcentrationInfo(NamedTuple):
-    """What one step on the concentration did: an exact draw, always accepted."""
-
-    accepted: bool = True
 
 
 def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, LabelsInfo]:
@@ -170,12 +161,12 @@ def resample_kinds(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     return replace(state, kinds=kinds, log_shares=log_shares), KindsInfo(float(log_likelihood))
 
 
-def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ConcentrationInfo]:
+def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the concentration given the number of clusters, exactly, among the values it can have."""
     model.check_state(state)
     logs = state.n_clusters * np.log(CONCENTRATIONS) + model.concentration_weights
     place = draw_by(rng, np.exp(logs - logs.max()))
-    return replace(state, concentration=float(CONCENTRATIONS[place])), ConcentrationInfo()
+    return replace(state, concentration=float(CONCENTRATIONS[place])), ()
 
 
 def default_sweep() -> dict[str, Move]:
