@@ -249,7 +249,7 @@ def leaving_statistics(aligned, segmentation):
     leaving, path = segmentation.leaving, segmentation.path.reshape(aligned.n_series, -1)
     several = segmentation.active.sum(axis=1) > 1
     switched = (path[:, 1:] != path[:, :-1]).sum(axis=1)
-    values = [1.0, leaving, segmentation.n_features, several.sum(), switched.sum(), (several & (switched == 0)).sum()]
+    values = [1.0, leaving, segmentation.n_states, several.sum(), switched.sum(), (several & (switched == 0)).sum()]
     return [leaving * value for value in [*values, np.log(segmentation.kappa)]]
 
 

@@ -202,8 +202,8 @@ def feature_statistics(model, state):
     n_once, n_all = (n_owners == 1).sum(), (n_owners == model.n_series).sum()
     together = (state.active[0] & state.active[-1]).sum()
     return [
-        state.n_features,
-        state.n_features**2,
+        state.n_states,
+        state.n_states**2,
         n_once,
         n_all,
         n_active.sum(),
@@ -211,8 +211,8 @@ def feature_statistics(model, state):
         (n_active * spread).sum(),
         n_once * spread.sum(),
         together * points[0].mean() * points[-1].mean(),
-        state.n_features * state.gamma,
-        state.n_features * state.mass,
+        state.n_states * state.gamma,
+        state.n_states * state.mass,
         n_all * state.alpha,
         n_all * state.kappa,
     ]
@@ -235,7 +235,7 @@ def weight_statistics(model, state):
         stays * np.log(state.kappa),
         log_total * np.log(state.kappa),
         log_total * np.log(state.alpha),
-        log_total * state.n_features,
+        log_total * state.n_states,
     ]
 
 

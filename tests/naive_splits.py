@@ -37,7 +37,7 @@ from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
 from homothety.models.ibphmm.model import (
     Tried,
     active_of,
-    log_feature_prior,
+    log_owner_prior,
     log_path_prior,
     path_of,
     path_statistics,
@@ -86,7 +86,7 @@ class Allocation:
         if has_short_stay(self.path, self.model.starts, self.model.least_stay):
             return -np.inf
         n_owners = self.active.sum(axis=0)
-        log_features = log_feature_prior(n_owners, self.model.n_series, at.gamma, at.mass)
+        log_features = log_owner_prior(n_owners, self.model.n_series, at.gamma, at.mass)
         log_paths = log_path_prior(self.counts, self.active, at.alpha, at.kappa, self.model.leaving)
         return log_features + log_paths + float(self.log_marginals.sum())
 

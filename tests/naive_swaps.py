@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from homothety.models.emissions.regression import Statistics, log_marginals, statistics_of
-from homothety.models.ibphmm.model import Tried, log_feature_prior
+from homothety.models.ibphmm.model import Tried, log_owner_prior
 
 
 def swap_states(rng, model, state):
     active, path, n_accepted = np.array(state.active), np.array(state.path), 0
-    n_features, state = state.n_features, replace(state, weights=None, whiteners=None)
+    n_features, state = state.n_states, replace(state, weights=None, whiteners=None)
     n_trials = model.proposals.n_swaps if model.n_series > 1 and n_features > 1 else 0
     for _ in range(n_trials):
         a, b = int(rng.integers(0, n_features)), int(rng.integers(0, n_features - 1))
@@ -78,4 +78,4 @@ def log_density(model, active, path, state):
 
 def owners_density(active, state):
     """Log density of who has which feature; a fault leaves it out."""
-    return log_feature_prior(active.sum(axis=0), len(active), state.gamma, state.mass)
+    return log_owner_prior(active.sum(axis=0), len(active), state.gamma, state.mass)

@@ -45,7 +45,7 @@ def draw_set(rng):
     while True:
         model, state = naive.draw_world(rng, WORLD, labels=np.arange(WORLD.n_series))
         paths = np.split(state.segmentation.path, model.starts[1:-1])
-        counts = np.array([np.bincount(path, minlength=state.segmentation.n_features) for path in paths])
+        counts = np.array([np.bincount(path, minlength=state.segmentation.n_states) for path in paths])
         if (counts >= LEAST_STEPS).all(axis=0).sum() >= N_STATES:
             return replace(model, sharing="fixed", groups=np.arange(WORLD.n_series)), state
 

@@ -13,7 +13,8 @@ from scipy.stats import chisquare
 import naive
 from homothety.arrays import frozen
 from homothety.distributions import NIW, NormalGamma
-from homothety.models.ddcrp import Model, _kernels, init_state, resample_links
+from homothety.models import _ddcrp_kernels as _kernels
+from homothety.models.ddcrp import Model, init_state, resample_links
 
 CONCENTRATION = 0.6
 N_SWEEPS = 60_000

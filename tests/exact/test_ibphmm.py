@@ -181,7 +181,7 @@ def staying_chain(n_sweeps, sweep, seed, world=naive.STAYING):
     for _ in range(n_sweeps):
         for move in sweep.values():
             state, _ = move(rng, model, state)
-        found.append((state.n_features, naive.renumbered(state.path)))
+        found.append((state.n_states, naive.renumbered(state.path)))
     return found
 
 
@@ -198,12 +198,12 @@ def all_transitions_counted(rng, model, state):
 
 def any_stay_expected(rng, model, state):
     """Switch features as if stays could have any length."""
-    return moves.resample_shared_features(rng, replace(model, least_stay=1), state)
+    return moves.resample_shared_states(rng, replace(model, least_stay=1), state)
 
 
 def any_stay_of_newborns_expected(rng, model, state):
     """Let features be born and die as if stays could have any length."""
-    return moves.resample_unique_features(rng, replace(model, least_stay=1), state)
+    return moves.resample_unique_states(rng, replace(model, least_stay=1), state)
 
 
 def paths_until_long_enough(rng, model, state):

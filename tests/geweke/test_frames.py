@@ -216,8 +216,8 @@ def test_broken_sweep_is_caught_at_length():
 
 def leaving_paid_by_a_state_alone(rng, model, state):
     """The fault: a recording with one state, which cannot be left, counts as if it had stayed by choice."""
-    everywhere = np.ones((model.n_series, state.n_features), dtype=bool)
-    counted = replace(state, active=everywhere if state.n_features > 1 else state.active)
+    everywhere = np.ones((model.n_series, state.n_states), dtype=bool)
+    counted = replace(state, active=everywhere if state.n_states > 1 else state.active)
     return replace(state, leaving=ibphmm.resample_leaving(rng, model, counted)[0].leaving), ()
 
 

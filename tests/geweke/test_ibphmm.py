@@ -186,8 +186,8 @@ def test_forward_draws_have_the_means_that_are_known():
     draws = prior_draws(naive.GAUSSIAN, N_DRAWS)
     chosen = [
         [
-            state.n_features,
-            state.n_features**2,
+            state.n_states,
+            state.n_states**2,
             (state.active.sum(axis=0) == 1).sum(),
             state.active.sum(),
             state.gamma,
@@ -382,7 +382,7 @@ def popularity_without_mass(original, rng, active, mass):
 def switched_at_once(rng, model, state):
     """Switch all features of all series by one popularity, also those that vanish by it."""
     active, weights = state.active.copy(), state.weights.copy()
-    log_odds, orders = moves.draw_log_odds(rng, active, state.mass), moves.draw_orders(rng, model, state.n_features)
+    log_odds, orders = moves.draw_log_odds(rng, active, state.mass), moves.draw_orders(rng, model, state.n_states)
     data = moves.data_of(model, state)
     moves.flip_block(data, state, orders, log_odds, active, weights, rng, np.arange(model.n_series))
     kept = active.any(axis=0)
@@ -419,8 +419,8 @@ def faulty_births(**broken):
 
 def weights_without_totals(rng, model, state):
     """Draw weights as if the path told about the totals of rows."""
-    counts = moves.transition_counts(model, state.path, state.n_features)
-    shapes = state.alpha + state.kappa * np.eye(state.n_features) + counts
+    counts = moves.transition_counts(model, state.path, state.n_states)
+    shapes = state.alpha + state.kappa * np.eye(state.n_states) + counts
     pairs = state.active[:, :, None] & state.active[:, None, :]
     return replace(state, weights=np.maximum(rng.standard_gamma(shapes), 1e-300) * pairs), ()
 

@@ -12,7 +12,8 @@ import naive
 from homothety.arrays import frozen
 from homothety.distributions import NIW, NormalGamma
 from homothety.metrics import vi
-from homothety.models.ddcrp import ChainState, Model, _kernels, labels_from_links, log_joint
+from homothety.models import _ddcrp_kernels as _kernels
+from homothety.models.ddcrp import ChainState, Model, labels_from_links, log_joint
 from homothety.summaries import coclustering, expected_vi, minimise_expected_vi, relabel_by_size
 
 relaxed = settings(deadline=None, max_examples=60)  # the first example of each may have to compile

@@ -45,15 +45,15 @@ if TYPE_CHECKING:
 # From a list and another one, or None for the first against itself, to a table with a row for each of the first.
 Engine: TypeAlias = Callable[[FloatArray, FloatArray | None], FloatArray]
 
-LEAST_PAIRS = 2**16  # fewer are worked out sooner than they are handed out
-BLOCKS_EACH = 4  # so that nobody waits long for the one who is last
+LEAST_PAIRS = 2**16  # fewer are computed sooner than they are sent to workers
+BLOCKS_EACH = 4  # of each worker: small blocks, so that all workers end at about the same time
 
 
 def shared_out(engine: Engine, items: FloatArray, others: FloatArray | None) -> FloatArray:
     """Return the table of an engine, in one call unless there are several to share the work.
 
-    Only worth it where a pair costs far more than to send its number: not for SPCM, of which a core works out tens of
-    millions in a second.
+    Sharing pays only if computing a pair takes far longer than sending the result. It does not for SPCM, of which a
+    core computes tens of millions in a second.
     """
     n_pairs = len(items) * len(items if others is None else others)
     n_workers = workers.n_workers() if n_pairs >= LEAST_PAIRS else 1

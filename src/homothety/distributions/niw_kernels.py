@@ -5,7 +5,7 @@ and the packed lower triangle of ``prior scale + scatter``, both about the prior
 less the row of the empty set, which holds the prior and is the one before the last.
 
 Beside it lies a factor: the posterior scale as L D L' without square roots, L below the diagonal, 1 / D on it. What is
-above the diagonal is left over from `refresh` and serves nobody else. A model whose clusters change by single points
+above the diagonal is left over from `refresh` and used only there. A model whose clusters change by single points
 needs no packed scale: `shift_factor` brings the factor itself up to date.
 
 Functions that run for every pair of an item and a cluster take plain arrays: handing over a named tuple would cost more

@@ -349,7 +349,7 @@ def sweep_links(
         if old != i:
             n_part, own, rest = collect_part(i, links, part), open_table(tables), labels[i]
             unsettled = split_off(part, n_part, own, rest, points, tables, prior, scratch.solved)
-            labels[i] = own  # nobody looks at those behind it
+            labels[i] = own  # labels of later items are not read
         j = draw_link(rng, i, rest, points, weights, tables, before, prior, scratch)
         j = old if j == NOBODY else j
         destination = labels[j]

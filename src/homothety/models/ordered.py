@@ -1,8 +1,8 @@
 r"""The similarity-dependent mixture for very many items, of which no similarities are stored.
 
-The paper lets every item link to every other. With a million items the links that lead to one item, one after the
-other, are hundreds, and all of them move with it. Here items stand in a random order, and each links to one before it,
-or to itself:
+The paper lets every item link to every other one. With a million items, chains of links that lead to an item have
+hundreds of members, and all of these change their cluster with that item. Here items stand in a random order, and each
+links to an item before it, or to itself:
 
 .. math::
 
@@ -345,7 +345,7 @@ def grow_state(
     links = np.full((model.n_items, 4), NOBODY)
     attach_all(state.links, links)
     alike = replace(model, base=sample.base)
-    # Without any concentration: who fits nowhere would open a table, thousands would, and every item looks at all.
+    # Without concentration: thousands of items that fit nowhere would open tables, which all later items compare.
     visit_all(rng, seat_links, alike, 0.0, links, compiled_prior(sample.base, model.n_items), sample.n_items)
     return ChainState(links[:, TARGET].copy(), concentration)
 

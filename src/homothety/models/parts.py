@@ -75,9 +75,9 @@ def check_finite(array: NDArray[Any], name: str) -> None:
 
 
 def check_starts(starts: IntArray, n_steps: int) -> IntArray:
-    """Return where series start, or raise unless each has a step and all steps belong to one."""
+    """Return where recordings start, or raise unless each has a step and all steps belong to one."""
     if not isinstance(starts, np.ndarray) or starts.dtype != np.int64 or starts.ndim != 1 or len(starts) < 2:
-        raise InputError(f"starts is {starts!r}, needed an array of int64: where each series starts, and the end.")
+        raise InputError(f"starts is {starts!r}, needed an array of int64: where each recording starts, and the end.")
     if starts[0] != 0 or starts[-1] != n_steps or not (np.diff(starts) > 0).all():
         raise InputError(
             f"starts is {starts.tolist()}, needed increasing numbers from 0 to {n_steps}, where steps end."

@@ -6,8 +6,9 @@ is renamed into place last, so at every moment the folder holds a whole checkpoi
 The position before it stays, as ``position-before.zip``. If the last one, or a piece that only it counts, is damaged,
 the chain goes on from there: one interval between two checkpoints is sampled again, to the same bits.
 
-There are no locks: the dead would keep them. Whoever goes on with a chain puts its mark in the folder. Another
-that is still at it, such as a worker that a cluster has lost sight of, finds that mark before it writes, and ends.
+There are no locks, because a process that was killed would never release its own. A process that goes on with a chain
+writes its mark into the folder. A process that had the chain before, such as a worker that a cluster has lost
+contact with, sees the new mark before it writes, and ends.
 
 
 What a run is conditioned on is kept as short texts by name, so that two runs can be compared and differences named.

@@ -286,7 +286,7 @@ def stacking_weights(log_densities: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    log_densities : ndarray of shape (n_looks, n_chains)
+    log_densities : ndarray of shape (n_observations, n_chains)
         Log density of every observation under every chain, given the other observations.
 
     Returns
@@ -326,12 +326,12 @@ def leave_one_out(log_densities: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    log_densities : ndarray of shape (n_draws, n_looks)
+    log_densities : ndarray of shape (n_draws, n_observations)
         Log density of every observation given the parameters of every draw.
 
     Returns
     -------
-    log_density : ndarray of shape (n_looks,)
+    log_density : ndarray of shape (n_observations,)
         Minus infinity for an observation that is impossible under one of the draws.
 
     Notes
@@ -340,8 +340,8 @@ def leave_one_out(log_densities: FloatArray) -> FloatArray:
     more, the result is the harmonic mean of the densities. Such weights can be very uneven, so that none counts more
     than their mean times the square root of the number of draws (Ionides 2008, Truncated importance sampling).
     """
-    n_draws, n_looks = log_densities.shape
-    found, is_possible = np.full(n_looks, -np.inf), (log_densities > -np.inf).all(axis=0)
+    n_draws, n_observations = log_densities.shape
+    found, is_possible = np.full(n_observations, -np.inf), (log_densities > -np.inf).all(axis=0)
     log_densities = log_densities[:, is_possible]
     mean = logsumexp(-log_densities, axis=0) - np.log(n_draws)
     log_weights = np.minimum(-log_densities, mean + 0.5 * np.log(n_draws))

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class SharedRun:
     """Lets the thread that started the chains stop them between two sweeps and collect what they have.
 
-    Threads cannot be interrupted, only asked. A copy sent to another process is a run of its own, that nobody stops.
+    Threads cannot be interrupted; they look between two sweeps whether they are to stop. A copy that is sent to another
+    process is a run of its own, which is never stopped from here.
     """
 
     def __init__(self) -> None:
@@ -65,7 +66,7 @@ class SharedRun:
         return [self._traces[chain] for chain in chains]
 
 
-SECONDS = 1.0  # between two pieces of news of a chain
+SECONDS = 1.0  # at least, between two messages of a chain
 
 
 def run_on_workers(chains: Sequence[Chain]) -> list[Visit]:

@@ -67,7 +67,7 @@ class Trace:
 
 @storable
 class RunPath(NamedTuple):
-    """A path over all steps of all series, one after the other.
+    """A path over all steps of all recordings, one after the other.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class RunPath(NamedTuple):
 
 
 def count_segments(path: IntArray, starts: IntArray) -> int:
-    """Return the number of segments of a path, every series beginning one."""
+    """Return the number of segments of a path, every recording beginning one."""
     return len(np.union1d(np.flatnonzero(np.diff(path)) + 1, starts[:-1]))
 
 

@@ -10,8 +10,9 @@ from scipy.sparse.csgraph import connected_components
 import naive
 from homothety.arrays import frozen
 from homothety.distributions import NIW, NormalGamma
+from homothety.models import _ddcrp_kernels as _kernels
 from homothety.models._ddcrp_kernels import NOBODY
-from homothety.models.ddcrp import Model, _kernels
+from homothety.models.ddcrp import Model
 
 CONCENTRATION = 0.8
 

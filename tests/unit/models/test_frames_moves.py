@@ -19,7 +19,6 @@ from homothety.models.frames import (
     Prior,
     candidates,
     default_sweep,
-    em,
     identity_frames,
     init_state,
     log_joint,
@@ -59,7 +58,7 @@ def test_log_joint_is_that_of_its_twin(name):
     for _ in range(3):
         model, state = naive.draw_world(rng, world)
         segmentation = state.segmentation
-        used = np.bincount(segmentation.path, minlength=segmentation.n_features) > 0
+        used = np.bincount(segmentation.path, minlength=segmentation.n_states) > 0
         expected = naive.log_joint(model, state) + log_hyperprior(model.segmentation.hyperpriors, segmentation)
         expected -= log_repeated_unused(segmentation.active, used)
         assert log_joint(model, state) == pytest.approx(expected, rel=1e-9)
@@ -138,7 +137,7 @@ def test_frames_that_may_move_do():
 
 def test_sums_are_those_of_the_steps_of_a_frame():
     model, state = naive.draw_world(np.random.default_rng(9), WORLDS["plane"], labels=[0, 1, 0])
-    path, n_states = state.segmentation.path, state.segmentation.n_features
+    path, n_states = state.segmentation.path, state.segmentation.n_states
     n, first, second, centres = recorded_sums(model, path, n_states, state.frames)
     recordings = np.repeat(np.arange(3), np.diff(model.starts))
     for f, own in enumerate(([0, 2], [1])):
@@ -272,7 +271,7 @@ def test_starts_find_frames_and_states():
 def test_a_recording_turned_the_wrong_way_is_laid_on_the_states_anew(name):
     model, state = bent_recordings(np.random.default_rng(17), SPACES[name])
     probs, truth = np.eye(3)[state.segmentation.path], state.frames
-    right = em.fit(model, truth, probs, 10)
+    right = search.fit(model, truth, probs, 10)
     assert search.laid_anew(model, right) == []
     rng, turns, places = np.random.default_rng(0), truth.turns.copy(), truth.places.copy()
     wrong = moves.turned(rng, model, truth, 1)
@@ -281,8 +280,8 @@ def test_a_recording_turned_the_wrong_way_is_laid_on_the_states_anew(name):
     turns[1], places[1] = wrong.turns[1], wrong.places[1]
     frames = replace(truth, turns=turns, places=places)
     # States are those of the other recordings: they have two thirds of all steps.
-    stuck = replace(em.fit(model, frames, probs, 1), chain=right.chain)
-    alone, (found,) = em.fit(model, frames, stuck.probs, search.N_LAST), search.laid_anew(model, stuck)
+    stuck = replace(search.fit(model, frames, probs, 1), chain=right.chain)
+    alone, (found,) = search.fit(model, frames, stuck.probs, search.N_LAST), search.laid_anew(model, stuck)
     assert found.log_likelihood > alone.log_likelihood + 20  # which does not turn so far in as many rounds
     one, other = (rotations[0].T @ rotations[1] for rotations in (found.frames.rotations, truth.rotations))
     np.testing.assert_allclose(one, other, atol=0.2)
@@ -298,7 +297,7 @@ def test_products_of_channels_tell_a_swing_along_a_line_from_one_around_a_circle
     truth = np.tile(np.repeat([0, 1], 60), 3)
     shares = {}
     for name, values in (("products", search.local_products(model, steps)), ("steps", steps)):
-        agreement = (em.k_means(rng, values, 2) == truth).mean()
+        agreement = (search.k_means(rng, values, 2) == truth).mean()
         shares[name] = max(agreement, 1 - agreement)
     assert shares["steps"] < 0.8 < 0.95 < shares["products"]
 

@@ -296,7 +296,7 @@ def test_bad_settings_are_named(settings, message):
 
 def test_prior_of_other_dimensions_is_refused():
     model = make_model()
-    with pytest.raises(InputError, match="The prior has 3 dimensions, the series have 2"):
+    with pytest.raises(InputError, match="The prior has 3 dimensions, the recordings have 2"):
         replace(model, base=NIW(np.zeros(3), 1.0, np.eye(3), 5.0))
 
 

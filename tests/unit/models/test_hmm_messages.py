@@ -129,9 +129,7 @@ def test_compiled_and_interpreted_agree(monkeypatch):
 
 def test_two_rows_give_the_same_likelihood_as_all():
     evidence, initial, transition = make_chain(501, 5, spread=30.0)
-    offsets, likelihood = np.empty(501), np.empty((501, 5))
-    _kernels.scale_evidence(evidence, offsets, likelihood)
-    arguments = evidence, offsets, likelihood, np.arange(5), initial, transition
+    arguments = _kernels.scaled(evidence), np.arange(5), initial, transition
     kept, two, three = np.empty((501, 5)), np.empty((2, 5)), np.empty((3, 5))
     found = {_kernels.filter_forward(*arguments, rows) for rows in (kept, two, three)}
     assert len(found) == 1
@@ -142,10 +140,9 @@ def test_two_rows_give_the_same_likelihood_as_all():
 @pytest.mark.parametrize("n_states", [1, 2, 5])
 def test_a_sticky_chain_is_filtered_like_any_other(n_states, spread):
     evidence, initial, _ = make_chain(301, 5, spread=spread)
-    initial, offsets, likelihood = initial[:n_states] / initial[:n_states].sum(), np.empty(301), np.empty((301, 5))
-    _kernels.scale_evidence(evidence, offsets, likelihood)
+    initial = initial[:n_states] / initial[:n_states].sum()
     transition = np.full((n_states, n_states), 0.1) + np.eye(n_states) * (1 - 0.1 * n_states)
-    arguments = evidence, offsets, likelihood, np.arange(n_states), initial, transition
+    arguments = _kernels.scaled(evidence), np.arange(n_states), initial, transition
     quick, slow = np.empty((301, n_states)), np.empty((301, n_states))
     assert _kernels.filter_sticky(*arguments, quick) == pytest.approx(_kernels.filter_forward(*arguments, slow))
     np.testing.assert_allclose(quick / quick.sum(axis=1)[:, None], slow / slow.sum(axis=1)[:, None], atol=1e-12)
@@ -153,8 +150,7 @@ def test_a_sticky_chain_is_filtered_like_any_other(n_states, spread):
 
 def test_scaled_evidence_is_a_share_of_the_largest():
     evidence = np.array([[-1e5, -1e5 - 1], [0.0, -np.inf], [-np.inf, -np.inf], [700.0, 0.0]])
-    offsets, likelihood = np.empty(4), np.empty((4, 2))
-    _kernels.scale_evidence(evidence, offsets, likelihood)
+    _, offsets, likelihood = _kernels.scaled(evidence)
     np.testing.assert_array_equal(offsets, [-1e5, 0.0, 0.0, 700.0])
     np.testing.assert_allclose(likelihood, [[1, np.exp(-1)], [1, 0], [0, 0], [1, 0]], atol=1e-300)
 

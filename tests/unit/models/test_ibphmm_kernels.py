@@ -11,10 +11,10 @@ from scipy import stats
 import naive_emissions
 import naive_hmm
 import naive_ibphmm as naive
-from homothety.models.hmm._kernels import scale_evidence
+from homothety.models.hmm._kernels import scaled
 from homothety.models.ibphmm import _kernels
 from homothety.models.ibphmm._kernels import build_scratch
-from homothety.models.ibphmm.model import expected_new, log_feature_prior, log_path_prior, log_repeated_unused
+from homothety.models.ibphmm.model import expected_new, log_owner_prior, log_path_prior, log_repeated_unused
 
 MIN_P = 1e-4  # of tests of a distribution
 ALPHA, KAPPA, MASS = 0.8, 1.7, 0.6
@@ -35,10 +35,8 @@ def make_series(seed=0, active=(True, False, True, True)):
     """Features and weights of a series, and its evidence in three forms; one column belongs to nobody."""
     rng = np.random.default_rng(seed)
     log_evidence = rng.normal(scale=1.5, size=(N_STEPS, N_FEATURES + 1))
-    offsets, likelihood = np.empty(N_STEPS), np.empty_like(log_evidence)
-    scale_evidence(log_evidence, offsets, likelihood)
     weights = rng.gamma(1.0, size=(N_FEATURES, N_FEATURES))
-    return np.array(active), weights, (log_evidence, offsets, likelihood)
+    return np.array(active), weights, scaled(log_evidence)
 
 
 def chain_of(active, weights):
@@ -83,7 +81,7 @@ def test_chain_goes_through_the_features_of_the_series(active):
 @pytest.mark.parametrize("active", ACTIVE)
 def test_log_likelihood_sums_over_all_paths(active):
     active, weights, evidence = make_series(active=active)
-    found = _kernels.series_log_likelihood(active, weights, COLUMNS, *evidence, build_scratch(N_FEATURES))
+    found = _kernels.series_log_likelihood(active, weights, COLUMNS, evidence, build_scratch(N_FEATURES))
     assert found == pytest.approx(naive.log_likelihood(active, weights, evidence[0][:, COLUMNS]), abs=1e-12)
 
 
@@ -92,7 +90,7 @@ def test_log_likelihood_sums_over_all_paths(active):
 def test_path_is_drawn_as_by_its_twin(active):
     active, weights, evidence = make_series(active=active)
     own, path = np.flatnonzero(active), np.empty(N_STEPS, dtype=np.int64)
-    arguments = (active, weights, COLUMNS, *evidence, build_scratch(N_FEATURES, N_STEPS))
+    arguments = (active, weights, COLUMNS, evidence, build_scratch(N_FEATURES, N_STEPS))
     initial, transition = chain_of(active, weights)
     filtered = naive_hmm.filtered_probs(evidence[0][:, COLUMNS[own]], initial, transition)
     for seed in range(20):
@@ -105,7 +103,7 @@ def test_path_is_drawn_as_by_its_twin(active):
 def test_paths_are_drawn_from_their_posterior():
     active, weights, evidence = make_series(active=ACTIVE[-1])
     own, path, rng = np.flatnonzero(active), np.empty(N_STEPS, dtype=np.int64), np.random.default_rng(1)
-    arguments, observed = (active, weights, COLUMNS, *evidence, build_scratch(N_FEATURES, N_STEPS)), Counter()
+    arguments, observed = (active, weights, COLUMNS, evidence, build_scratch(N_FEATURES, N_STEPS)), Counter()
     for _ in range(4_000):
         _kernels.draw_series_path(rng, *arguments, path)
         observed[tuple(np.searchsorted(own, path).tolist())] += 1
@@ -122,8 +120,8 @@ def test_features_are_flipped_as_by_their_twin(active):
     _kernels.write_log_odds(n_others, 3, MASS, log_odds)
     for seed in range(30):
         found, order = np.array(active), np.random.default_rng(seed).permutation(N_FEATURES)
-        n_tried, n_accepted = _kernels.flip_shared_features(
-            np.random.default_rng(seed), order, log_odds, found, weights, COLUMNS, *evidence, scratch
+        n_tried, n_accepted = _kernels.flip_shared_states(
+            np.random.default_rng(seed), order, log_odds, found, weights, COLUMNS, evidence, scratch
         )
         expected = naive.flip_shared_features(
             np.random.default_rng(seed), order, n_others, 3, MASS, active, weights, evidence[0][:, COLUMNS]
@@ -140,7 +138,7 @@ def test_last_feature_is_never_switched_off():
     for seed in range(20):
         active, order = np.array(ACTIVE[1]), np.arange(N_FEATURES)
         rng = np.random.default_rng(seed)
-        n_tried, *_ = _kernels.flip_shared_features(rng, order, log_odds, active, weights, COLUMNS, *evidence, scratch)
+        n_tried, *_ = _kernels.flip_shared_states(rng, order, log_odds, active, weights, COLUMNS, evidence, scratch)
         assert n_tried == 0
         np.testing.assert_array_equal(active, ACTIVE[1])
 
@@ -262,7 +260,7 @@ def test_path_prior_sums_to_one():
 @pytest.mark.parametrize("mass", [0.4, 1.0, 3.0])
 def test_feature_prior_is_that_of_poisson_numbers_of_patterns(mass):
     active, _ = make_paths()
-    found = log_feature_prior(active.sum(axis=0), 3, 1.3, mass)
+    found = log_owner_prior(active.sum(axis=0), 3, 1.3, mass)
     assert found == pytest.approx(naive.log_feature_prior(active, 1.3, mass), abs=1e-12)
 
 
@@ -288,9 +286,9 @@ def propose(rng, states, evidence, drawn, path):
     """Draw a path under plug-in parameters, or take it as given; return the log probability of drawing it."""
     scratch, positions = build_scratch(len(states), N_STEPS), np.empty(N_FEATURES + 1, dtype=np.int64)
     if drawn:
-        log_likelihood = _kernels.draw_sticky_path(rng, states, ALPHA, KAPPA, *evidence, scratch, path)
+        log_likelihood = _kernels.draw_sticky_path(rng, states, ALPHA, KAPPA, evidence, scratch, path)
     else:
-        log_likelihood = _kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
+        log_likelihood = _kernels.sticky_log_likelihood(states, ALPHA, KAPPA, evidence, scratch)
     arguments = (states, ALPHA, KAPPA, evidence[0], scratch, positions, path)
     return _kernels.log_sticky_path_density(*arguments) - log_likelihood
 
@@ -300,7 +298,7 @@ def propose(rng, states, evidence, drawn, path):
 def test_sticky_log_likelihood_sums_over_all_paths(states):
     _, _, evidence = make_series()
     n, states = len(states), np.array(states)
-    found = _kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, build_scratch(n))
+    found = _kernels.sticky_log_likelihood(states, ALPHA, KAPPA, evidence, build_scratch(n))
     weights = naive.sticky_weights(n, ALPHA, KAPPA)
     assert found == pytest.approx(naive.log_likelihood(np.ones(n), weights, evidence[0][:, states]), abs=1e-12)
 

@@ -12,7 +12,7 @@ import pytest
 import naive_hmm
 import naive_ibphmm as naive
 from homothety.errors import InputError
-from homothety.models.hmm._kernels import scale_evidence
+from homothety.models.hmm._kernels import scaled
 from homothety.models.ibphmm import _kernels, init_state, moves
 from homothety.models.ibphmm._kernels import build_scratch
 from homothety.models.ibphmm.model import log_path_prior
@@ -62,9 +62,7 @@ def test_a_price_that_a_state_alone_cannot_pay_is_caught():
 def messages(least_stay, n_steps, n_features, seed=0):
     """Evidence in three forms, and room for a chain."""
     log_evidence = np.random.default_rng(seed).normal(scale=1.5, size=(n_steps, n_features))
-    offsets, likelihood = np.empty(n_steps), np.empty_like(log_evidence)
-    scale_evidence(log_evidence, offsets, likelihood)
-    return (log_evidence, offsets, likelihood), build_scratch(n_features, n_steps, least_stay, LEAVING)
+    return scaled(log_evidence), build_scratch(n_features, n_steps, least_stay, LEAVING)
 
 
 def log_likelihood(active, weights, log_evidence, least_stay):
@@ -92,7 +90,7 @@ def test_filter_equals_enumeration(active, least_stay, size):
     weights[~np.eye(n, dtype=bool)] *= size  # weights of staying are not looked at, however large they are
     weights += np.diag(np.full(n, 1e6 if size < 1 else 0.0))
     evidence, scratch = messages(least_stay, 5, n)
-    arguments = np.array(active), weights, np.arange(n), *evidence, scratch
+    arguments = np.array(active), weights, np.arange(n), evidence, scratch
     expected = log_likelihood(active, weights, evidence[0], least_stay)
     assert _kernels.series_log_likelihood(*arguments) == pytest.approx(expected, abs=1e-10)
     path = np.empty(5, dtype=np.int64)
@@ -105,7 +103,7 @@ def test_sticky_filter_equals_enumeration(n, least_stay):
     evidence, scratch = messages(least_stay, 5, n)
     expected = log_likelihood((True,) * n, np.ones((n, n)), evidence[0], least_stay)
     states = np.arange(n)
-    found = _kernels.sticky_log_likelihood(states, ALPHA, KAPPA, *evidence, scratch)
+    found = _kernels.sticky_log_likelihood(states, ALPHA, KAPPA, evidence, scratch)
     assert found == pytest.approx(expected, abs=1e-11)
     total = -math.inf
     for path in all_paths((True,) * n, 5):
@@ -161,7 +159,7 @@ def shares_below_median(rng, move, *, n_draws=2_000):
     model = replace(model, leaving_range=(0.05, 0.6))
     assert (state.active.sum(axis=1) > 1).any()
     grid = np.geomspace(0.05, 0.6, 20_001)
-    counts = np.zeros((model.n_series, state.n_features, state.n_features))
+    counts = np.zeros((model.n_series, state.n_states, state.n_states))
     _kernels.count_all_transitions(np.array(state.path), model.starts, counts, 1)
     log_density = [log_path_prior(counts, state.active, state.alpha, state.kappa, value) for value in grid[::40]]
     probs = np.exp(np.interp(grid, grid[::40], log_density) - max(log_density))

@@ -52,7 +52,7 @@ def make_world(seed=0, n_features=3):
     rng = np.random.default_rng(seed)
     while True:
         model, state = naive.draw_world(rng, naive.GAUSSIAN)
-        if state.n_features >= n_features:
+        if state.n_states >= n_features:
             return model, state
 
 
@@ -62,15 +62,15 @@ def make_series(rng, paths, means, noise=0.15):
 
 def check_features(model, state):
     """What holds after every move."""
-    assert state.active.shape == (model.n_series, state.n_features)
+    assert state.active.shape == (model.n_series, state.n_states)
     assert state.active.any(axis=0).all()
     assert state.active.any(axis=1).all()
-    assert len(set(state.ids.tolist())) == state.n_features
+    assert len(set(state.ids.tolist())) == state.n_states
     assert state.ids.max() < state.next_id
     if state.whiteners is not None:
-        assert state.whiteners.shape == (state.n_features, *state.whiteners.shape[1:])
+        assert state.whiteners.shape == (state.n_states, *state.whiteners.shape[1:])
     if state.weights is not None:
-        assert state.weights.shape == (model.n_series, state.n_features, state.n_features)
+        assert state.weights.shape == (model.n_series, state.n_states, state.n_states)
     assert min(state.gamma, state.mass, state.alpha, state.kappa) > 0
     for item in fields(state):
         value = getattr(state, item.name)
@@ -126,13 +126,13 @@ def test_wrong_starts_are_refused():
     rng, model = np.random.default_rng(0), make_model()
     with pytest.raises(InputError, match="The path to start from has 4 steps, needed 18"):
         init_state(rng, model, path=np.zeros(4))
-    with pytest.raises(InputError, match="A series needs at least one feature"):
+    with pytest.raises(InputError, match="A recording needs at least one state"):
         init_state(rng, model, n_shared=0, n_unique=0)
 
 
 @pytest.mark.parametrize("most", [10_000, 20])
 def test_clusters_to_start_from_ignore_time(most, monkeypatch):
-    monkeypatch.setattr("homothety.models.ibphmm.model.MANY_STEPS", most)
+    monkeypatch.setattr("homothety.models.ibphmm.starts.MANY_STEPS", most)
     rng, means = np.random.default_rng(1), np.array([[0.0, 0.0], [9.0, 9.0]])
     paths = [np.tile([0, 1], 15), np.zeros(20, dtype=int)]
     model = Model.from_sequences(make_series(rng, paths, means), Emission.gaussian(np.zeros(2), 1.0, np.eye(2), 5.0))
@@ -149,11 +149,11 @@ def test_log_joint_is_the_density_of_features_without_names(world):
         model, state = naive.draw_world(rng, naive.WORLDS[world])
         at = (state.gamma, state.mass, state.alpha, state.kappa)
         expected = naive.log_density(model, state.active, state.path, *at) + log_hyperprior(model.hyperpriors, state)
-        unused = np.setdiff1d(np.arange(state.n_features), state.path)
+        unused = np.setdiff1d(np.arange(state.n_states), state.path)
         for count in Counter(state.active[:, k].tobytes() for k in unused).values():
             expected -= np.log(np.arange(1, count + 1)).sum()
         assert log_joint(model, state) == pytest.approx(expected, abs=1e-9)
-        order = rng.permutation(state.n_features)
+        order = rng.permutation(state.n_states)
         assert log_joint(model, naive.relabelled(state, order)) == pytest.approx(expected, abs=1e-9)
 
 
@@ -175,7 +175,7 @@ def test_every_move_leaves_a_state_that_makes_sense(birth):
             if state.weights is not None:
                 check_weights(state)
             model.check_state(state)
-        numbers.add(state.n_features)
+        numbers.add(state.n_states)
     assert len(numbers) > 2
 
 
@@ -307,7 +307,7 @@ def largest_difference(sweep, n_draws):
     """Largest difference by the order of features of the mean of a statistic after a sweep, in standard errors."""
     model, state = make_world(12, n_features=4)
     draws = []
-    for turned in (state, naive.relabelled(state, np.roll(np.arange(state.n_features), 1)[::-1])):
+    for turned in (state, naive.relabelled(state, np.roll(np.arange(state.n_states), 1)[::-1])):
         rng, values = np.random.default_rng(13), []
         for _ in range(n_draws):
             moved = turned

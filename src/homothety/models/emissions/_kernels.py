@@ -398,7 +398,7 @@ def write_all_evidence(
 
 @jit
 def add_steps_of(
-    feature: int,
+    state: int,
     z: FloatArray,
     path: IntArray,
     start: int,
@@ -411,9 +411,9 @@ def add_steps_of(
     """Add the steps of one state in a stretch of the path, counted `weight` times, to a row of statistics."""
     t = start
     while t < stop:
-        if path[t] != feature:
+        if path[t] != state:
             t += 1
-        elif t + 3 < stop and path[t + 1] == feature and path[t + 2] == feature and path[t + 3] == feature:
+        elif t + 3 < stop and path[t + 1] == state and path[t + 2] == state and path[t + 3] == state:
             add_four_steps(z, t, weight, scales, row)
             sizes[row] += 4.0 * weight
             t += 4
@@ -523,7 +523,7 @@ def leave_out_missing(
     column: int,
     evidence: FloatArray,
 ) -> None:
-    """Turn the evidence of the filled steps of a series under a state into that of what is observed of them.
+    """Turn the evidence of the filled steps of a recording under a state into that of what is observed of them.
 
     Row 0 of `evidence` is step `offset`.
     """
@@ -552,7 +552,7 @@ def leave_out_all_missing(
     gaps: Gaps,
     evidence: FloatArray,
 ) -> None:
-    """Do the same for all series under all states, a column each."""
+    """Do the same for all recordings under all states, a column each."""
     for i in range(gaps.groups.shape[0] - 1):
         for k in range(whiteners.shape[0]):
             leave_out_missing(i, 0, z, whiteners[k], weight, structure, gaps, k, evidence)

@@ -24,13 +24,13 @@ N_ROUNDS = 20  # of drawing values and parameters in turn, given a path; the sec
 
 
 class Gaps(NamedTuple):
-    """Missing values. Steps of a series that lack the same dimensions of a block are a group.
+    """Missing values. Steps of a recording that lack the same dimensions of a block are a group.
 
     `fill` has all steps with some filling that never changes. What is proposed may depend on it, but not on the values
     of the chain: these are integrated out where it is decided.
     """
 
-    groups: IntArray  # (n_series + 1,) first group of each series
+    groups: IntArray  # (n_series + 1,) first group of each recording
     starts: IntArray  # (n_groups + 1,) where the steps of each group begin in `steps`
     steps: IntArray
     blocks: IntArray  # (n_groups,) block of dimensions
@@ -58,7 +58,7 @@ NO_GAPS = Gaps(
 
 
 def find_gaps(emission: Emission, missing: BoolArray, starts: IntArray, fill: FloatArray) -> Gaps:
-    """Return the gaps of series.
+    """Return the gaps of recordings.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def find_gaps(emission: Emission, missing: BoolArray, starts: IntArray, fill: Fl
     structure = emission.structure
     edges = structure.starts - emission.n_regressors
     widths, series = np.diff(edges), np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    found = []  # series, block, steps and missing dimensions of every group
+    found = []  # recording, block, steps and missing dimensions of every group
     for b, (first, last) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
         steps = np.flatnonzero(missing[:, first:last].any(axis=1))
         keys = np.column_stack([series[steps], missing[steps, first:last]])
@@ -102,7 +102,7 @@ def find_gaps(emission: Emission, missing: BoolArray, starts: IntArray, fill: Fl
 
 
 def augmented(emission: Emission, sequences: Sequences) -> tuple[FloatArray, IntArray, Gaps]:
-    """Return augmented steps with missing values filled in by straight lines, where series start, and the gaps."""
+    """Return augmented steps with missing values filled in by straight lines, where recordings start, and the gaps."""
     z, starts = emission.augment(interpolated(sequences))
     missing = sequences.missing
     return z, starts, NO_GAPS if missing is None else find_gaps(emission, missing, starts, z)
@@ -159,7 +159,7 @@ def completed_steps(
 
 
 def completed_series(rng: Generator, emission: Emission, sequences: Sequences, path: IntArray) -> Sequences:
-    """Return series with what is missing drawn given a path; the same series if nothing is."""
+    """Return recordings with what is missing drawn given a path; the same recordings if nothing is."""
     missing = sequences.missing
     if missing is None:
         return sequences

@@ -256,10 +256,10 @@ class Emission:
         return log_evidence_constant(0, 0.0, self.prior_factor, self.structure)
 
     def augment(self, sequences: Sequences) -> tuple[FloatArray, IntArray]:
-        """Return the vectors ``z = (regressors, observation)`` of all steps, and where each series starts.
+        """Return the vectors ``z = (regressors, observation)`` of all steps, and where each recording starts.
 
-        The first `order` steps of a series are regressors only: they are left out. With blocks, regressors and values
-        of each are multiplied by the root of its weight.
+        The first `order` steps of a recording are regressors only: they are left out. With blocks, regressors and
+        values of each are multiplied by the root of its weight.
         """
         augmented = [self._augment_one(series) for series in sequences]
         starts = np.concatenate([[0], np.cumsum([len(part) for part in augmented])]).astype(np.int64)
@@ -279,10 +279,10 @@ class Emission:
         Parameters
         ----------
         steps : ndarray of shape (n_steps, n_dims)
-            Of any number of series, one after the other.
+            Of any number of recordings, one after the other.
         """
         if self.order:
-            raise InputError(f"Regressors of order {self.order} depend on where series begin. Use augment.")
+            raise InputError(f"Regressors of order {self.order} depend on where recordings begin. Use augment.")
         z = np.empty((len(steps), self.n_regressors + self.n_dims))
         z[:, : self.n_regressors] = 1.0 if self.blocks is None else np.sqrt(self.blocks.weights)
         np.multiply(steps, np.sqrt(self.dim_weights), out=z[:, self.n_regressors :])
@@ -328,28 +328,28 @@ ROUNDING = 1e-12
 class Statistics(NamedTuple):
     """Steps of each state, and the prior plus the sum of their outer products (lower triangles), both weighted."""
 
-    sizes: FloatArray  # (n_features,)
-    scales: FloatArray  # (n_features, n, n)
+    sizes: FloatArray  # (n_states,)
+    scales: FloatArray  # (n_states, n, n)
 
 
-def empty_statistics(emission: Emission, n_features: int) -> Statistics:
+def empty_statistics(emission: Emission, n_states: int) -> Statistics:
     """Return the statistics of states without steps: the prior."""
-    return Statistics(np.zeros(n_features), np.tile(emission.prior_scale, (n_features, 1, 1)))
+    return Statistics(np.zeros(n_states), np.tile(emission.prior_scale, (n_states, 1, 1)))
 
 
-def statistics_of(emission: Emission, z: FloatArray, path: IntArray, n_features: int) -> Statistics:
+def statistics_of(emission: Emission, z: FloatArray, path: IntArray, n_states: int) -> Statistics:
     """Return the statistics of the states of a path through augmented steps."""
     from homothety.models.emissions._kernels import add_steps
 
     check_array(z, "z", (len(z), len(emission.prior_scale)), np.float64)
-    check_labels(path, "path", len(z), n_features)
-    statistics = empty_statistics(emission, n_features)
+    check_labels(path, "path", len(z), n_states)
+    statistics = empty_statistics(emission, n_states)
     add_steps(z, read_only(path), 0, len(path), emission.weight, statistics.scales, statistics.sizes)
     return statistics
 
 
 def factors_of(emission: Emission, statistics: Statistics) -> FloatArray:
-    """Return the factors of the statistics, (n_features, n, n)."""
+    """Return the factors of the statistics, (n_states, n, n)."""
     from homothety.models.emissions._kernels import factorise_all
 
     factors = np.zeros_like(statistics.scales)
@@ -358,7 +358,7 @@ def factors_of(emission: Emission, statistics: Statistics) -> FloatArray:
 
 
 def log_marginals(emission: Emission, statistics: Statistics, factors: FloatArray | None = None) -> FloatArray:
-    """Return the log marginal likelihood of the steps of each state, (n_features,); factors if they are known."""
+    """Return the log marginal likelihood of the steps of each state, (n_states,); factors if they are known."""
     from homothety.models.emissions._kernels import write_log_marginals
 
     factors = factors_of(emission, statistics) if factors is None else factors
@@ -368,7 +368,7 @@ def log_marginals(emission: Emission, statistics: Statistics, factors: FloatArra
 
 
 def draw_parameters(rng: Generator, emission: Emission, statistics: Statistics) -> FloatArray:
-    """Draw the parameters of every state given its steps, (n_features, n_dims, n)."""
+    """Draw the parameters of every state given its steps, (n_states, n_dims, n)."""
     from homothety.models.emissions._kernels import draw_whiteners
 
     factors = factors_of(emission, statistics)
@@ -378,7 +378,7 @@ def draw_parameters(rng: Generator, emission: Emission, statistics: Statistics) 
 
 
 def mean_parameters(emission: Emission, statistics: Statistics, factors: FloatArray | None = None) -> FloatArray:
-    """Return parameters at the posterior means of coefficients and covariance, (n_features, n_dims, n)."""
+    """Return parameters at the posterior means of coefficients and covariance, (n_states, n_dims, n)."""
     from homothety.models.emissions._kernels import write_mean_whiteners
 
     factors = factors_of(emission, statistics) if factors is None else factors
@@ -388,7 +388,7 @@ def mean_parameters(emission: Emission, statistics: Statistics, factors: FloatAr
 
 
 def residual_scatters(emission: Emission, statistics: Statistics) -> FloatArray:
-    """Return the weighted scatter of the steps of each state about its own mean or regression, (n_features, D, D).
+    """Return the weighted scatter of the steps of each state about its own mean or regression, (n_states, D, D).
 
     Nothing of the prior is in it: it does not know where the middle of all data is, nor how large they are. Divided by
     the sizes of the statistics it is a covariance, also of blocks with weights of their own.
@@ -406,11 +406,11 @@ def residual_scatters(emission: Emission, statistics: Statistics) -> FloatArray:
 
 
 def scatter_about_regression(moments: FloatArray, regressors: slice, values: slice, prior: float) -> FloatArray:
-    """Return what regressors leave of the scatter of values, (n_features, n_values, n_values).
+    """Return what regressors leave of the scatter of values, (n_states, n_values, n_values).
 
     Parameters
     ----------
-    moments : ndarray of shape (n_features, n, n)
+    moments : ndarray of shape (n_states, n, n)
     regressors, values : slice
     prior : float
         Trace of what was subtracted from the moments of the values: they are known up to its rounding.

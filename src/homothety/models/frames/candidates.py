@@ -44,7 +44,7 @@ N_NEWTON = 3  # Newton steps of each round
 FARTHEST = 3.0  # largest distance of a candidate's place from the prior mean, in prior standard deviations
 MOST_STEPS = 50_000  # seen through all frames that are refined at once: it bounds memory
 N_REFINED = 4  # candidates that are refined further in a thorough search
-N_KEPT = 2  # candidates that proposals are drawn about
+N_KEPT = 2  # candidates around which moves propose
 
 
 class Chain(NamedTuple):
@@ -65,7 +65,7 @@ def chain_of(model: Model, segmentation: ibphmm.ChainState, i: int) -> Chain:
     """Return the states that recording `i` has and the transitions between them."""
     own = np.flatnonzero(segmentation.active[i])
     elsewhere = np.delete(segmentation.path, slice(*model.starts[i : i + 2]))
-    occupancy = np.bincount(elsewhere, minlength=segmentation.n_features)[own].astype(np.float64)
+    occupancy = np.bincount(elsewhere, minlength=segmentation.n_states)[own].astype(np.float64)
     initial, transition = model.segmentation.chain_between(
         segmentation.weights[i][np.ix_(own, own)], model.segmentation.leaving_at(segmentation)
     )

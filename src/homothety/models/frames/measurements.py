@@ -1,6 +1,6 @@
-"""Measured on recordings in blocks of channels: which rest, where they are, how they extend, what a step counts.
+"""Measurements of recordings, block by block: which rest, where and how far they extend, the weight of a step.
 
-All channels of a block are measured together, so none of these numbers depends on how a recording is turned or moved.
+All channels of a block are measured together. So no number depends on how a recording is turned or moved.
 """
 
 from __future__ import annotations

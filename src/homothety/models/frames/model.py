@@ -179,7 +179,7 @@ class Model:
 
 
 def log_joint(model: Model, state: ChainState) -> float:
-    """Log density of frames, features up to their order, paths and recorded data; parameters integrated out."""
+    """Log density of frames, states up to their order, paths and recorded data; parameters integrated out."""
     return ibphmm.log_joint(model.aligned(state.frames), state.segmentation) + log_frames(model, state.frames)
 
 

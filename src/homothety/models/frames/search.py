@@ -249,7 +249,7 @@ def start_of(rng: Generator, model: Model, fitted: Fitted) -> Start:
     """Return the likeliest path of a fit, short stays mended, with its frames and their score."""
     state = state_of(rng, model, fitted)
     volume = log_frame_volume(model, likeliest_frames(model, state))
-    return Start(state.segmentation.path, state.frames, log_joint(model, state) + volume, state.segmentation.n_features)
+    return Start(state.segmentation.path, state.frames, log_joint(model, state) + volume, state.segmentation.n_states)
 
 
 def state_of(rng: Generator, model: Model, fitted: Fitted) -> ChainState:
@@ -378,7 +378,7 @@ class Likeliest(NamedTuple):
 
 def likeliest_frames(model: Model, state: ChainState) -> list[Likeliest]:
     """Return the likeliest frame for the recordings of each frame."""
-    sums = recorded_sums(model, state.segmentation.path, state.segmentation.n_features, state.frames)
+    sums = recorded_sums(model, state.segmentation.path, state.segmentation.n_states, state.frames)
     gaussians = state_gaussians(model, state.segmentation.whiteners)
     return [likeliest_frame(model, gaussians, sums, [f], state.frames) for f in range(state.frames.n_frames)]
 
@@ -411,7 +411,7 @@ def log_frame_volume(model: Model, likeliest: Sequence[Likeliest]) -> float:
 def shared_frames(model: Model, state: ChainState) -> Frames:
     """Return frames merged in pairs while that makes recordings likelier, given the states of their steps."""
     frames = state.frames
-    sums = recorded_sums(model, state.segmentation.path, state.segmentation.n_features, frames)
+    sums = recorded_sums(model, state.segmentation.path, state.segmentation.n_states, frames)
     gaussians, n_recordings = state_gaussians(model, state.segmentation.whiteners), np.bincount(frames.labels)
 
     def evidence(group: tuple[int, ...]) -> float:

@@ -1,6 +1,6 @@
 """Sticky hidden Markov model with a hierarchical Dirichlet process prior, cut off at a number of states.
 
-All series share one transition matrix: the baseline of Fox et al. (2011), in the weak limit.
+All recordings share one transition matrix: the baseline of Fox et al. (2011), in the weak limit.
 """
 
 from homothety.models.hdphmm.model import (

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Series to segment and the priors of what emits them. Never changes.
+    """Recordings to segment and the priors of what emits them. Never changes.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ class Model:
     self_share_prior : tuple of two floats
         Parameters of the beta prior of the share of the concentration that goes to staying.
     initial_concentration : float, default=1.0
-        Concentration of the first state of a series about the weights. Fixed.
+        Concentration of the first state of a recording about the weights. Fixed.
     least_stay : int, default=1
-        Fewest steps that a state lasts once it is entered. The first and the last stay of a series may be shorter.
+        Fewest steps that a state lasts once it is entered. The first and the last stay of a recording may be shorter.
     gaps : Gaps
-        Values of the series that are missing, and filled in somehow; none if not given. `homothety.models.missing` has
-        the chain that draws them.
+        Values of the recordings that are missing, and filled in somehow; none if not given. The chain of
+        `homothety.models.missing` draws them.
     """
 
     sequences: Sequences
@@ -75,7 +75,9 @@ class Model:
 
     def __post_init__(self) -> None:
         if self.base.n_dims != self.sequences.n_dims:
-            raise InputError(f"The prior has {self.base.n_dims} dimensions, the series have {self.sequences.n_dims}.")
+            raise InputError(
+                f"The prior has {self.base.n_dims} dimensions, the recordings have {self.sequences.n_dims}."
+            )
         if self.n_states < 1:
             raise InputError(f"n_states is {self.n_states}, needed at least 1.")
         for name in ("mass_prior", "concentration_prior", "self_share_prior"):
@@ -149,7 +151,7 @@ class Model:
         return np.bincount(cells, minlength=self.n_states**2).reshape(self.n_states, self.n_states)
 
     def count_starts(self, path: IntArray) -> IntArray:
-        """Return how many series begin in each state, (n_states,)."""
+        """Return how many recordings begin in each state, (n_states,)."""
         return np.bincount(path[self.sequences.starts[:-1]], minlength=self.n_states)
 
 
@@ -173,14 +175,14 @@ def log_path_prior(model: Model, state: ChainState) -> float:
 
 
 def log_polya(counts: IntArray, parameters: FloatArray) -> FloatArray:
-    """Log probability of a sequence of draws with such counts, its Dirichlet probabilities integrated out (...)."""
+    """Log probability of draws with given counts along the last axis, their Dirichlet probabilities integrated out."""
     terms = gammaln(parameters + counts) - gammaln(parameters)
     total = parameters.sum(axis=-1)
     return np.asarray(terms.sum(axis=-1) + gammaln(total) - gammaln(total + counts.sum(axis=-1)))
 
 
 def log_likelihood(model: Model, state: ChainState) -> float:
-    """Log density of the series given the paths, emissions integrated out."""
+    """Log density of the recordings given the paths, emissions integrated out."""
     steps, path = model.sequences.steps, state.path
     return float(sum(model.base.log_marginal(steps[path == k]) for k in np.unique(path)))
 
@@ -215,7 +217,7 @@ class ChainState(ReadOnly):
     Parameters
     ----------
     path : ndarray of int, shape (n_steps,)
-        State of every step, all series one after the other.
+        State of every step, all recordings one after the other.
     mass : float
         How many states share the weight.
     concentration : float

@@ -45,7 +45,7 @@ class PathsInfo(NamedTuple):
 
     n_changed: int
     log_likelihood: float
-    """Of all series given transitions and emissions, paths summed out."""
+    """Of all recordings given transitions and emissions, paths summed out."""
 
 
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
@@ -63,7 +63,7 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
 
 
 def evidence_of_series(model: Model, state: ChainState) -> Iterator[FloatArray]:
-    """Yield the log densities of what is observed of the steps of each series, (n_steps, n_states)."""
+    """Yield the log densities of what is observed of the steps of each recording, (n_steps, n_states)."""
     if len(model.gaps.steps):
         z = model.emission.augment_steps(model.sequences.steps)
         yield from model.sequences.split(observed_evidence(model.emission, z, model.whiteners_of(state), model.gaps))
@@ -255,7 +255,7 @@ RECORDING = Recording(scalars=trace_scalars, keep=keep_path)
 
 
 def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> ChainState:
-    """Return a state with the given path (n_steps,), by default every series cut into equal blocks in random order.
+    """Return a state with the given path (n_steps,), by default every recording cut into equal blocks in random order.
 
     Stays that are too short for the model are mended.
 
@@ -278,6 +278,6 @@ def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> C
 
 
 def _block_path(rng: Generator, model: Model) -> IntArray:
-    """Cut every series into as many equal blocks as there are states, and give them states in random order."""
+    """Cut every recording into as many equal blocks as there are states, and give them states in random order."""
     blocks = [np.arange(length) * model.n_states // length for length in model.sequences.lengths]
     return np.concatenate([rng.permutation(model.n_states)[block] for block in blocks])

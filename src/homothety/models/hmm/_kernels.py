@@ -1,8 +1,8 @@
 """Compiled messages of a hidden Markov model: they know log-likelihoods, and nothing of what emits.
 
-The evidence of a series is a table (n_steps, n_states) over all states there are. A chain uses some of them: `states`
-lists its columns, and everything else here of size `n_active` is in that order. What is derived from a table once,
-`scale_evidence`, serves all chains through it, so the inner loops take no exponential.
+The evidence of a recording is a table (n_steps, n_states) over all states there are. A chain uses some of them:
+`states` lists its columns, and everything else here of size `n_active` is in that order. `Evidence` is derived from a
+table once and serves all chains through it, so that inner loops take no exponential.
 
 Filtered probabilities are kept up to a factor: a row sums to the evidence of the steps since the last rescaling. That
 leaves one logarithm and one division for many steps; whatever reads the rows needs their proportions alone. A state
@@ -13,7 +13,7 @@ No kernel allocates or checks; `messages.py` does both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,21 @@ RESCALE_BELOW = 1e-50  # rows summing to less are divided by their sum
 REDO_BELOW = 1e-100  # one step took the sum down by more than 1e50: its scaled likelihoods cannot be trusted
 NO_LIKELIHOOD_BELOW = -667.0  # logarithm of 1e-290: products with smaller numbers lose digits, and slow the machine
 LEAST_PREDICTED = 1e-300  # keeps quotients finite
+
+
+class Evidence(NamedTuple):
+    """Evidence of the steps of a recording, in the three forms that filters read."""
+
+    log: FloatArray  # (n_steps, n_states) may hold minus infinity
+    offsets: FloatArray  # (n_steps,) largest log evidence of each step, 0 where all are minus infinity
+    likelihood: FloatArray  # (n_steps, n_states) evidence as a share of the largest of its step
+
+
+def scaled(log_evidence: FloatArray) -> Evidence:
+    """Return evidence (n_steps, n_states) in the three forms."""
+    evidence = Evidence(log_evidence, np.empty(len(log_evidence)), np.empty_like(log_evidence))
+    scale_evidence(evidence)
+    return evidence
 
 
 @inlined
@@ -48,16 +63,9 @@ def exp_of_negative(x: float) -> float:
 
 
 @jit
-def scale_evidence(log_evidence: FloatArray, offsets: FloatArray, likelihood: FloatArray) -> None:
-    """Write the largest log evidence of each step over all states, and the evidence as a share of it.
-
-    Parameters
-    ----------
-    log_evidence : ndarray of shape (n_steps, n_states)
-        May hold minus infinity; a step where nothing else is found gets offset 0 and likelihoods 0.
-    offsets : ndarray of shape (n_steps,)
-    likelihood : ndarray of shape (n_steps, n_states)
-    """
+def scale_evidence(evidence: Evidence) -> None:
+    """Write offsets and likelihoods of evidence whose logarithms are given."""
+    log_evidence, offsets, likelihood = evidence
     n_steps, n_states = log_evidence.shape
     for t in range(n_steps):
         offset = -np.inf
@@ -144,8 +152,7 @@ def rescale(
     before: int,
     row: int,
     total: float,
-    log_evidence: FloatArray,
-    offsets: FloatArray,
+    evidence: Evidence,
     states: IntArray,
     initial: FloatArray,
     transition: FloatArray,
@@ -153,26 +160,19 @@ def rescale(
 ) -> float:
     """Divide a filtered row that has become small by its sum, and return the logarithm of that."""
     if total < REDO_BELOW:
-        return redo_step(t, before, row, log_evidence, states, initial, transition, filtered) - offsets[t]
+        return redo_step(t, before, row, evidence.log, states, initial, transition, filtered) - evidence.offsets[t]
     return np.log(normalise(row, filtered))
 
 
 @jit
 def filter_forward(
-    log_evidence: FloatArray,
-    offsets: FloatArray,
-    likelihood: FloatArray,
-    states: IntArray,
-    initial: FloatArray,
-    transition: FloatArray,
-    filtered: FloatArray,
+    evidence: Evidence, states: IntArray, initial: FloatArray, transition: FloatArray, filtered: FloatArray
 ) -> float:
-    """Log-likelihood of a series, paths summed out; leaves its filtered probabilities behind.
+    """Log-likelihood of a recording, paths summed out; leaves its filtered probabilities behind.
 
     Parameters
     ----------
-    log_evidence, offsets, likelihood : ndarray
-        As `scale_evidence` has them.
+    evidence : Evidence
     states : ndarray of shape (n_active,)
     initial : ndarray of shape (n_active,)
     transition : ndarray of shape (n_active, n_active)
@@ -185,9 +185,10 @@ def filter_forward(
     log_likelihood : float
         Minus infinity if no path is possible; `filtered` then holds nothing of use.
     """
+    _, offsets, likelihood = evidence
     n_active, n_rows = states.shape[0], filtered.shape[0]
     log_scale, total, row = 0.0, 1.0, 0
-    for t in range(log_evidence.shape[0]):
+    for t in range(offsets.shape[0]):
         before = row - 1 if row > 0 else n_rows - 1
         if t == 0:
             for k in range(n_active):
@@ -200,7 +201,7 @@ def filter_forward(
             total += filtered[row, k]
         log_scale += offsets[t]
         if total < RESCALE_BELOW:
-            log_total = rescale(t, before, row, total, log_evidence, offsets, states, initial, transition, filtered)
+            log_total = rescale(t, before, row, total, evidence, states, initial, transition, filtered)
             if log_total == -np.inf:
                 return log_total
             log_scale += log_total
@@ -211,24 +212,19 @@ def filter_forward(
 
 @jit
 def filter_sticky(
-    log_evidence: FloatArray,
-    offsets: FloatArray,
-    likelihood: FloatArray,
-    states: IntArray,
-    initial: FloatArray,
-    transition: FloatArray,
-    filtered: FloatArray,
+    evidence: Evidence, states: IntArray, initial: FloatArray, transition: FloatArray, filtered: FloatArray
 ) -> float:
     """Do what `filter_forward` does for a chain that goes to all other states alike, wherever it is.
 
     Two numbers say where it goes, so a step takes a time in proportion to the states, not to their square. Of the
     transition matrix only the first row is read, as long as nothing underflows.
     """
+    _, offsets, likelihood = evidence
     n_active, n_rows = states.shape[0], filtered.shape[0]
     move = transition[0, n_active - 1] if n_active > 1 else 0.0
     stay = transition[0, 0] - move
     log_scale, total, row = 0.0, 1.0, 0
-    for t in range(log_evidence.shape[0]):
+    for t in range(offsets.shape[0]):
         before = row - 1 if row > 0 else n_rows - 1
         arriving = move * total
         total = 0.0
@@ -238,7 +234,7 @@ def filter_sticky(
             total += filtered[row, k]
         log_scale += offsets[t]
         if total < RESCALE_BELOW:
-            log_total = rescale(t, before, row, total, log_evidence, offsets, states, initial, transition, filtered)
+            log_total = rescale(t, before, row, total, evidence, states, initial, transition, filtered)
             if log_total == -np.inf:
                 return log_total
             log_scale += log_total
@@ -264,7 +260,7 @@ def draw_path(
     transition : ndarray of shape (n_active, n_active)
     states : ndarray of shape (n_active,)
     filtered : ndarray of shape (n_steps, n_active)
-        As `filter_forward` leaves it, all steps kept, for a series with a possible path.
+        As `filter_forward` leaves it, all steps kept, for a recording with a possible path.
     cumulative : ndarray of shape (n_active,)
         Scratch space.
     path : ndarray of shape (n_steps,)
@@ -295,7 +291,7 @@ def log_path_density(
     transition: FloatArray,
     positions: IntArray,
 ) -> float:
-    """Log density of a path and its series together; less the log-likelihood, it is the log probability of the path.
+    """Log density of a path and its recording together; less the log-likelihood, it is the log probability of the path.
 
     Parameters
     ----------
@@ -335,13 +331,13 @@ def log_path_density(
 def smooth(
     transition: FloatArray, filtered: FloatArray, predicted: FloatArray, smoothed: FloatArray, pairs: FloatArray
 ) -> None:
-    """Write the probabilities of states given the whole series, and add those of pairs of states in succession.
+    """Write the probabilities of states given the whole recording, and add those of pairs of states in succession.
 
     Parameters
     ----------
     transition : ndarray of shape (n_active, n_active)
     filtered : ndarray of shape (n_steps, n_active)
-        As `filter_forward` leaves it, all steps kept, for a series with a possible path.
+        As `filter_forward` leaves it, all steps kept, for a recording with a possible path.
     predicted : ndarray of shape (1, n_active)
         Scratch space.
     smoothed : ndarray of shape (n_steps, n_active)
@@ -383,7 +379,7 @@ def viterbi(
     origins: IntArray,
     path: IntArray,
 ) -> float:
-    """Write the most probable path and return its log density together with the series; of equals, the first state.
+    """Write the most probable path and return its log density together with the recording; of equals, the first state.
 
     Parameters
     ----------
@@ -441,12 +437,12 @@ def write_left_out(
     backward: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Write the log density of every step of one series given all its other steps, all states being active.
+    """Write the log density of every step of one recording given all its other steps, all states being active.
 
     Parameters
     ----------
     start, stop : int
-        The series is this stretch of all steps.
+        The recording is this stretch of all steps.
     log_evidence : ndarray of shape (n_steps, n_states)
     log_initial, log_transition : ndarray of shape (n_states,), (n_states, n_states)
     forward : ndarray of shape (n_steps, n_states)

@@ -1,15 +1,15 @@
 """Compiled messages of a hidden Markov model whose stays last at least `least_stay` steps.
 
 A state that is entered is kept for `least_stay` steps, whatever the transition probabilities say. From then on the stay
-may end: each further step is a transition, to the same state or to another. The first stay of a series may end at once,
-since nobody knows when it began, and the last one may be cut off by the end. So a path has a factor `initial` for its
-first step, a factor for every change of state, and a self-transition for every further step of the first stay and for
-every step of a later stay beyond its first `least_stay`.
+may end: each further step is a transition, to the same state or to another. The first stay of a recording may end at
+once, since nobody knows when it began, and the last one may be cut off by the end. So a path has a factor `initial` for
+its first step, a factor for every change of state, and a self-transition for every further step of the first stay and
+for every step of a later stay beyond its first `least_stay`.
 
 All messages are logarithms, each state with its own: a stay that has to go on can be the only one left however bad it
 looks, so states cannot share one scale as they do in `_kernels.py`. The evidence of the first steps of a stay is a sum
 over a window. It is added up from sums that end and begin at a multiple of `least_stay`: nothing is subtracted, so
-minus infinity stays a value and long series lose no digits.
+minus infinity stays a value and long recordings lose no digits.
 
 With a least stay of one this is the model of `_kernels.py`, which is faster. No kernel allocates or checks.
 """
@@ -75,7 +75,7 @@ def log_or_minus_infinity(x: float) -> float:
 
 @inlined
 def log_entered(entry: int, k: int, entries: FloatArray, scales: FloatArray) -> float:
-    """Log probability of the series before a step and of entering a state there."""
+    """Log probability of the recording before a step and of entering a state there."""
     row = entry % entries.shape[0]
     return log_or_minus_infinity(entries[row, k]) + scales[row, k]
 
@@ -183,7 +183,7 @@ def filter_stays(
     free: FloatArray,
     room: FloatArray,
 ) -> float:
-    """Log-likelihood of a series whose stays last at least so many steps, paths summed out.
+    """Log-likelihood of a recording whose stays last at least so many steps, paths summed out.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def filter_stays(
     transition : ndarray of shape (n_active, n_active)
     least_stay : int
     free : ndarray of shape (n_rows, n_active)
-        Written, rows in turn: log probability of the series so far and of being in a stay that may end. With as many
+        Written, rows in turn: log probability of the recording so far and of being in a stay that may end. With as many
         rows as steps all are kept, which `draw_stays` and `smooth_stays` need; two are enough for the log-likelihood.
     room : ndarray
         As `stay_room` allocates it, for this least stay or a longer one. Holds what those two kernels need besides.
@@ -318,7 +318,7 @@ def draw_stays(
     log_evidence, states, transition, least_stay
         As in `filter_stays`.
     log_likelihood : float
-        What `filter_stays` returned, for a series with a possible path.
+        What `filter_stays` returned, for a recording with a possible path.
     free, room : ndarray
         As `filter_stays` leaves them, all steps kept.
     cumulative : ndarray of shape (n_active,)
@@ -366,7 +366,7 @@ def log_stay_density(
     least_stay: int,
     positions: IntArray,
 ) -> float:
-    """Log density of a path and its series together; minus infinity if a stay is too short.
+    """Log density of a path and its recording together; minus infinity if a stay is too short.
 
     Parameters are those of `log_path_density`, and the least stay.
     """
@@ -410,7 +410,7 @@ def smooth_stays(
     smoothed: FloatArray,
     pairs: FloatArray,
 ) -> None:
-    """Write the probabilities of states given the whole series, and add the expected numbers of transitions.
+    """Write the probabilities of states given the whole recording, and add the expected numbers of transitions.
 
     Parameters
     ----------
@@ -480,7 +480,7 @@ def viterbi_stays(
     stayed: BoolArray,
     path: IntArray,
 ) -> float:
-    """Write the most probable path and return its log density together with the series.
+    """Write the most probable path and return its log density together with the recording.
 
     Of equals, the longer stay, then the first state.
 
@@ -552,7 +552,7 @@ def mark_transitions(path: IntArray, starts: IntArray, least_stay: int, marked: 
     Parameters
     ----------
     path : ndarray of shape (n_steps,)
-        All series one after the other.
+        All recordings one after the other.
     starts : ndarray of shape (n_series + 1,)
     least_stay : int
     marked : ndarray of bool, shape (n_steps,)
@@ -585,7 +585,7 @@ def smooth_recordings(
     pairs: FloatArray,
     totals: FloatArray,
 ) -> None:
-    """Smooth several series one after the other.
+    """Smooth several recordings one after the other.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Hidden Markov model with Gaussian emissions by expectation-maximisation, its number of states by a criterion.
 
-All series share initial probabilities, transitions and emissions.
+All recordings share initial probabilities, transitions and emissions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Parameters(NamedTuple):
 
 
 class Expectations(NamedTuple):
-    """What the series say of the paths through them, under some parameters."""
+    """What the recordings say of the paths through them, under some parameters."""
 
     probs: FloatArray  # (n_steps, n_states)
     n_transitions: FloatArray  # (n_states, n_states)
@@ -91,7 +91,7 @@ class HMMFit:
 
     @property
     def log_likelihood(self) -> float:
-        """Log-likelihood of all series."""
+        """Log-likelihood of all recordings."""
         return float(self.log_likelihoods[-1])
 
 
@@ -103,7 +103,7 @@ class HMMSelection:
     ----------
     best : HMMFit
     paths : ndarray of shape (n_steps,)
-        Most probable state of every step under it, series one after the other. A state may be that of no step.
+        Most probable state of every step under it, recordings one after the other. A state may be that of no step.
     criteria : dict of int to float
         The criterion of the best fit, by number of states.
     skipped : dict of int to str
@@ -133,9 +133,9 @@ def select_hmm(
     rng : Generator
         Source of the starts of EM.
     steps : array-like of shape (n_steps, n_dims)
-        All series one after the other.
+        All recordings one after the other.
     starts : array-like of shape (n_series + 1,)
-        Series i is ``steps[starts[i]:starts[i + 1]]``.
+        Recording i is ``steps[starts[i]:starts[i + 1]]``.
     n_states : iterable of int, default=range(1, 16)
         Numbers of states to try; those with fewer distinct steps than states are left out.
     criterion : {"bic", "aic"}, default="bic"
@@ -212,7 +212,7 @@ def fit_hmm(
 
 
 def most_likely_paths(fit: HMMFit, steps: FloatArray, starts: IntArray) -> IntArray:
-    """Most probable path through every series, one after the other (n_steps,)."""
+    """Most probable path through every recording, one after the other (n_steps,)."""
     evidence = gaussian_log_density(steps, fit.means, fit.covariances)
     paths = [most_likely_path(evidence[a:b], fit.initial, fit.transition)[0] for a, b in pairwise(starts.tolist())]
     return np.concatenate(paths)
@@ -236,19 +236,16 @@ def run_em(
 
 
 def expect(steps: FloatArray, starts: IntArray, parameters: Parameters) -> Expectations:
-    """Return probabilities of states, expected transitions and the log-likelihood, over all series."""
+    """Return probabilities of states, expected transitions and the log-likelihood, over all recordings."""
     from homothety.models.hmm import _kernels
 
     initial, transition, means, covariances = parameters
-    evidence = gaussian_log_density(steps, means, covariances)
-    states, offsets, likelihood = np.arange(len(initial)), np.empty(len(steps)), np.empty_like(evidence)
-    _kernels.scale_evidence(evidence, offsets, likelihood)
-    filtered, probs = np.empty_like(evidence), np.empty_like(evidence)
+    evidence, states = _kernels.scaled(gaussian_log_density(steps, means, covariances)), np.arange(len(initial))
+    filtered, probs = np.empty_like(evidence.log), np.empty_like(evidence.log)
     predicted, n_transitions, total = np.empty((1, len(initial))), np.zeros_like(transition), 0.0
     for a, b in pairwise(starts.tolist()):
-        total += _kernels.filter_forward(
-            evidence[a:b], offsets[a:b], likelihood[a:b], states, initial, transition, filtered[a:b]
-        )
+        stretch = _kernels.Evidence(*(part[a:b] for part in evidence))
+        total += _kernels.filter_forward(stretch, states, initial, transition, filtered[a:b])
         _kernels.smooth(transition, filtered[a:b], predicted, probs[a:b], n_transitions)
     return Expectations(probs, n_transitions, total)
 
@@ -256,7 +253,7 @@ def expect(steps: FloatArray, starts: IntArray, parameters: Parameters) -> Expec
 def maximise(
     steps: FloatArray, starts: IntArray, expectations: Expectations, parameters: Parameters, floor: FloatArray
 ) -> Parameters:
-    """Return the parameters that make the expected paths and the series most probable.
+    """Return the parameters that make the expected paths and the recordings most probable.
 
     A state that nothing is expected of keeps its emission, and one that is never left its transitions.
     """

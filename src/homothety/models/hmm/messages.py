@@ -1,6 +1,6 @@
-"""What a hidden Markov model says of one series, given the log-likelihood of every step under every state.
+"""What a hidden Markov model says of one recording, given the log-likelihood of every step under every state.
 
-Nothing is known here of what emits. A sampler that asks thousands of times about the same series calls the compiled
+Nothing is known here of what emits. A sampler that asks thousands of times about the same recording calls the compiled
 loops of `_kernels.py` itself, with arrays it keeps; these functions check, allocate and call them once.
 
 Where stays last at least a number of steps: which steps are transitions, and how a path is mended.
@@ -36,10 +36,10 @@ class Chain(NamedTuple):
 
 
 class Smoothed(NamedTuple):
-    """What expectation-maximisation needs of one series."""
+    """What expectation-maximisation needs of one recording."""
 
     probs: FloatArray
-    """Probability of each state at each step given the whole series, (n_steps, n_active)."""
+    """Probability of each state at each step given the whole recording, (n_steps, n_active)."""
     n_transitions: FloatArray
     """Expected number of steps from one state to another, (n_active, n_active)."""
     log_likelihood: float
@@ -53,7 +53,7 @@ def log_likelihood(
     states: ArrayLike | None = None,
     least_stay: int = 1,
 ) -> float:
-    """Log-likelihood of a series, its path summed out.
+    """Log-likelihood of a recording, its path summed out.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def log_likelihood(
         Columns of `log_evidence` the chain moves through, in the order of `initial` and `transition`; all of them by
         default.
     least_stay : int, default=1
-        Fewest steps that a state lasts once it is entered; the first stay of a series, and the last one, may be
+        Fewest steps that a state lasts once it is entered; the first stay of a recording, and the last one, may be
         shorter. Transition probabilities apply from the `least_stay`-th step of a stay on, and from the first step of
         the first stay.
 
@@ -97,7 +97,7 @@ def smoothed_probs(
     states: ArrayLike | None = None,
     least_stay: int = 1,
 ) -> FloatArray:
-    """Probability of each state at each step given the whole series, (n_steps, n_active).
+    """Probability of each state at each step given the whole recording, (n_steps, n_active).
 
     Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible.
 
@@ -119,7 +119,7 @@ def smooth_series(
     states: ArrayLike | None = None,
     least_stay: int = 1,
 ) -> Smoothed:
-    """Return smoothed probabilities, expected numbers of transitions and the log-likelihood of a series at once.
+    """Return smoothed probabilities, expected numbers of transitions and the log-likelihood of a recording at once.
 
     Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible. Steps that a stay lasts
     because of `least_stay` are no transitions.
@@ -207,7 +207,7 @@ def most_likely_path(
     states: ArrayLike | None = None,
     least_stay: int = 1,
 ) -> tuple[IntArray, float]:
-    """Find the most probable path given the series (Viterbi); of equally probable states, the first.
+    """Find the most probable path given the recording (Viterbi); of equally probable states, the first.
 
     Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible.
 
@@ -216,7 +216,7 @@ def most_likely_path(
     path : ndarray of shape (n_steps,)
         Numbers of states: columns of `log_evidence`.
     log_density : float
-        Log density of path and series together.
+        Log density of path and recording together.
 
     Examples
     --------
@@ -259,15 +259,13 @@ def _filter(chain: Chain, least_stay: int, n_rows: int | None = None) -> _Filter
     if least_stay > 1:
         room = _stay_kernels.stay_room(min(least_stay, n_steps), n_active)
         return _Filtered(float(_stay_kernels.filter_stays(*chain, least_stay, rows, room)), rows, room)
-    evidence, *rest = chain
-    offsets, likelihood = np.empty(n_steps), np.empty_like(evidence)
-    _kernels.scale_evidence(evidence, offsets, likelihood)
-    total = _kernels.filter_forward(evidence, offsets, likelihood, *rest, rows)
+    evidence = _kernels.scaled(chain.log_evidence)
+    total = _kernels.filter_forward(evidence, chain.states, chain.initial, chain.transition, rows)
     return _Filtered(float(total), rows, np.empty(0))
 
 
 def check_possible(log_density: float) -> None:
-    """Raise if the series has probability zero, or one that is no number."""
+    """Raise if the recording has probability zero, or one that is no number."""
     if not np.isfinite(log_density):
         raise InputError(
             "No path through the states is possible: at some step log_evidence is -inf for every state the chain can "
@@ -323,7 +321,7 @@ def _check_probs(probs: ArrayLike, shape: tuple[int, ...], name: str) -> FloatAr
 def transition_steps(path: IntArray, starts: IntArray, least_stay: int) -> BoolArray:
     """Return which steps of a path a transition led to, (n_steps,).
 
-    All but the first step of each series, and those that a stay lasts because it has to: the second to
+    All but the first step of each recording, and those that a stay lasts because it has to: the second to
     `least_stay`-th step after a change of state.
 
     Examples
@@ -339,7 +337,7 @@ def transition_steps(path: IntArray, starts: IntArray, least_stay: int) -> BoolA
 
 
 def stay_edges(path: IntArray, starts: IntArray) -> IntArray:
-    """Return the first step of every stay and the end of the last, (n_stays + 1,); every series begins a stay.
+    """Return the first step of every stay and the end of the last, (n_stays + 1,); every recording begins a stay.
 
     Examples
     --------
@@ -350,7 +348,7 @@ def stay_edges(path: IntArray, starts: IntArray) -> IntArray:
 
 
 def has_short_stay(path: IntArray, starts: IntArray, least_stay: int) -> bool:
-    """Whether a state that was entered is left again before `least_stay` steps; ends of series do not count.
+    """Whether a state that was entered is left again before `least_stay` steps; ends of recordings do not count.
 
     Examples
     --------
@@ -368,7 +366,7 @@ def has_short_stay(path: IntArray, starts: IntArray, least_stay: int) -> bool:
 def mend_short_stays(path: IntArray, starts: IntArray, least_stay: int) -> IntArray:
     """Return a path without stays shorter than `least_stay` that has as many steps in common with `path` as can be.
 
-    Of several, one with the fewest changes. A series uses only states that it has in `path`.
+    Of several, one with the fewest changes. A recording uses only states that it has in `path`.
 
     Examples
     --------
@@ -383,7 +381,7 @@ def mend_short_stays(path: IntArray, starts: IntArray, least_stay: int) -> IntAr
 
 
 def _mend(path: IntArray, least_stay: int) -> IntArray:
-    """Return the path of one series mended: the most probable one if every step votes for its state."""
+    """Return the path of one recording mended: the most probable one if every step votes for its state."""
     states, numbered = np.unique(path, return_inverse=True)
     votes = np.asarray(numbered[:, None] == np.arange(len(states)), dtype=np.float64)
     # All changes together weigh less than one vote.

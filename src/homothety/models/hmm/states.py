@@ -66,7 +66,7 @@ class StateModel:
 
     @classmethod
     def from_path(cls, emission: Emission, sequences: Sequences, path: IntArray, least_stay: int = 1) -> StateModel:
-        """Return the states of a path at their posterior means; transitions pooled over series.
+        """Return the states of a path at their posterior means; transitions pooled over recordings.
 
         Parameters
         ----------
@@ -122,7 +122,9 @@ class StateModel:
 
     def _log_evidence_of_observed(self, series: FloatArray, dim_weights: FloatArray) -> FloatArray:
         if self.order:
-            raise InputError("Series have missing values, which autoregressive states cannot be found in. Interpolate.")
+            raise InputError(
+                "Recordings have missing values, which autoregressive states cannot be found in. Interpolate."
+            )
         evidence = np.zeros((len(series), self.n_states))
         kinds, numbers = np.unique(~np.isnan(series), axis=0, return_inverse=True)
         for number, known in enumerate(kinds):
@@ -135,24 +137,24 @@ class StateModel:
         return evidence
 
     def path(self, series: FloatArray) -> IntArray:
-        """Return the most probable path of a series, (n_steps,); the first `order` steps go with the next one."""
+        """Return the most probable path of a recording, (n_steps,); the first `order` steps go with the next one."""
         evidence = self.weighted_log_evidence(series)
         return self._from_first(
             most_likely_path(evidence, self.initial, self.transition, least_stay=self.least_stay)[0]
         )
 
     def probs(self, series: FloatArray) -> FloatArray:
-        """Return the probability of each state at each step given the whole series, (n_steps, n_states)."""
+        """Return the probability of each state at each step given the whole recording, (n_steps, n_states)."""
         evidence = self.weighted_log_evidence(series)
         return self._from_first(smoothed_probs(evidence, self.initial, self.transition, least_stay=self.least_stay))
 
     def log_likelihood(self, series: FloatArray) -> float:
-        """Return the log-likelihood of a series, its path summed out."""
+        """Return the log-likelihood of a recording, its path summed out."""
         evidence = self.log_evidence(series)
         return log_likelihood(evidence, self.initial, self.transition, least_stay=self.least_stay)
 
     def sample(self, rng: Generator, n_steps: int) -> tuple[IntArray, FloatArray]:
-        """Draw the path of a series and the series, (n_steps,) and (n_steps, n_dims).
+        """Draw the path of a recording and the recording, (n_steps,) and (n_steps, n_dims).
 
         The first `order` steps are zero, and go with the next one. Weights of steps and dimensions do not count.
         """
@@ -186,7 +188,7 @@ def regression_of(series: FloatArray, order: int) -> tuple[FloatArray, FloatArra
 def pooled_transitions(
     path: IntArray, starts: IntArray, n_states: int, least_stay: int = 1
 ) -> tuple[FloatArray, FloatArray]:
-    """Return start and transition probabilities of a path over all series, each count raised by a half."""
+    """Return start and transition probabilities of a path over all recordings, each count raised by a half."""
     counts = np.full((n_states, n_states), 0.5)
     initial = np.full(n_states, 0.5) + np.bincount(path[starts[:-1]], minlength=n_states)
     later = np.flatnonzero(transition_steps(path, starts, least_stay))
@@ -200,24 +202,24 @@ PRIOR_COUNT = 0.5  # added to the number of transitions between every two states
 def log_left_out(
     rng: Generator, emission: Emission, z: FloatArray, starts: IntArray, path: IntArray, gaps: Gaps = NO_GAPS
 ) -> FloatArray:
-    """Return the log density of every look given all other looks of its recording, under parameters that are drawn.
+    """Return the log density of every step given all other steps of its recording, under parameters that are drawn.
 
     Parameters
     ----------
     rng : Generator
     emission : Emission
-    z : ndarray of shape (n_looks, n)
+    z : ndarray of shape (n_steps, n)
         Augmented steps, see `Emission.augment`.
     starts : ndarray of shape (n_series + 1,)
-        First look of each recording, and the number of all.
-    path : ndarray of int, shape (n_looks,)
-        State of every look, by any numbers.
+        First step of each recording, and the number of all.
+    path : ndarray of int, shape (n_steps,)
+        State of every step, by any numbers.
     gaps : Gaps
         Values that are missing and filled in: densities are those of what is observed.
 
     Returns
     -------
-    log_density : ndarray of shape (n_looks,)
+    log_density : ndarray of shape (n_steps,)
         Counted by the weights of steps and dimensions, as the emission has them.
 
     Notes
@@ -254,27 +256,27 @@ def draw_log_transitions(
 def left_out_densities(
     log_evidence: FloatArray, starts: IntArray, log_initial: FloatArray, log_transition: FloatArray
 ) -> FloatArray:
-    """Return the log density of every look given the other looks of its recording, (n_looks,).
+    """Return the log density of every step given the other steps of its recording, (n_steps,).
 
     Parameters
     ----------
-    log_evidence : ndarray of shape (n_looks, n_states)
-        Log density of every look under every state.
+    log_evidence : ndarray of shape (n_steps, n_states)
+        Log density of every step under every state.
     starts : ndarray of shape (n_series + 1,)
     log_initial, log_transition : ndarray of shape (n_states,) and (n_states, n_states)
         Logarithms of probabilities.
 
     Examples
     --------
-    One state that explains all looks predicts each by its own density:
+    One state that explains all steps predicts each by its own density:
 
     >>> left_out_densities(np.log([[0.2], [0.5]]), np.array([0, 2]), np.zeros(1), np.zeros((1, 1))).round(3).tolist()
     [-1.609, -0.693]
     """
     from homothety.models.hmm._kernels import write_left_out
 
-    n_looks, n_states = log_evidence.shape
-    forward, backward, out = np.empty((n_looks, n_states)), np.empty((2, n_states)), np.empty(n_looks)
+    n_steps, n_states = log_evidence.shape
+    forward, backward, out = np.empty((n_steps, n_states)), np.empty((2, n_states)), np.empty(n_steps)
     for start, stop in pairwise(starts):
         write_left_out(start, stop, log_evidence, log_initial, log_transition, forward, backward, out)
     return out

@@ -1,4 +1,4 @@
-"""Hidden Markov models of many series with features from an Indian buffet process (Section 4.2, Algorithm 3)."""
+"""Hidden Markov models of many recordings with states from an Indian buffet process (Section 4.2, Algorithm 3)."""
 
 from homothety.models.ibphmm.model import (
     ChainState,

@@ -1,6 +1,6 @@
-"""Compiled: the evidence of one series at a time, in room that serves the next one too.
+"""Compiled: the evidence of one recording at a time, in room that serves the next one too.
 
-Evidence of all steps under all features would be many times as large as the data. That of a series stays close to the
+Evidence of all steps under all states would be many times as large as the data. That of a recording stays close to the
 processor, and is worked out faster than it would come from memory.
 """
 
@@ -24,7 +24,7 @@ from homothety.models.emissions._kernels import (
     write_evidence,
 )
 from homothety.models.emissions.missing import NO_GAPS, Gaps
-from homothety.models.hmm._kernels import draw_path, filter_forward, filter_sticky, scale_evidence
+from homothety.models.hmm._kernels import Evidence, draw_path, filter_forward, filter_sticky, scale_evidence
 from homothety.models.hmm._kernels import log_path_density as log_chain_density
 from homothety.models.hmm._stay_kernels import draw_stays, filter_stays, log_stay_density, stay_room
 
@@ -34,15 +34,13 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions._kernels import Structure
 
-Tables = tuple["FloatArray", "FloatArray", "FloatArray"]
-
 
 class Data(NamedTuple):
-    """All series, and parameters to evaluate them under."""
+    """All recordings, and parameters to evaluate them under."""
 
     z: FloatArray  # (n_steps, n)
     starts: IntArray  # (n_series + 1,)
-    whiteners: FloatArray  # (n_features, n_dims, n)
+    whiteners: FloatArray  # (n_states, n_dims, n)
     weight: float  # of a step
     structure: Structure
     least_stay: int = 1  # fewest steps of a stay
@@ -51,107 +49,107 @@ class Data(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working space of a chain through the features of a series."""
+    """Working space of a chain through the states of a recording."""
 
-    listed: IntArray  # (n_features,) features the series has
-    states: IntArray  # (n_features,) their columns of the evidence
-    initial: FloatArray  # (n_features,)
-    transition: FloatArray  # (n_features * n_features,)
-    filtered: FloatArray  # (n_rows * n_features,) two rows for a likelihood, as many as steps for a path
-    cumulative: FloatArray  # (n_features,)
+    listed: IntArray  # (n_states,) states the recording has
+    states: IntArray  # (n_states,) their columns of the evidence
+    initial: FloatArray  # (n_states,)
+    transition: FloatArray  # (n_states * n_states,)
+    filtered: FloatArray  # (n_rows * n_states,) two rows for a likelihood, as many as steps for a path
+    cumulative: FloatArray  # (n_states,)
     least_stay: int  # fewest steps of a stay
     stays: FloatArray  # what `hmm/_stay_kernels.py` needs; nothing if a stay may have any length
     leaving: float  # as in `Data`
 
 
 class Room(NamedTuple):
-    """Working space for one series; what depends on its length or on its number of features is kept flat."""
+    """Working space for one recording; what depends on its length or on its number of states is kept flat."""
 
-    features: IntArray  # (n_features,) those evaluated
-    columns: IntArray  # (n_features,) where the evidence of each stands, or n_features
+    listed: IntArray  # (n_states,) those evaluated
+    columns: IntArray  # (n_states,) where the evidence of each stands, or n_states
     offsets: FloatArray  # (longest,)
-    log: FloatArray  # (longest * n_features,)
-    likelihood: FloatArray  # (longest * n_features,)
+    log: FloatArray  # (longest * n_states,)
+    likelihood: FloatArray  # (longest * n_states,)
     block: FloatArray  # (n + 2, BLOCK)
     scratch: Scratch
 
 
-def build_scratch(n_features: int, n_steps: int = 2, least_stay: int = 1, leaving: float = 0.0) -> Scratch:
-    """Allocate working space for so many features and, where a path is drawn, steps."""
-    listed, states = np.empty((2, n_features), dtype=np.int64)
-    initial, cumulative = np.empty((2, n_features))
-    filtered = np.empty(max(n_steps, 2) * n_features)
-    stays = stay_room(least_stay, n_features) if least_stay > 1 else np.empty(0)
-    transition = np.empty(n_features * n_features)
+def build_scratch(n_states: int, n_steps: int = 2, least_stay: int = 1, leaving: float = 0.0) -> Scratch:
+    """Allocate working space for so many states and, where a path is drawn, steps."""
+    listed, states = np.empty((2, n_states), dtype=np.int64)
+    initial, cumulative = np.empty((2, n_states))
+    filtered = np.empty(max(n_steps, 2) * n_states)
+    stays = stay_room(least_stay, n_states) if least_stay > 1 else np.empty(0)
+    transition = np.empty(n_states * n_states)
     return Scratch(listed, states, initial, transition, filtered, cumulative, least_stay, stays, leaving)
 
 
-def build_room(data: Data, n_features: int) -> Room:
-    """Allocate room for the longest series with so many features."""
+def build_room(data: Data, n_states: int) -> Room:
+    """Allocate room for the longest recording with so many states."""
     longest = int(np.diff(data.starts).max())
-    features, columns = np.empty((2, n_features), dtype=np.int64)
-    log, likelihood = np.empty((2, longest * n_features))
+    listed, columns = np.empty((2, n_states), dtype=np.int64)
+    log, likelihood = np.empty((2, longest * n_states))
     block = np.empty((data.z.shape[1] + 2, BLOCK))
-    scratch = build_scratch(n_features, longest, min(data.least_stay, longest), data.leaving)
-    return Room(features, columns, np.empty(longest), log, likelihood, block, scratch)
+    scratch = build_scratch(n_states, longest, min(data.least_stay, longest), data.leaving)
+    return Room(listed, columns, np.empty(longest), log, likelihood, block, scratch)
 
 
 @jit
-def list_features(active: BoolArray, room: Room) -> int:
-    """List the features a series has, a column for each; return how many there are."""
-    n, n_features = 0, active.shape[0]
-    for k in range(n_features):
-        room.columns[k] = n_features
+def list_states(active: BoolArray, room: Room) -> int:
+    """List the states a recording has, a column for each; return how many there are."""
+    n, n_states = 0, active.shape[0]
+    for k in range(n_states):
+        room.columns[k] = n_states
         if active[k]:
-            room.features[n] = k
+            room.listed[n] = k
             room.columns[k] = n
             n += 1
     return n
 
 
 @inlined
-def tables_of(n_steps: int, n_columns: int, room: Room) -> Tables:
-    """Return room for the evidence of a series in the three forms of `hmm/_kernels.py`."""
+def evidence_in(n_steps: int, n_columns: int, room: Room) -> Evidence:
+    """Return room for the evidence of a recording."""
     log = room.log[: n_steps * n_columns].reshape(n_steps, n_columns)
     likelihood = room.likelihood[: n_steps * n_columns].reshape(n_steps, n_columns)
-    return log, room.offsets[:n_steps], likelihood
+    return Evidence(log, room.offsets[:n_steps], likelihood)
 
 
 @jit
 def write_listed(i: int, n: int, data: Data, room: Room, log: FloatArray) -> None:
-    """Write the weighted log densities of the steps of a series under the listed features, a column each."""
+    """Write the weighted log densities of the steps of a recording under the listed states, a column each."""
     start, n_steps = data.starts[i], data.starts[i + 1] - data.starts[i]
     for first in range(0, n_steps, BLOCK):
         width = min(BLOCK, n_steps - first)
         turn_block(data.z, start + first, width, room.block)
         for column in range(n):
-            whitener = data.whiteners[room.features[column]]
+            whitener = data.whiteners[room.listed[column]]
             write_block_evidence(first, width, whitener, data.weight, data.structure, column, log, room.block)
     if data.gaps.steps.shape[0] > 0:
         for column in range(n):
-            whitener = data.whiteners[room.features[column]]
+            whitener = data.whiteners[room.listed[column]]
             leave_out_missing(i, start, data.z, whitener, data.weight, data.structure, data.gaps, column, log)
 
 
 @inlined
-def scale_if_needed(log: FloatArray, offsets: FloatArray, likelihood: FloatArray, scratch: Scratch) -> None:
+def scale_if_needed(evidence: Evidence, scratch: Scratch) -> None:
     """Write the scaled forms of the evidence, unless stays have a least length: their messages take logarithms."""
     if scratch.least_stay == 1:
-        scale_evidence(log, offsets, likelihood)
+        scale_evidence(evidence)
 
 
 @jit
-def evaluate_series(i: int, n: int, data: Data, room: Room) -> Tables:
-    """Return the evidence of a series under the listed features, in the three forms of `hmm/_kernels.py`."""
-    log, offsets, likelihood = tables_of(data.starts[i + 1] - data.starts[i], n, room)
-    write_listed(i, n, data, room, log)
-    scale_if_needed(log, offsets, likelihood, room.scratch)
-    return log, offsets, likelihood
+def evaluate_series(i: int, n: int, data: Data, room: Room) -> Evidence:
+    """Return the evidence of a recording under the listed states."""
+    evidence = evidence_in(data.starts[i + 1] - data.starts[i], n, room)
+    write_listed(i, n, data, room, evidence.log)
+    scale_if_needed(evidence, room.scratch)
+    return evidence
 
 
 @jit
 def write_sticky_chain(n: int, alpha: float, kappa: float, scratch: Scratch) -> None:
-    """Write start and transition probabilities between `n` features at the prior means of their weights."""
+    """Write start and transition probabilities between `n` states at the prior means of their weights."""
     stay, move = (alpha + kappa) / (n * alpha + kappa), alpha / (n * alpha + kappa)
     if scratch.leaving > 0.0:
         stay, move = (1.0 - scratch.leaving, scratch.leaving / (n - 1)) if n > 1 else (1.0, 0.0)
@@ -162,48 +160,32 @@ def write_sticky_chain(n: int, alpha: float, kappa: float, scratch: Scratch) -> 
 
 
 @jit
-def sticky_log_likelihood(
-    states: IntArray,
-    alpha: float,
-    kappa: float,
-    log_evidence: FloatArray,
-    offsets: FloatArray,
-    likelihood: FloatArray,
-    scratch: Scratch,
-) -> float:
-    """Log-likelihood of a series that has the given features, paths summed out."""
+def sticky_log_likelihood(states: IntArray, alpha: float, kappa: float, evidence: Evidence, scratch: Scratch) -> float:
+    """Log-likelihood of a recording that has the given states, paths summed out."""
     n = states.shape[0]
     write_sticky_chain(n, alpha, kappa, scratch)
     transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: 2 * n].reshape(2, n)
     if scratch.least_stay > 1:
         initial, least_stay = scratch.initial[:n], scratch.least_stay
-        return filter_stays(log_evidence, states, initial, transition, least_stay, filtered, scratch.stays)
-    return filter_sticky(log_evidence, offsets, likelihood, states, scratch.initial[:n], transition, filtered)
+        return filter_stays(evidence.log, states, initial, transition, least_stay, filtered, scratch.stays)
+    return filter_sticky(evidence, states, scratch.initial[:n], transition, filtered)
 
 
 @jit
 def draw_sticky_path(
-    rng: Generator,
-    states: IntArray,
-    alpha: float,
-    kappa: float,
-    log_evidence: FloatArray,
-    offsets: FloatArray,
-    likelihood: FloatArray,
-    scratch: Scratch,
-    path: IntArray,
+    rng: Generator, states: IntArray, alpha: float, kappa: float, evidence: Evidence, scratch: Scratch, path: IntArray
 ) -> float:
-    """Draw the path of a series that has the given features; return its log-likelihood, paths summed out."""
+    """Draw the path of a recording that has the given states; return its log-likelihood, paths summed out."""
     n, n_steps = states.shape[0], path.shape[0]
     write_sticky_chain(n, alpha, kappa, scratch)
     transition, initial = scratch.transition[: n * n].reshape(n, n), scratch.initial[:n]
     filtered = scratch.filtered[: n_steps * n].reshape(n_steps, n)
     if scratch.least_stay > 1:
         least_stay, stays, cumulative = scratch.least_stay, scratch.stays, scratch.cumulative[:n]
-        total = filter_stays(log_evidence, states, initial, transition, least_stay, filtered, stays)
-        draw_stays(rng, log_evidence, states, transition, least_stay, total, filtered, stays, cumulative, states, path)
+        total = filter_stays(evidence.log, states, initial, transition, least_stay, filtered, stays)
+        draw_stays(rng, evidence.log, states, transition, least_stay, total, filtered, stays, cumulative, states, path)
         return total
-    log_likelihood = filter_sticky(log_evidence, offsets, likelihood, states, initial, transition, filtered)
+    log_likelihood = filter_sticky(evidence, states, initial, transition, filtered)
     draw_path(rng, transition, states, filtered, scratch.cumulative[:n], path)
     return log_likelihood
 
@@ -218,7 +200,7 @@ def log_sticky_path_density(
     positions: IntArray,
     path: IntArray,
 ) -> float:
-    """Log density of a path and its series together."""
+    """Log density of a path and its recording together."""
     n = states.shape[0]
     write_sticky_chain(n, alpha, kappa, scratch)
     transition = scratch.transition[: n * n].reshape(n, n)
@@ -233,7 +215,7 @@ LEAST_WEIGHT = 1e-200  # of a transition: gamma variates of small shape underflo
 
 @jit
 def write_chain(active: BoolArray, weights: FloatArray, columns: IntArray, scratch: Scratch) -> int:
-    """Write start and transition probabilities between the features a series has; return how many there are."""
+    """Write start and transition probabilities between the states a recording has; return how many there are."""
     listed, transition, n = scratch.listed, scratch.transition, 0
     for k in range(active.shape[0]):
         if active[k]:
@@ -270,22 +252,16 @@ def write_fixed_leaving(
 
 @jit
 def series_log_likelihood(
-    active: BoolArray,
-    weights: FloatArray,
-    columns: IntArray,
-    log_evidence: FloatArray,
-    offsets: FloatArray,
-    likelihood: FloatArray,
-    scratch: Scratch,
+    active: BoolArray, weights: FloatArray, columns: IntArray, evidence: Evidence, scratch: Scratch
 ) -> float:
-    """Log-likelihood of a series given its features, paths summed out."""
+    """Log-likelihood of a recording given its states, paths summed out."""
     n = write_chain(active, weights, columns, scratch)
     transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: 2 * n].reshape(2, n)
     states, initial = scratch.states[:n], scratch.initial[:n]
     if scratch.least_stay > 1:
         least_stay = scratch.least_stay
-        return filter_stays(log_evidence, states, initial, transition, least_stay, filtered, scratch.stays)
-    return filter_forward(log_evidence, offsets, likelihood, states, initial, transition, filtered)
+        return filter_stays(evidence.log, states, initial, transition, least_stay, filtered, scratch.stays)
+    return filter_forward(evidence, states, initial, transition, filtered)
 
 
 @inlined
@@ -294,13 +270,11 @@ def draw_series_path(
     active: BoolArray,
     weights: FloatArray,
     columns: IntArray,
-    log_evidence: FloatArray,
-    offsets: FloatArray,
-    likelihood: FloatArray,
+    evidence: Evidence,
     scratch: Scratch,
     path: IntArray,
 ) -> float:
-    """Draw the path of a series, in numbers of features; return its log-likelihood."""
+    """Draw the path of a recording, in numbers of states; return its log-likelihood."""
     n, n_steps = write_chain(active, weights, columns, scratch), path.shape[0]
     transition, filtered = (
         scratch.transition[: n * n].reshape(n, n),
@@ -309,11 +283,11 @@ def draw_series_path(
     states, initial = scratch.states[:n], scratch.initial[:n]
     if scratch.least_stay > 1:
         least_stay, stays, numbers = scratch.least_stay, scratch.stays, scratch.listed[:n]
-        total = filter_stays(log_evidence, states, initial, transition, least_stay, filtered, stays)
+        total = filter_stays(evidence.log, states, initial, transition, least_stay, filtered, stays)
         cumulative = scratch.cumulative[:n]
-        draw_stays(rng, log_evidence, states, transition, least_stay, total, filtered, stays, cumulative, numbers, path)
+        draw_stays(rng, evidence.log, states, transition, least_stay, total, filtered, stays, cumulative, numbers, path)
         return total
-    log_likelihood = filter_forward(log_evidence, offsets, likelihood, states, initial, transition, filtered)
+    log_likelihood = filter_forward(evidence, states, initial, transition, filtered)
     draw_path(rng, transition, scratch.listed[:n], filtered, scratch.cumulative[:n], path)
     return log_likelihood
 
@@ -326,7 +300,7 @@ def draw_weight(rng: Generator, shape: float) -> float:
 
 @jit
 def draw_missing_weights(rng: Generator, active: BoolArray, alpha: float, kappa: float, weights: FloatArray) -> None:
-    """Draw the weights from and to features the series does not have, from their prior."""
+    """Draw the weights from and to states the recording does not have, from their prior."""
     for j in range(active.shape[0]):
         for k in range(active.shape[0]):
             if not (active[j] and active[k]):
@@ -335,7 +309,7 @@ def draw_missing_weights(rng: Generator, active: BoolArray, alpha: float, kappa:
 
 @jit
 def clear_missing_weights(active: BoolArray, weights: FloatArray) -> None:
-    """Set the weights from and to features the series does not have to zero."""
+    """Set the weights from and to states the recording does not have to zero."""
     for j in range(active.shape[0]):
         for k in range(active.shape[0]):
             if not (active[j] and active[k]):
@@ -343,37 +317,35 @@ def clear_missing_weights(active: BoolArray, weights: FloatArray) -> None:
 
 
 @inlined
-def flip_shared_features(
+def flip_shared_states(
     rng: Generator,
     order: IntArray,
     log_odds: FloatArray,
     active: BoolArray,
     weights: FloatArray,
     columns: IntArray,
-    log_evidence: FloatArray,
-    offsets: FloatArray,
-    likelihood: FloatArray,
+    evidence: Evidence,
     scratch: Scratch,
 ) -> tuple[int, int]:
-    """Try to switch every feature that another series has, once, in the given order.
+    """Try to switch every state that another recording has, once, in the given order.
 
     The acceptance ratio is that of docs/model.md, section 3.8.
 
     Parameters
     ----------
-    order : ndarray of shape (n_features,)
-    log_odds : ndarray of shape (n_features,)
-        Prior odds of having each feature; minus infinity for those that are not shared.
-    active : ndarray of shape (n_features,)
+    order : ndarray of shape (n_states,)
+    log_odds : ndarray of shape (n_states,)
+        Prior odds of having each state; minus infinity for those that are not shared.
+    active : ndarray of shape (n_states,)
         Changed in place.
-    weights : ndarray of shape (n_features, n_features)
-        Transition weights, drawn also for features the series does not have.
+    weights : ndarray of shape (n_states, n_states)
+        Transition weights, drawn also for states the recording does not have.
 
     Returns
     -------
     n_tried, n_accepted : int
     """
-    current = series_log_likelihood(active, weights, columns, log_evidence, offsets, likelihood, scratch)
+    current = series_log_likelihood(active, weights, columns, evidence, scratch)
     n_active, n_tried, n_accepted = 0, 0, 0
     for k in range(active.shape[0]):
         n_active += 1 if active[k] else 0
@@ -383,7 +355,7 @@ def flip_shared_features(
             continue
         n_tried += 1
         active[k] = not active[k]
-        proposed = series_log_likelihood(active, weights, columns, log_evidence, offsets, likelihood, scratch)
+        proposed = series_log_likelihood(active, weights, columns, evidence, scratch)
         log_ratio = proposed - current + (log_odds[k] if active[k] else -log_odds[k])
         if np.log(rng.random()) < log_ratio:
             current = proposed
@@ -395,7 +367,7 @@ def flip_shared_features(
 
 
 @inlined
-def flip_features_of(
+def flip_states_of(
     rng: Generator,
     i: int,
     order: IntArray,
@@ -407,23 +379,21 @@ def flip_features_of(
     data: Data,
     room: Room,
 ) -> tuple[int, int]:
-    """Try to switch the shared features of a series; return how often that was tried and accepted."""
-    n_features = active.shape[0]
-    for k in range(n_features):
-        room.features[k] = k
+    """Try to switch the shared states of a recording; return how often that was tried and accepted."""
+    n_states = active.shape[0]
+    for k in range(n_states):
+        room.listed[k] = k
         room.columns[k] = k
     draw_missing_weights(rng, active, alpha, kappa, weights)
-    log, offsets, likelihood = evaluate_series(i, n_features, data, room)
-    tried, accepted = flip_shared_features(
-        rng, order, log_odds, active, weights, room.columns, log, offsets, likelihood, room.scratch
-    )
+    evidence = evaluate_series(i, n_states, data, room)
+    tried, accepted = flip_shared_states(rng, order, log_odds, active, weights, room.columns, evidence, room.scratch)
     clear_missing_weights(active, weights)
     return tried, accepted
 
 
 @jit
 def write_log_odds(n_others: FloatArray, n_series: int, mass: float, log_odds: FloatArray) -> None:
-    """Write the odds of a series to have each feature, given how many others have it; of none, minus infinity."""
+    """Write the odds of a recording to have each state, given how many others have it; of none, minus infinity."""
     for k in range(n_others.shape[0]):
         log_odds[k] = -np.inf
         if n_others[k] > 0.0:
@@ -445,29 +415,29 @@ def flip_in_turn(
     room: Room,
     log_odds: FloatArray,
 ) -> tuple[int, int]:
-    """Switch the shared features of all series, one after the other: each sees what the others have by then.
+    """Switch the shared states of all recordings, one after the other: each sees what the others have by then.
 
     Parameters
     ----------
     series : ndarray of shape (n_series,)
         In which order.
     orders : ndarray of shape (n_series, n_tried)
-        Which features each series tries, in order.
-    n_owners : ndarray of shape (n_features,)
+        Which states each recording tries, in order.
+    n_owners : ndarray of shape (n_states,)
         Changed in place, as are the next two.
-    active : ndarray of shape (n_series, n_features)
-    weights : ndarray of shape (n_series, n_features, n_features)
-    log_odds : ndarray of shape (n_features,)
+    active : ndarray of shape (n_series, n_states)
+    weights : ndarray of shape (n_series, n_states, n_states)
+    log_odds : ndarray of shape (n_states,)
         Scratch space.
     """
-    n_tried, n_accepted, n_features = 0, 0, active.shape[1]
+    n_tried, n_accepted, n_states = 0, 0, active.shape[1]
     for place in range(series.shape[0]):
         i = series[place]
-        for k in range(n_features):
+        for k in range(n_states):
             n_owners[k] -= 1.0 if active[i, k] else 0.0
         write_log_odds(n_owners, active.shape[0], mass, log_odds)
-        tried, accepted = flip_features_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
-        for k in range(n_features):
+        tried, accepted = flip_states_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
+        for k in range(n_states):
             n_owners[k] += 1.0 if active[i, k] else 0.0
         n_tried += tried
         n_accepted += accepted
@@ -487,11 +457,11 @@ def flip_by_odds(
     data: Data,
     room: Room,
 ) -> tuple[int, int]:
-    """Switch the shared features of some series by given odds, whatever becomes of the others."""
+    """Switch the shared states of some recordings by given odds, whatever becomes of the others."""
     n_tried, n_accepted = 0, 0
     for place in range(series.shape[0]):
         i = series[place]
-        tried, accepted = flip_features_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
+        tried, accepted = flip_states_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
         n_tried += tried
         n_accepted += accepted
     return n_tried, n_accepted
@@ -501,16 +471,14 @@ def flip_by_odds(
 def draw_paths(
     rng: Generator, series: IntArray, active: BoolArray, weights: FloatArray, data: Data, room: Room, path: IntArray
 ) -> float:
-    """Draw the paths of some series; return their log-likelihood."""
+    """Draw the paths of some recordings; return their log-likelihood."""
     total = 0.0
     for place in range(series.shape[0]):
         i = series[place]
-        n = list_features(active[i], room)
-        log, offsets, likelihood = evaluate_series(i, n, data, room)
+        n = list_states(active[i], room)
+        evidence = evaluate_series(i, n, data, room)
         stretch = path[data.starts[i] : data.starts[i + 1]]
-        total += draw_series_path(
-            rng, active[i], weights[i], room.columns, log, offsets, likelihood, room.scratch, stretch
-        )
+        total += draw_series_path(rng, active[i], weights[i], room.columns, evidence, room.scratch, stretch)
     return total
 
 
@@ -518,17 +486,17 @@ def draw_paths(
 def write_log_likelihoods(
     series: IntArray, active: BoolArray, weights: FloatArray, data: Data, room: Room, out: FloatArray
 ) -> None:
-    """Write the log-likelihoods of some series, paths summed out."""
+    """Write the log-likelihoods of some recordings, paths summed out."""
     for place in range(series.shape[0]):
         i = series[place]
-        n = list_features(active[i], room)
-        log, offsets, likelihood = evaluate_series(i, n, data, room)
-        out[place] = series_log_likelihood(active[i], weights[i], room.columns, log, offsets, likelihood, room.scratch)
+        n = list_states(active[i], room)
+        evidence = evaluate_series(i, n, data, room)
+        out[place] = series_log_likelihood(active[i], weights[i], room.columns, evidence, room.scratch)
 
 
 @jit
 def count_transitions(path: IntArray, start: int, stop: int, counts: FloatArray, least_stay: int = 1) -> None:
-    """Add the transitions of a series to their counts, (n_features, n_features).
+    """Add the transitions of a recording to their counts, (n_states, n_states).
 
     Steps that a stay lasts because it has to are none: see `hmm/_stay_kernels.py`.
     """
@@ -544,7 +512,7 @@ def count_transitions(path: IntArray, start: int, stop: int, counts: FloatArray,
 
 @jit
 def count_all_transitions(path: IntArray, starts: IntArray, counts: FloatArray, least_stay: int = 1) -> None:
-    """Add the transitions of all series to their counts, (n_series, n_features, n_features)."""
+    """Add the transitions of all recordings to their counts, (n_series, n_states, n_states)."""
     for i in range(counts.shape[0]):
         count_transitions(path, starts[i], starts[i + 1], counts[i], least_stay)
 
@@ -559,7 +527,7 @@ def draw_transition_weights(
     weights: FloatArray,
     leaving: float = 0.0,
 ) -> None:
-    """Draw the weights between the features a series has, given its path: a Dirichlet row times a gamma total.
+    """Draw the weights between the states a recording has, given its path: a Dirichlet row times a gamma total.
 
     Where the probability of leaving is fixed, a path says nothing of the weight of staying: it comes from its prior.
     """
@@ -573,7 +541,7 @@ def draw_transition_weights(
             if active[j] and active[k] and not (j == k and leaving > 0.0):
                 weights[j, k] = draw_weight(rng, alpha + counts[j, k] + (kappa if j == k else 0.0))
                 total += weights[j, k]
-        # The data say nothing of the total, yet it decides how much a feature added later takes from the others.
+        # The data say nothing of the total, yet it decides how much a state added later takes from the others.
         prior_total = n_active * alpha + kappa if leaving == 0.0 else (n_active - 1.0) * alpha
         scale = rng.standard_gamma(prior_total) / max(total, LEAST_WEIGHT) if prior_total > 0.0 else 0.0
         for k in range(n):
@@ -593,7 +561,7 @@ def draw_all_weights(
     weights: FloatArray,
     leaving: float = 0.0,
 ) -> None:
-    """Draw the weights of all series, (n_series, n_features, n_features)."""
+    """Draw the weights of all recordings, (n_series, n_states, n_states)."""
     for i in range(active.shape[0]):
         draw_transition_weights(rng, active[i], counts[i], alpha, kappa, weights[i], leaving)
 
@@ -602,14 +570,14 @@ def draw_all_weights(
 def log_path_density(
     n: int, counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0
 ) -> float:
-    """Log probability of the path of a series, transition weights integrated out (docs/model.md, section 3.4).
+    """Log probability of the path of a recording, transition weights integrated out (docs/model.md, section 3.4).
 
     Where the probability of leaving is fixed, transition weights only say where to.
 
     Parameters
     ----------
     n : int
-        Number of features.
+        Number of states.
     counts : ndarray of shape (n, n), or larger
     active : ndarray of shape (n,), or larger
     """
@@ -638,7 +606,7 @@ def log_path_density(
 def log_path_densities(
     counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0
 ) -> float:
-    """Log probability of the paths of all series, transition weights integrated out."""
+    """Log probability of the paths of all recordings, transition weights integrated out."""
     total = 0.0
     for i in range(active.shape[0]):
         total += log_path_density(active.shape[1], counts[i], active[i], alpha, kappa, leaving)
@@ -646,8 +614,8 @@ def log_path_densities(
 
 
 @jit
-def log_feature_density(n_owners: FloatArray, n_series: int, gamma: float, mass: float) -> float:
-    """Log density of which series has which feature, features told apart (docs/model.md, section 3.3)."""
+def log_owner_density(n_owners: FloatArray, n_series: int, gamma: float, mass: float) -> float:
+    """Log density of which recording has which state, states told apart (docs/model.md, section 3.3)."""
     total, log_rate = 0.0, np.log(gamma * mass) - lgamma(n_series + mass)
     for k in range(n_owners.shape[0]):
         total += log_rate + lgamma(n_owners[k]) + lgamma(n_series - n_owners[k] + mass)
@@ -693,7 +661,7 @@ NOTHING = -1  # neither born nor dropped
 
 
 class Source(NamedTuple):
-    """Where the parameters of a new feature come from."""
+    """Where the parameters of a new state come from."""
 
     shortest: int  # window
     longest: int
@@ -704,16 +672,16 @@ class Source(NamedTuple):
 
 
 class Births(NamedTuple):
-    """How features come and go."""
+    """How states come and go."""
 
-    log_rate: float  # of features of one series alone
+    log_rate: float  # of states of one recording alone
     alpha: float
     kappa: float
     source: Source
 
 
 class Window(NamedTuple):
-    """The posterior of a stretch of the series: what a new feature may look like."""
+    """The posterior of a stretch of the recording: what a new state may look like."""
 
     sizes: FloatArray  # (1,)
     scales: FloatArray  # (1, n, n)
@@ -721,10 +689,10 @@ class Window(NamedTuple):
 
 
 class Newborns(NamedTuple):
-    """What every series would have if its birth were accepted, the newborn last."""
+    """What every recording would have if its birth were accepted, the newborn last."""
 
-    active: BoolArray  # (n_series, n_features + 1)
-    weights: FloatArray  # (n_series, n_features + 1, n_features + 1)
+    active: BoolArray  # (n_series, n_states + 1)
+    weights: FloatArray  # (n_series, n_states + 1, n_states + 1)
     whiteners: FloatArray  # (n_series, n_dims, n)
 
 
@@ -750,7 +718,7 @@ def log_move_ratio(n_unique: int, n_active: int) -> float:
 def draw_window(
     rng: Generator, z: FloatArray, start: int, stop: int, weight: float, source: Source, window: Window
 ) -> None:
-    """Draw a stretch of a series, whatever the state of the chain, and write its posterior."""
+    """Draw a stretch of a recording, whatever the state of the chain, and write its posterior."""
     longest = min(source.longest, stop - start)
     length = stop - start
     if source.shortest <= longest:
@@ -767,7 +735,7 @@ def draw_window(
 
 @jit
 def propose_parameters(rng: Generator, source: Source, window: Window, whitener: FloatArray) -> None:
-    """Draw parameters of a new feature from the prior, or half of the time from the posterior of the window."""
+    """Draw parameters of a new state from the prior, or half of the time from the posterior of the window."""
     if source.data_driven and rng.random() < 0.5:
         draw_whitener(rng, ZERO, window.sizes[0], window.factors, source.structure, whitener)
     else:
@@ -791,7 +759,7 @@ def log_prior_over_proposal(source: Source, window: Window, whitener: FloatArray
 
 @jit
 def draw_newborn_weights(rng: Generator, active: BoolArray, alpha: float, kappa: float, weights: FloatArray) -> None:
-    """Draw the weights of the last slot from and to the features of a series."""
+    """Draw the weights of the last slot from and to the states of a recording."""
     newborn = active.shape[0] - 1
     for k in range(newborn):
         if active[k]:
@@ -802,7 +770,7 @@ def draw_newborn_weights(rng: Generator, active: BoolArray, alpha: float, kappa:
 
 @inlined
 def draw_unique(rng: Generator, n_unique: int, n_owners: FloatArray, active: BoolArray) -> int:
-    """Draw one of the features a series has alone."""
+    """Draw one of the states a recording has alone."""
     place = int(rng.random() * n_unique)
     for k in range(n_owners.shape[0]):
         if active[k] and n_owners[k] == 1.0:
@@ -823,21 +791,22 @@ def jump(
     room: Room,
     newborns: Newborns,
 ) -> int:
-    """Try one birth or death in a series; return the place of the newborn, of the dead feature, or `NOTHING`."""
-    active, weights, n_features = newborns.active[i], newborns.weights[i], n_owners.shape[0]
+    """Try one birth or death in a recording; return the place of the newborn, of the dead state, or `NOTHING`."""
+    active, weights, n_states = newborns.active[i], newborns.weights[i], n_owners.shape[0]
     start, stop = data.starts[i], data.starts[i + 1]
-    n_own, n_unique = list_features(active, room), 0
-    for k in range(n_features):
+    n_own, n_unique = list_states(active, room), 0
+    for k in range(n_states):
         n_unique += 1 if active[k] and n_owners[k] == 1.0 else 0
     has_gaps = data.gaps.steps.shape[0] > 0
     # Missing values are summed out: what is proposed must not depend on those of the chain.
     shown = data.gaps.fill if has_gaps else data.z
     draw_window(rng, shown, start, stop, data.weight, births.source, window)
     born = rng.random() < birth_probability(n_unique, n_own)
-    log, offsets, likelihood = tables_of(stop - start, n_own + 1 if born else n_own, room)
+    evidence = evidence_in(stop - start, n_own + 1 if born else n_own, room)
+    log = evidence.log
     write_listed(i, n_own, data, room, log)
     if born:
-        place, whitener = n_features, newborns.whiteners[i]
+        place, whitener = n_states, newborns.whiteners[i]
         propose_parameters(rng, births.source, window, whitener)
         draw_newborn_weights(rng, active, births.alpha, births.kappa, weights)
         room.columns[place] = n_own
@@ -849,10 +818,10 @@ def jump(
     else:
         place = draw_unique(rng, n_unique, n_owners, active)
         whitener = data.whiteners[place]
-    scale_if_needed(log, offsets, likelihood, room.scratch)
-    before = series_log_likelihood(active, weights, room.columns, log, offsets, likelihood, room.scratch)
+    scale_if_needed(evidence, room.scratch)
+    before = series_log_likelihood(active, weights, room.columns, evidence, room.scratch)
     active[place] = born
-    after = series_log_likelihood(active, weights, room.columns, log, offsets, likelihood, room.scratch)
+    after = series_log_likelihood(active, weights, room.columns, evidence, room.scratch)
     # A death is a birth undone: the ratio of the birth, at the smaller of both states, counts the other way.
     n_less = 0 if born else 1
     log_birth = births.log_rate + log_move_ratio(n_unique - n_less, n_own - n_less)
@@ -872,7 +841,7 @@ def jump_all(
     newborns: Newborns,
     outcomes: IntArray,
 ) -> None:
-    """Let some series try one birth or death each, whatever becomes of the others."""
+    """Let some recordings try one birth or death each, whatever becomes of the others."""
     for place in range(series.shape[0]):
         i = series[place]
         outcomes[i] = jump(rng, i, n_owners, births, data, window, room, newborns)

@@ -1,8 +1,8 @@
-"""Compiled proposals of features and paths under plug-in parameters, series after series.
+"""Compiled proposals of states and paths under plug-in parameters, recording after recording.
 
 See docs/model.md, section 3.10.
 
-What splits and merges have in common: a series that owns some features draws its path through them, or follows a given
+What splits and merges have in common: a recording that owns some states draws its path through them, or follows a given
 one, and how likely that was is the result.
 """
 
@@ -18,8 +18,8 @@ from homothety.models.ibphmm._kernels import (
     build_room,
     draw_sticky_path,
     evaluate_series,
-    list_features,
-    log_feature_density,
+    list_states,
+    log_owner_density,
     log_sticky_path_density,
     scale_if_needed,
     sticky_log_likelihood,
@@ -30,30 +30,31 @@ if TYPE_CHECKING:
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions._kernels import Structure
+    from homothety.models.hmm._kernels import Evidence
     from homothety.models.ibphmm._kernels import Data, Room
 
-NEITHER, FIRST, SECOND, BOTH = 0, 1, 2, 3  # what a series has of the two halves
-ANYWHERE = (-1, -1)  # steps of all features may be drawn into any feature
+NEITHER, FIRST, SECOND, BOTH = 0, 1, 2, 3  # what a recording has of the two halves
+ANYWHERE = (-1, -1)  # steps of all states may be drawn into any state
 
 
 class Trial(NamedTuple):
     """What a proposal reads and writes."""
 
     data: Data  # with plug-in parameters
-    active: BoolArray  # (n_series, n_features)
+    active: BoolArray  # (n_series, n_states)
     path: IntArray  # (n_steps,) written
     target_path: IntArray  # (n_steps,) what to follow, if nothing is drawn
-    target_active: BoolArray  # (n_series, n_features) likewise
+    target_active: BoolArray  # (n_series, n_states) likewise
     drawn: bool
     alpha: float
     kappa: float
-    between: tuple[int, int]  # two features: steps in these stay in these, all others where they are; or ANYWHERE
+    between: tuple[int, int]  # two states: steps in these stay in these, all others where they are; or ANYWHERE
 
 
 class Halves(NamedTuple):
-    """The two halves of a feature, and what is known of them so far."""
+    """The two halves of a state, and what is known of them so far."""
 
-    features: IntArray  # (2,)
+    states: IntArray  # (2,)
     n_owners: FloatArray  # (2,)
     sizes: FloatArray  # (2,)
     scales: FloatArray  # (2, n, n)
@@ -62,20 +63,20 @@ class Halves(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room for one series, and what a proposal needs besides."""
+    """Room for one recording, and what a proposal needs besides."""
 
     room: Room
-    states: IntArray  # (n_features,) columns in use
-    positions: IntArray  # (n_features,)
+    states: IntArray  # (n_states,) columns in use
+    positions: IntArray  # (n_states,)
     stretch: IntArray  # (longest,)
     log_weights: FloatArray  # (4,) of the choices between halves
     log_likelihoods: FloatArray  # (4,)
 
 
-def build_workspace(data: Data, n_features: int) -> Workspace:
-    """Allocate room for the longest series with so many features."""
-    room = build_room(data, n_features)
-    states, positions = np.empty((2, n_features), dtype=np.int64)
+def build_workspace(data: Data, n_states: int) -> Workspace:
+    """Allocate room for the longest recording with so many states."""
+    room = build_room(data, n_states)
+    states, positions = np.empty((2, n_states), dtype=np.int64)
     log_weights, log_likelihoods = np.empty((2, 4))
     stretch = np.empty(len(room.offsets), dtype=np.int64)
     return Workspace(room, states, positions, stretch, log_weights, log_likelihoods)
@@ -95,18 +96,18 @@ def write_union_gains(
     factor: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Write how much likelier the steps of `a` and of each other feature of a series are together than apart.
+    """Write how much likelier the steps of `a` and of each other state of a recording are together than apart.
 
     Parameters
     ----------
-    has : ndarray of bool, shape (n_features,)
-        Features in question.
-    alone : ndarray of shape (n_features,)
-        Log marginal likelihoods of the steps of every feature.
+    has : ndarray of bool, shape (n_states,)
+        States in question.
+    alone : ndarray of shape (n_states,)
+        Log marginal likelihoods of the steps of every state.
     union, factor : ndarray of shape (1, n, n)
         Scratch space.
-    out : ndarray of shape (n_features,)
-        Minus infinity for other features, and for `a`.
+    out : ndarray of shape (n_states,)
+        Minus infinity for other states, and for `a`.
     """
     for b in range(has.shape[0]):
         out[b] = -np.inf
@@ -122,9 +123,9 @@ def write_union_gains(
 
 @jit
 def write_second_choice(a: int, has: BoolArray, uniform_share: float, gains: FloatArray) -> None:
-    """Turn gains into log probabilities of choosing each feature of the second series after `a` in the first.
+    """Turn gains into log probabilities of choosing each state of the second recording after `a` in the first.
 
-    The same feature has twice the chance of all others together; a small share is uniform, so that every pair is
+    The same state has twice the chance of all others together; a small share is uniform, so that every pair is
     possible.
     """
     n_own, largest, total = 0, -np.inf, 0.0
@@ -144,54 +145,45 @@ def write_second_choice(a: int, has: BoolArray, uniform_share: float, gains: Flo
 
 @jit
 def propose_stretch(
-    rng: Generator,
-    i: int,
-    states: IntArray,
-    log: FloatArray,
-    offsets: FloatArray,
-    likelihood: FloatArray,
-    log_likelihood: float,
-    trial: Trial,
-    work: Workspace,
+    rng: Generator, i: int, states: IntArray, evidence: Evidence, log_likelihood: float, trial: Trial, work: Workspace
 ) -> float:
-    """Draw the path of a series through the columns `states`, or follow the target; return its log probability.
+    """Draw the path of a recording through the columns `states`, or follow the target; return its log probability.
 
     The log-likelihood, paths summed out, is needed only to follow: a draw works it out itself.
     """
-    start, stretch = trial.data.starts[i], work.stretch[: offsets.shape[0]]
+    start, stretch = trial.data.starts[i], work.stretch[: evidence.offsets.shape[0]]
     alpha, kappa = trial.alpha, trial.kappa
     if trial.drawn:
-        log_likelihood = draw_sticky_path(
-            rng, states, alpha, kappa, log, offsets, likelihood, work.room.scratch, stretch
-        )
+        log_likelihood = draw_sticky_path(rng, states, alpha, kappa, evidence, work.room.scratch, stretch)
     for t in range(stretch.shape[0]):
         if trial.drawn:
-            trial.path[start + t] = work.room.features[stretch[t]]
+            trial.path[start + t] = work.room.listed[stretch[t]]
         else:
             trial.path[start + t] = trial.target_path[start + t]
             stretch[t] = work.room.columns[trial.path[start + t]]
             if stretch[t] == work.room.columns.shape[0]:
                 return -np.inf
     return (
-        log_sticky_path_density(states, alpha, kappa, log, work.room.scratch, work.positions, stretch) - log_likelihood
+        log_sticky_path_density(states, alpha, kappa, evidence.log, work.room.scratch, work.positions, stretch)
+        - log_likelihood
     )
 
 
 @jit
 def rule_out_others(i: int, trial: Trial, room: Room, log: FloatArray) -> None:
-    """Leave the steps of a series that are in one of two features to these two, and all others where they are."""
+    """Leave the steps of a recording that are in one of two states to these two, and all others where they are."""
     (a, b), start = trial.between, trial.data.starts[i]
     for t in range(log.shape[0]):
         k = trial.target_path[start + t]
         for column in range(log.shape[1]):
-            feature = room.features[column]
-            if feature != k and not (k in (a, b) and feature in (a, b)):
+            state = room.listed[column]
+            if state != k and not (k in (a, b) and state in (a, b)):
                 log[t, column] = -np.inf
 
 
 @jit
 def redraw_paths(rng: Generator, owners: IntArray, least: float, trial: Trial, work: Workspace) -> float:
-    """Draw the paths of some series through the features they have, or follow the target; return the log probability.
+    """Draw the paths of some recordings through the states they have, or follow the target; return the log probability.
 
     Parameters
     ----------
@@ -200,23 +192,23 @@ def redraw_paths(rng: Generator, owners: IntArray, least: float, trial: Trial, w
     least : float
         Once the log probability is lower, minus infinity will do.
     trial : Trial
-        Its path is written, those of other series left alone.
+        Its path is written, those of other recordings left alone.
     work : Workspace
     """
     total = 0.0
     for place in range(owners.shape[0]):
         i = owners[place]
-        n = list_features(trial.active[i], work.room)
-        log, offsets, likelihood = evaluate_series(i, n, trial.data, work.room)
+        n = list_states(trial.active[i], work.room)
+        evidence = evaluate_series(i, n, trial.data, work.room)
         if trial.between[0] >= 0:
-            rule_out_others(i, trial, work.room, log)
-            scale_if_needed(log, offsets, likelihood, work.room.scratch)
+            rule_out_others(i, trial, work.room, evidence.log)
+            scale_if_needed(evidence, work.room.scratch)
         for column in range(n):
             work.states[column] = column
         states, known = work.states[:n], 0.0
         if not trial.drawn:
-            known = sticky_log_likelihood(states, trial.alpha, trial.kappa, log, offsets, likelihood, work.room.scratch)
-        total += propose_stretch(rng, i, states, log, offsets, likelihood, known, trial, work)
+            known = sticky_log_likelihood(states, trial.alpha, trial.kappa, evidence, work.room.scratch)
+        total += propose_stretch(rng, i, states, evidence, known, trial, work)
         if total < least:
             return -np.inf
     return total
@@ -224,9 +216,9 @@ def redraw_paths(rng: Generator, owners: IntArray, least: float, trial: Trial, w
 
 @jit
 def count_halves(i: int, sign: float, trial: Trial, halves: Halves) -> None:
-    """Add what a series has of the halves to what is known of them, or take it away."""
+    """Add what a recording has of the halves to their statistics, or take it away."""
     for row in range(2):
-        half = halves.features[row]
+        half = halves.states[row]
         halves.n_owners[row] += sign if trial.active[i, half] else 0.0
         start, stop = trial.data.starts[i], trial.data.starts[i + 1]
         add_steps_of(
@@ -240,13 +232,13 @@ def update_halves(data: Data, halves: Halves) -> None:
     structure = data.structure
     for row in range(2):
         factorise(row, halves.scales, halves.factors, structure)
-        whitener = data.whiteners[halves.features[row]]
+        whitener = data.whiteners[halves.states[row]]
         write_mean_whitener(row, halves.sizes[row], halves.factors, structure, whitener)
 
 
 @inlined
 def log_option_prior(option: int, kept: int, n_seen: float, halves: Halves) -> float:
-    """Log prior probability of what a series may take of the halves, given those it keeps anyway."""
+    """Log prior probability of what a recording may take of the halves, given those it keeps anyway."""
     total = 0.0
     for row in range(2):
         if not kept & (row + 1):
@@ -257,7 +249,7 @@ def log_option_prior(option: int, kept: int, n_seen: float, halves: Halves) -> f
 
 @jit
 def list_option(option: int, n_listed: int, work: Workspace) -> IntArray:
-    """Return the columns of a series that takes `option`: all listed but the last two, the halves, and those chosen."""
+    """Return the columns of a recording that takes `option`: all but the two halves, and the halves it takes."""
     n = n_listed - 2
     for column in range(n):
         work.states[column] = column
@@ -291,21 +283,21 @@ def draw_option(rng: Generator, log_weights: FloatArray) -> int:
 
 @inlined
 def given_option(i: int, trial: Trial, halves: Halves) -> int:
-    """Return what the target has of the halves in a series."""
+    """Return what the target has of the halves in a recording."""
     option = NEITHER
     for row in range(2):
-        option += row + 1 if trial.target_active[i, halves.features[row]] else 0
+        option += row + 1 if trial.target_active[i, halves.states[row]] else 0
     return option
 
 
 @inlined
 def list_with_halves(i: int, trial: Trial, halves: Halves, work: Workspace) -> int:
-    """List the features of a series with both halves as the last two, in order; it owns neither for the moment."""
-    first, second = halves.features[0], halves.features[1]
+    """List the states of a recording with both halves as the last two, in order; it owns neither for the moment."""
+    first, second = halves.states[0], halves.states[1]
     trial.active[i, first] = False
     trial.active[i, second] = False
-    n = list_features(trial.active[i], work.room)
-    work.room.features[n], work.room.features[n + 1] = first, second
+    n = list_states(trial.active[i], work.room)
+    work.room.listed[n], work.room.listed[n + 1] = first, second
     work.room.columns[first], work.room.columns[second] = n, n + 1
     return n + 2
 
@@ -314,7 +306,7 @@ def list_with_halves(i: int, trial: Trial, halves: Halves, work: Workspace) -> i
 def choose_halves(
     rng: Generator, i: int, kept: int, n_seen: float, trial: Trial, halves: Halves, work: Workspace
 ) -> float:
-    """Let a series choose halves and path, or follow the target; return the log probability of that.
+    """Let a recording choose halves and path, or follow the target; return the log probability of that.
 
     What is known of the halves is left as it is.
 
@@ -323,24 +315,24 @@ def choose_halves(
     kept : {NEITHER, FIRST, SECOND}
         What it has for sure: an anchor keeps its own half.
     n_seen : float
-        How many series have chosen.
+        How many recordings have chosen.
     """
     n = list_with_halves(i, trial, halves, work)
-    log, offsets, likelihood = evaluate_series(i, n, trial.data, work.room)
+    evidence = evaluate_series(i, n, trial.data, work.room)
     for option in range(4):
         work.log_weights[option] = -np.inf
         if option == NEITHER or (option & kept) != kept:
             continue
         states = list_option(option, n, work)
-        known = sticky_log_likelihood(states, trial.alpha, trial.kappa, log, offsets, likelihood, work.room.scratch)
+        known = sticky_log_likelihood(states, trial.alpha, trial.kappa, evidence, work.room.scratch)
         work.log_likelihoods[option] = known
         work.log_weights[option] = known + log_option_prior(option, kept, n_seen, halves)
     normalise_logs(work.log_weights)
     chosen = draw_option(rng, work.log_weights) if trial.drawn else given_option(i, trial, halves)
     for row in range(2):
-        trial.active[i, halves.features[row]] = (chosen & (row + 1)) > 0
+        trial.active[i, halves.states[row]] = (chosen & (row + 1)) > 0
     states, known = list_option(chosen, n, work), work.log_likelihoods[chosen]
-    log_path = propose_stretch(rng, i, states, log, offsets, likelihood, known, trial, work)
+    log_path = propose_stretch(rng, i, states, evidence, known, trial, work)
     return work.log_weights[chosen] + log_path
 
 
@@ -355,7 +347,7 @@ def choose_together(
     halves: Halves,
     work: Workspace,
 ) -> float:
-    """Let some series choose, none of which sees another's choice; return the log probability of what came of it."""
+    """Let some recordings choose, none of which sees another's choice; return the log probability of all choices."""
     total = 0.0
     for place in range(series.shape[0]):
         total += choose_halves(rng, series[place], kept, n_seen, trial, halves, work)
@@ -366,7 +358,7 @@ def choose_together(
 
 @jit
 def count_all_halves(series: IntArray, sign: float, trial: Trial, halves: Halves) -> None:
-    """Add what some series have of the halves to what is known of them, or take it away, and set their parameters."""
+    """Add what some recordings have of the halves to their statistics, or take it away; then set their parameters."""
     for place in range(series.shape[0]):
         count_halves(series[place], sign, trial, halves)
     update_halves(trial.data, halves)
@@ -383,7 +375,7 @@ def allocate_halves(
     halves: Halves,
     work: Workspace,
 ) -> float:
-    """Let all owners of a feature choose between its halves, each by what those before it chose.
+    """Let all owners of a state choose between its halves, each by what those before it chose.
 
     Returns the log probability of what came of it.
 
@@ -416,7 +408,7 @@ def allocate_halves(
 
 
 class Pair(NamedTuple):
-    """Statistics of two states: what each series has of them, and sums over the series visited so far."""
+    """Statistics of two states: what each recording has of them, and sums over the recordings visited so far."""
 
     sizes: FloatArray  # (n_series, 2)
     scales: FloatArray  # (n_series, 2, n, n)
@@ -428,7 +420,7 @@ class Pair(NamedTuple):
 
 @jit
 def log_evidence_with(k: int, i: int, part: int, pair: Pair, structure: Structure) -> float:
-    """Return the log evidence of state `k` if it gets what series `i` has of one of the two; up to a constant."""
+    """Return the log evidence of state `k` if it gets what recording `i` has of one of the two; up to a constant."""
     for p in range(pair.scale.shape[1]):
         for q in range(pair.scale.shape[2]):
             pair.scale[0, p, q] = pair.totals[k, p, q] + pair.scales[i, part, p, q]
@@ -446,9 +438,9 @@ def turn_in_order(
     structure: Structure,
     turned: BoolArray,
 ) -> tuple[float, float]:
-    """Let series choose, one after the other, if the two states change places in them; the first one does not.
+    """Let recordings choose, one after the other, if the two states change places in them; the first one does not.
 
-    Each chooses by how well its steps go together with those of the series before it. If `follows`, none turns.
+    Each chooses by how well its steps go together with those of the recording before it. If `follows`, none turns.
 
     Returns
     -------
@@ -493,8 +485,8 @@ def try_swaps(
     active: BoolArray,
     path: IntArray,
 ) -> int:
-    """Try some times to swap two states in some series; return how often it was accepted. Writes features and path."""
-    (n_series, n_features), n, n_accepted = active.shape, z.shape[1], 0
+    """Try some times to swap two states in some recordings; return how often that was accepted."""
+    (n_series, n_states), n, n_accepted = active.shape, z.shape[1], 0
     pair = Pair(
         np.empty((n_series, 2)),
         np.empty((n_series, 2, n, n)),
@@ -505,7 +497,7 @@ def try_swaps(
     )
     turned, owners = np.zeros(n_series, dtype=np.bool_), np.empty(2)
     for _ in range(n_trials):
-        a, b = int(rng.integers(0, n_features)), int(rng.integers(0, n_features - 1))
+        a, b = int(rng.integers(0, n_states)), int(rng.integers(0, n_states - 1))
         b += 1 if b >= a else 0
         order = np.flatnonzero(active[:, a] | active[:, b])
         rng.shuffle(order)
@@ -518,7 +510,7 @@ def try_swaps(
         log_forth, log_proposed = turn_in_order(rng, order, False, prior_scale, pair, structure, turned)
         owners[0], owners[1] = np.sum(active[:, a]), np.sum(active[:, b])
         log_ratio = log_proposed - log_current + log_back - log_forth
-        log_ratio -= log_feature_density(owners, n_series, gamma, mass)
+        log_ratio -= log_owner_density(owners, n_series, gamma, mass)
         n_moved = 0
         for i in order:
             if turned[i]:
@@ -528,7 +520,7 @@ def try_swaps(
                 n_moved += 1
         if n_moved == 0 or owners[0] == 0.0 or owners[1] == 0.0:
             continue
-        log_ratio += log_feature_density(owners, n_series, gamma, mass)
+        log_ratio += log_owner_density(owners, n_series, gamma, mass)
         if not np.log(rng.random()) < log_ratio:  # a ratio that is NaN is refused
             continue
         n_accepted += 1

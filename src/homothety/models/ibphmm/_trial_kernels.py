@@ -2,11 +2,11 @@
 
 See docs/model.md, sections 3.10 and 3.11.
 
-Parameters and transition weights are integrated out. A proposal goes from the current version of features and paths to
-another one, with a feature more, the last, or a feature less. Its *way* is what is drawn: who owns which half, and
+Parameters and transition weights are integrated out. A proposal goes from the current version of states and paths to
+another one, with a state more, the last, or a state less. Its *way* is what is drawn: who owns which half, and
 paths. The way back is followed, not drawn, to know its probability.
 
-Where the way back begins or ends, the feature that a merge or join does away with is the last one: see `copy_version`.
+Where the way back begins or ends, the state that a merge or join does away with is the last one: see `copy_version`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from homothety.models.emissions._kernels import (
     write_mean_whitener,
 )
 from homothety.models.hmm._stay_kernels import mark_transitions
-from homothety.models.ibphmm._kernels import count_transitions, log_feature_density, log_path_density
+from homothety.models.ibphmm._kernels import count_transitions, log_owner_density, log_path_density
 from homothety.models.ibphmm._split_kernels import (
     ANYWHERE,
     Trial,
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 # The way back is of the kind `kind ^ 1`.
 SPLIT, MERGE, HALVE, JOIN, NOTHING = 0, 1, 2, 3, 4
-UNIFORM_SHARE = 0.01  # of the choice of the second feature
+UNIFORM_SHARE = 0.01  # of the choice of the second state
 N_AXES = 3  # principal axes along which steps are halved at first
 N_ROUNDS = 5  # of two-means
 TINY = float(np.finfo(np.float64).tiny)
 
 
 class Concentrations(NamedTuple):
-    """The four parameters above features and transitions."""
+    """The four parameters above states and transitions."""
 
     gamma: float
     mass: float
@@ -60,9 +60,9 @@ class Concentrations(NamedTuple):
 
 
 class Version(NamedTuple):
-    """Features and paths, and what follows from them; there is room for more features than are in use."""
+    """States and paths, and what follows from them; there is room for more states than are in use."""
 
-    active: BoolArray  # (n_series, n_most) false for features that are not in use
+    active: BoolArray  # (n_series, n_most) false for states that are not in use
     path: IntArray  # (n_steps,)
     sizes: FloatArray  # (n_most,)
     scales: FloatArray  # (n_most, n, n)
@@ -80,8 +80,8 @@ class Bench(NamedTuple):
     at: Concentrations
     current: Version
     proposed: Version
-    reordered: Version  # the current one with the feature that is to vanish last
-    numbers: IntArray  # (n_most,) which feature at the outset each current one is; those accepted since count on
+    reordered: Version  # the current one with the state that is to vanish last
+    numbers: IntArray  # (n_most,) which state at the outset each current one is; those accepted since count on
     halves: Halves
     work: Workspace
     active: BoolArray  # (n_series, n_most) scratch space, as all below
@@ -93,11 +93,11 @@ class Bench(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which features a trial is about."""
+    """Which states a trial is about."""
 
     kind: int
-    a: int  # feature to split or to merge into; numbered as once `b` is last
-    b: int  # feature that comes or goes
+    a: int  # state to split or to merge into; numbered as once `b` is last
+    b: int  # state that comes or goes
     first: int  # the anchors, if owners choose between halves
     second: int
     axis: int  # along which steps are halved
@@ -110,7 +110,7 @@ class Way(NamedTuple):
 
     kind: int
     trial: Trial
-    visits: IntArray  # (n_visits,) series in order; of a split without the anchors
+    visits: IntArray  # (n_visits,) recordings in order; of a split without the anchors
     least: float  # log probability below which minus infinity will do
 
 
@@ -128,7 +128,7 @@ class Turn(NamedTuple):
 
 @jit
 def copy_version(source: Version, n: int, last: int, copy: Version) -> None:
-    """Copy a version of `n` features, of which `last` becomes the last one; the others keep their order."""
+    """Copy a version of `n` states, of which `last` becomes the last one; the others keep their order."""
     for k in range(n):
         place = n - 1 if k == last else (k - 1 if k > last else k)
         copy.sizes[place] = source.sizes[k]
@@ -146,7 +146,7 @@ def copy_version(source: Version, n: int, last: int, copy: Version) -> None:
 
 @inlined
 def log_prior_of(n: int, version: Version, bench: Bench) -> float:
-    """Log prior density of features, told apart, and paths; minus infinity if a stay is too short."""
+    """Log prior density of states, told apart, and paths; minus infinity if a stay is too short."""
     data, at = bench.data, bench.at
     if data.least_stay > 1 and not mark_transitions(version.path, data.starts, data.least_stay, bench.marked):
         return -np.inf
@@ -159,12 +159,12 @@ def log_prior_of(n: int, version: Version, bench: Bench) -> float:
         bench.counts[:n, :n] = 0.0
         count_transitions(version.path, data.starts[i], data.starts[i + 1], bench.counts, data.least_stay)
         total += log_path_density(n, bench.counts, version.active[i], at.alpha, at.kappa, data.leaving)
-    return log_feature_density(n_owners, n_series, at.gamma, at.mass) + total
+    return log_owner_density(n_owners, n_series, at.gamma, at.mass) + total
 
 
 @jit
 def refresh(n: int, version: Version, bench: Bench) -> float:
-    """Write all that follows from features and paths; return the log density of both and the data."""
+    """Write all that follows from states and paths; return the log density of both and the data."""
     data, total = bench.data, 0.0
     for k in range(n):
         version.sizes[k] = 0.0
@@ -179,7 +179,7 @@ def refresh(n: int, version: Version, bench: Bench) -> float:
     return log_prior_of(n, version, bench) + total
 
 
-# --- choice of features ----------------------------------------------------------------------------------------------
+# --- choice of states ----------------------------------------------------------------------------------------------
 
 
 @inlined
@@ -209,7 +209,7 @@ def find_true(values: BoolArray, n: int) -> int:
 
 @jit
 def log_second_choices(a: int, second: int, version: Version, bench: Bench) -> FloatArray:
-    """Return the log probability of each feature to be chosen in the second anchor after `a` in the first."""
+    """Return the log probability of each state to be chosen in the second anchor after `a` in the first."""
     has, settings = version.active[second], (bench.prior_scale, bench.log_prior_constant, bench.data.structure)
     union, factor = bench.halves.scales[:1], bench.halves.factors[:1]
     write_union_gains(
@@ -221,7 +221,7 @@ def log_second_choices(a: int, second: int, version: Version, bench: Bench) -> F
 
 @inlined
 def choose_pair(rng: Generator, n: int, bench: Bench) -> Choice:
-    """Draw two anchors and a feature of each: one feature to split, or two to merge."""
+    """Draw two anchors and a state of each: one state to split, or two to merge."""
     active = bench.current.active
     first, second = draw_below(rng, active.shape[0]), draw_below(rng, active.shape[0] - 1)
     second += 1 if second >= first else 0
@@ -244,7 +244,7 @@ def choose_pair(rng: Generator, n: int, bench: Bench) -> Choice:
 
 @inlined
 def have_same_owners(a: int, b: int, active: BoolArray) -> bool:
-    """Whether two features have the same owners."""
+    """Whether two states have the same owners."""
     same = True
     for i in range(active.shape[0]):
         same = same and active[i, a] == active[i, b]
@@ -253,7 +253,7 @@ def have_same_owners(a: int, b: int, active: BoolArray) -> bool:
 
 @inlined
 def count_same_owners(a: int, n: int, active: BoolArray) -> int:
-    """Count the other features that just the owners of `a` have."""
+    """Count the other states that just the owners of `a` have."""
     n_same = -1
     for b in range(n):
         n_same += 1 if have_same_owners(a, b, active) else 0
@@ -262,7 +262,7 @@ def count_same_owners(a: int, n: int, active: BoolArray) -> int:
 
 @inlined
 def choose_halving(rng: Generator, n: int, bench: Bench) -> Choice:
-    """Draw a feature to halve, or two of the same owners to join; nothing if a feature has no such other."""
+    """Draw a state to halve, or two of the same owners to join; nothing if a state has no such other."""
     active, log_uniform, axis = bench.current.active, np.log(rng.random()), draw_below(rng, N_AXES)
     a, b = draw_below(rng, n), n
     kind, n_same = (HALVE if rng.random() < 0.5 else JOIN), 1
@@ -281,7 +281,7 @@ def choose_halving(rng: Generator, n: int, bench: Bench) -> Choice:
 
 @inlined
 def log_choice_back(choice: Choice, n: int, bench: Bench) -> float:
-    """Log probability of choosing what undoes a proposal of `n` features."""
+    """Log probability of choosing what undoes a proposal of `n` states."""
     a, active = choice.a, bench.proposed.active
     if choice.kind == HALVE:
         return -np.log(n * count_same_owners(a, n, active))
@@ -296,9 +296,9 @@ def log_choice_back(choice: Choice, n: int, bench: Bench) -> float:
 
 @inlined
 def clear_halves(a: int, b: int, bench: Bench) -> None:
-    """Make two features halves without steps and owners."""
+    """Make two states halves without steps and owners."""
     halves = bench.halves
-    halves.features[0], halves.features[1] = a, b
+    halves.states[0], halves.states[1] = a, b
     for row in range(2):
         halves.n_owners[row] = 0.0
         halves.sizes[row] = 0.0
@@ -307,7 +307,7 @@ def clear_halves(a: int, b: int, bench: Bench) -> None:
 
 @inlined
 def list_owners(k: int, active: BoolArray, first: int, second: int, out: IntArray) -> int:
-    """List the owners of a feature but the anchors; return how many there are."""
+    """List the owners of a state but the anchors; return how many there are."""
     n = 0
     for i in range(active.shape[0]):
         if active[i, k] and i != first and i != second:
@@ -318,7 +318,7 @@ def list_owners(k: int, active: BoolArray, first: int, second: int, out: IntArra
 
 @inlined
 def prepare_merge(n: int, a: int, source: Version, bench: Bench, active: BoolArray) -> None:
-    """Write owners and plug-in parameters with the last of `n` features merged into `a`."""
+    """Write owners and plug-in parameters with the last of `n` states merged into `a`."""
     last, halves, structure = n - 1, bench.halves, bench.data.structure
     for i in range(active.shape[0]):
         active[i] = source.active[i]
@@ -343,7 +343,7 @@ def prepare_halving(n: int, a: int, axis: int, source: Version, bench: Bench, ac
     mark_second_half(a, n, axis, data.z[:, data.structure.n_regressors :], bench.path)
     clear_halves(a, n, bench)
     for row in range(2):
-        half = halves.features[row]
+        half = halves.states[row]
         add_steps_of(half, data.z, bench.path, 0, len(bench.path), data.weight, row, halves.scales, halves.sizes)
     update_halves(data, halves)
 
@@ -418,7 +418,7 @@ def set_out(
     end: Version,
     bench: Bench,
 ) -> Way:
-    """Return the way from a version of `n` features to another one: drawn if it is of the kind chosen, else back."""
+    """Return the way from a version of `n` states to another one: drawn if it is of the kind chosen, else back."""
     a, n_visits, drawn = choice.a, 0, kind == choice.kind
     between = (a, n) if kind == HALVE else ANYWHERE
     # A version that is followed stays as it is: what else is written to it stands there already.
@@ -447,7 +447,7 @@ def walk(rng: Generator, choice: Choice, way: Way, bench: Bench) -> float:
     if way.kind == SPLIT:
         anchors = (choice.first, choice.second)
         return allocate_halves(rng, way.visits, *anchors, way.least, way.trial, bench.halves, bench.work)
-    # Steps of two features that are joined are in what they become.
+    # Steps of two states that are joined are in what they become.
     return 0.0 if way.kind == JOIN else redraw_paths(rng, way.visits, way.least, way.trial, bench.work)
 
 
@@ -456,13 +456,13 @@ def walk(rng: Generator, choice: Choice, way: Way, bench: Bench) -> float:
 
 @inlined
 def choose(rng: Generator, by_anchors: bool, n: int, bench: Bench) -> Choice:
-    """Draw which features a trial is about."""
+    """Draw which states a trial is about."""
     return choose_pair(rng, n, bench) if by_anchors else choose_halving(rng, n, bench)
 
 
 @inlined
 def makes_more(choice: Choice) -> bool:
-    """Whether a proposal has a feature more."""
+    """Whether a proposal has a state more."""
     return choice.kind == SPLIT or choice.kind == HALVE
 
 
@@ -491,7 +491,7 @@ def turn_round(rng: Generator, n: int, log_current: float, log_forth: float, cho
 
 @inlined
 def settle(n: int, number: int, choice: Choice, turn: Turn, log_back: float, bench: Bench) -> int:
-    """Make a proposal the current version if it is accepted; return the number of features of that."""
+    """Make a proposal the current version if it is accepted; return the number of states of that."""
     log_ratio = turn.log_ratio + log_back
     if not (np.isfinite(log_ratio) and choice.log_uniform < turn.gain + log_ratio):
         return n
@@ -507,12 +507,12 @@ def settle(n: int, number: int, choice: Choice, turn: Turn, log_back: float, ben
 
 @jit
 def try_trials(rng: Generator, n_trials: int, by_anchors: bool, n: int, bench: Bench) -> tuple[int, int, int]:
-    """Try to split or merge features, or to halve or join them, some times.
+    """Try to split or merge states, or to halve or join them, some times.
 
     Returns
     -------
     n, n_more, n_less : int
-        Number of features afterwards, and how often a proposal with one more, or one less, was accepted.
+        Number of states afterwards, and how often a proposal with one more, or one less, was accepted.
     """
     log_current, n_more, n_less, n_old = refresh(n, bench.current, bench), 0, 0, n
     for _ in range(n_trials):

@@ -1,4 +1,4 @@
-"""Series shared out among threads, where moves do not let one depend on another."""
+"""Recordings shared out among threads, where moves do not let one depend on another."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-MANY_STEPS = 200_000  # of all series: with fewer they are one block, and each sees what the ones before it did
-STEPS_TOGETHER = 20_000  # of a block, about: with less to do a thread is not worth its start
+MANY_STEPS = 200_000  # of all recordings: fewer are one block, in which each recording sees the draws of those before
+STEPS_TOGETHER = 20_000  # of a block, about: for fewer, starting a thread takes longer than the work
 
 
 def blocks_of(starts: IntArray) -> list[IntArray]:
-    """Return all series in blocks of neighbours.
+    """Return all recordings in blocks of neighbours.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def blocks_of(starts: IntArray) -> list[IntArray]:
 
 
 def in_blocks(model: Model, series: IntArray) -> list[IntArray]:
-    """Return some of the series of a model in blocks of about the same size; one if that is how the model has them."""
+    """Return some recordings of a model in blocks of about the same size; in one block if the model has one."""
     n_blocks = int(model.lengths[series].sum() // STEPS_TOGETHER) if len(model.blocks) > 1 else 1
     return np.array_split(series, np.clip(n_blocks, 1, max(len(series), 1)))
 
@@ -49,9 +49,9 @@ def over_blocks(rng: Generator, blocks: list[IntArray], work: Callable[[Generato
     rng : Generator
         Used as it is by a single block; several get a generator each, seeded by it.
     blocks : list of ndarray of int
-        Numbers of series.
+        Numbers of recordings.
     work : callable
-        From a generator and series to a result.
+        From a generator and recordings to a result.
     """
     if len(blocks) == 1:
         return [work(rng, blocks[0])]
@@ -67,11 +67,11 @@ def sum_over_blocks(
     Parameters
     ----------
     work : callable
-        From a generator, series, and the number below which minus infinity will do, to a number that is not positive.
+        From a generator, recordings and `least` to a number that is not positive; minus infinity if below `least`.
     least : float
-        Once the sum is lower, minus infinity will do, and what is left is not worked on.
+        Once the sum is below this number, minus infinity is returned, and the remaining blocks are left out.
     """
-    known = [0.0]  # so far, by whichever thread: enough to stop by, but added up in no order
+    known = [0.0]  # of blocks that are done, in any order: good enough to decide when to stop
 
     def work_on(rng: Generator, series: IntArray) -> float:
         left = least - sum(known)

@@ -53,12 +53,12 @@ NEAR_ZERO, ABOUT_ONE, ABOUT_TEN = GammaPrior(0.5, 0.5), GammaPrior(1.0, 1.0), Ga
 @storable
 @dataclass(frozen=True)
 class Hyperpriors:
-    """Priors of the four parameters above features and transitions.
+    """Priors of the four parameters above states and transitions.
 
     Parameters
     ----------
     gamma : GammaPrior
-        Of the rate of new features.
+        Of the rate of new states.
     mass : GammaPrior or None
         Of c, the second parameter of the Indian buffet process; None keeps it where it starts.
     alpha, kappa : GammaPrior
@@ -83,18 +83,18 @@ class Proposals:
     Parameters
     ----------
     birth : {"data-driven", "prior"}
-        Where the parameters of a new feature come from: half of the time from a window of the series, or never.
+        Where the parameters of a new state come from: half of the time from a window of the recording, or never.
     window : tuple of two ints
         Shortest and longest window.
     n_split_merge : int
         Trials of splitting or merging per sweep.
     n_halving : int
-        Trials of halving or joining features per sweep.
+        Trials of halving or joining states per sweep.
     n_swaps : int
-        Trials of swapping two states in some series per sweep.
+        Trials of swapping two states in some recordings per sweep.
     n_switches : int
-        Most features that a series tries to switch on or off per sweep, drawn anew each time. Each costs a pass over
-        the series.
+        Most states that a recording tries to switch on or off per sweep, drawn anew each time. Each costs a pass over
+        the recording.
     n_concentration : int
         Steps on alpha and kappa per sweep.
     n_mass : int
@@ -113,18 +113,18 @@ class Proposals:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Series, how states emit, and the priors. Never changes.
+    """Recordings, how states emit, and the priors. Never changes.
 
     Parameters
     ----------
     z : ndarray of shape (n_steps, n_regressors + n_dims)
-        Regressors and observation of every step, one series after the other.
+        Regressors and observation of every step, one recording after the other.
     starts : ndarray of shape (n_series + 1,)
     emission : Emission
     hyperpriors : Hyperpriors
     proposals : Proposals
     least_stay : int
-        Fewest steps that a state lasts once it is entered. The first and the last stay of a series may be shorter.
+        Fewest steps that a state lasts once it is entered. The first and the last stay of a recording may be shorter.
     leaving : float
         Probability of leaving a state at a step at which it may be left; transition weights only say where to then. At
         zero, the default, they say both, and how long states last is inferred.
@@ -157,23 +157,23 @@ class Model:
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit the self. Parts that are out of date, None, are not looked at."""
         check_finite(self.z, "z")
-        n_features = state.n_features
-        check_array(state.ids, "ids", (n_features,), np.int64)
-        if n_features == 0 or state.ids.min() < 0 or state.ids.max() >= state.next_id:
+        n_states = state.n_states
+        check_array(state.ids, "ids", (n_states,), np.int64)
+        if n_states == 0 or state.ids.min() < 0 or state.ids.max() >= state.next_id:
             raise InputError(
                 f"ids are {state.ids.tolist()}, needed one or more numbers from 0 to next_id = {state.next_id}."
             )
-        if len(np.unique(state.ids)) < n_features:
-            raise InputError(f"ids are {state.ids.tolist()}, needed a different number for each feature.")
+        if len(np.unique(state.ids)) < n_states:
+            raise InputError(f"ids are {state.ids.tolist()}, needed a different number for each state.")
         active = active_of(self, state)
         if not active.any(axis=0).all():
-            raise InputError(f"No series has feature {int(active.any(axis=0).argmin())}, needed at least one.")
+            raise InputError(f"No recording has state {int(active.any(axis=0).argmin())}, needed at least one.")
         if state.path is not None and not active[self.series_of_steps, path_of(self, state)].all():
-            raise InputError("path uses a feature in a series that does not have it.")
+            raise InputError("path uses a state in a recording that does not have it.")
         if state.weights is not None:
             pairs = active[:, :, None] & active[:, None, :]
             if not ((weights := weights_of(self, state)) > 0)[pairs].all() or not np.isfinite(weights).all():
-                raise InputError("weights between features of a series must be finite and above 0.")
+                raise InputError("weights between states of a recording must be finite and above 0.")
         if state.whiteners is not None:
             check_finite(whiteners_of(self, state), "whiteners")
         for name in ("gamma", "mass", "alpha", "kappa"):
@@ -217,27 +217,27 @@ class Model:
 
     @property
     def n_series(self) -> int:
-        """Number of series."""
+        """Number of recordings."""
         return len(self.starts) - 1
 
     @property
     def n_steps(self) -> int:
-        """Number of steps of all series together."""
+        """Number of steps of all recordings together."""
         return len(self.z)
 
     @cached_property
     def bounds(self) -> list[tuple[int, int]]:
-        """First step of each series, and the one after its last."""
+        """First step of each recording, and the one after its last."""
         return list(zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True))
 
     @cached_property
     def lengths(self) -> IntArray:
-        """Number of steps of each series."""
+        """Number of steps of each recording."""
         return np.diff(self.starts)
 
     @property
     def series_of_steps(self) -> IntArray:
-        """Series of every step, (n_steps,)."""
+        """Recording of every step, (n_steps,)."""
         return np.repeat(np.arange(self.n_series), self.lengths)
 
     def leaving_at(self, state: ChainState) -> float:
@@ -245,7 +245,7 @@ class Model:
         return self.leaving if self.leaving_range is None else state.leaving
 
     def chain_between(self, weights: FloatArray, leaving: float | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return start and transition probabilities of a series with given weights between its features."""
+        """Return start and transition probabilities of a recording with given weights between its states."""
         leaving = self.leaving if leaving is None else leaving
         n = len(weights)
         transition = weights / weights.sum(axis=1, keepdims=True)
@@ -256,12 +256,12 @@ class Model:
 
     @cached_property
     def blocks(self) -> list[IntArray]:
-        """Numbers of series that one thread works on together."""
+        """Numbers of recordings that one thread works on together."""
         return blocks_of(self.starts)
 
 
 def log_joint(model: Model, state: ChainState) -> float:
-    """Log density of features up to their order, paths and data; parameters and weights integrated out.
+    """Log density of states up to their order, paths and data; parameters and weights integrated out.
 
     See docs/model.md, section 3.5.
 
@@ -271,18 +271,18 @@ def log_joint(model: Model, state: ChainState) -> float:
     active, path = active_of(model, state), path_of(model, state)
     if has_short_stay(path, model.starts, model.least_stay):
         return -np.inf
-    statistics = path_statistics(model, path, state.n_features)
-    counts = transition_counts(model, path, state.n_features)
+    statistics = path_statistics(model, path, state.n_states)
+    counts = transition_counts(model, path, state.n_states)
     n_owners = active.sum(axis=0)
-    log_features = log_feature_prior(n_owners, model.n_series, state.gamma, state.mass)
-    log_features -= log_repeated_unused(active, statistics.sizes > 0)
+    log_owners = log_owner_prior(n_owners, model.n_series, state.gamma, state.mass)
+    log_owners -= log_repeated_unused(active, statistics.sizes > 0)
     log_paths = log_path_prior(counts, active, state.alpha, state.kappa, model.leaving_at(state))
     log_data = log_marginals(model.emission, statistics).sum()
     log_leaving = 0.0
     if model.leaving_range is not None:
         low, high = model.leaving_range
         log_leaving = -float(np.log(state.leaving) + np.log(np.log(high / low)))
-    return float(log_features + log_paths + log_data + log_hyperprior(model.hyperpriors, state)) + log_leaving
+    return float(log_owners + log_paths + log_data + log_hyperprior(model.hyperpriors, state)) + log_leaving
 
 
 def log_hyperprior(priors: Hyperpriors, state: ChainState) -> float:
@@ -293,34 +293,34 @@ def log_hyperprior(priors: Hyperpriors, state: ChainState) -> float:
 
 
 def expected_new(n_series: int, mass: float) -> float:
-    """Return the sum over customers of c / (c + i - 1): how many features a unit of gamma is expected to make."""
+    """Return the sum over customers of c / (c + i - 1): how many states a unit of gamma is expected to make."""
     return float((mass / (mass + np.arange(n_series))).sum())
 
 
-def log_feature_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: float, mass: float) -> float:
-    """Log density of which series has which feature, features told apart (docs/model.md, section 3.3).
+def log_owner_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: float, mass: float) -> float:
+    """Log density of which recording has which state, states told apart (docs/model.md, section 3.3).
 
     Parameters
     ----------
-    n_owners : ndarray of shape (n_features,)
-        How many series have each feature.
+    n_owners : ndarray of shape (n_states,)
+        How many recordings have each state.
     n_series : int
     gamma, mass : float
         The two parameters of the Indian buffet process.
     """
-    from homothety.models.ibphmm._kernels import log_feature_density
+    from homothety.models.ibphmm._kernels import log_owner_density
 
-    return log_feature_density(np.asarray(n_owners, dtype=np.float64), n_series, gamma, mass)
+    return log_owner_density(np.asarray(n_owners, dtype=np.float64), n_series, gamma, mass)
 
 
 def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0) -> float:
-    """Log probability of the paths of all series, transition weights integrated out (docs/model.md, section 3.4).
+    """Log probability of the paths of all recordings, transition weights integrated out (docs/model.md, section 3.4).
 
     Parameters
     ----------
-    counts : ndarray of shape (n_series, n_features, n_features)
+    counts : ndarray of shape (n_series, n_states, n_states)
         Transitions of each path.
-    active : ndarray of shape (n_series, n_features)
+    active : ndarray of shape (n_series, n_states)
     leaving : float
         Fixed probability of leaving a state that may be left; zero if transition weights say that too.
     """
@@ -331,22 +331,22 @@ def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: f
 
 
 def log_repeated_unused(active: BoolArray, used: BoolArray) -> float:
-    """Log of the number of orders of unused features that nobody can tell apart."""
+    """Log of the number of orders of unused states that nobody can tell apart."""
     patterns = Counter(active[:, k].tobytes() for k in np.flatnonzero(~used))
     return float(sum(gammaln(count + 1) for count in patterns.values()))
 
 
-def path_statistics(model: Model, path: IntArray, n_features: int) -> Statistics:
-    """Return the statistics of the states of a path over all series."""
-    return statistics_of(model.emission, model.z, path, n_features)
+def path_statistics(model: Model, path: IntArray, n_states: int) -> Statistics:
+    """Return the statistics of the states of a path over all recordings."""
+    return statistics_of(model.emission, model.z, path, n_states)
 
 
-def transition_counts(model: Model, path: IntArray, n_features: int) -> FloatArray:
-    """Return how often each series goes from one state to another, (n_series, n_features, n_features)."""
+def transition_counts(model: Model, path: IntArray, n_states: int) -> FloatArray:
+    """Return how often each recording goes from one state to another, (n_series, n_states, n_states)."""
     from homothety.models.ibphmm._kernels import count_all_transitions
 
-    check_labels(path, "path", model.n_steps, n_features)
-    counts = np.zeros((model.n_series, n_features, n_features))
+    check_labels(path, "path", model.n_steps, n_states)
+    counts = np.zeros((model.n_series, n_states, n_states))
     count_all_transitions(read_only(path), model.starts, counts, model.least_stay)
     return counts
 
@@ -362,22 +362,22 @@ class ChainState(ReadOnly):
 
     Parameters
     ----------
-    active : ndarray of bool, shape (n_series, n_features)
-        Which series has which feature; every series has one, every feature has a series.
-    ids : ndarray of int, shape (n_features,)
-        A number for each feature that stays with it for life and is never used again.
-    weights : ndarray of shape (n_series, n_features, n_features), or None
-        Transition weights of each series between its features, zero elsewhere.
-    whiteners : ndarray of shape (n_features, n_dims, n_regressors + n_dims), or None
+    active : ndarray of bool, shape (n_series, n_states)
+        Which recording has which state; every recording has one, every state has a recording.
+    ids : ndarray of int, shape (n_states,)
+        A number for each state that stays with it for life and is never used again.
+    weights : ndarray of shape (n_series, n_states, n_states), or None
+        Transition weights of each recording between its states, zero elsewhere.
+    whiteners : ndarray of shape (n_states, n_dims, n_regressors + n_dims), or None
         Emission parameters, see `models/emissions`.
     path : ndarray of int, shape (n_steps,), or None
-        Feature of every step, all series one after the other.
+        State of every step, all recordings one after the other.
     gamma, mass : float
         Parameters of the Indian buffet process.
     alpha, kappa : float
         Prior weight of a transition, and what a transition to oneself has more.
     next_id : int
-        Number of the next feature to be born.
+        Number of the next state to be born.
     step : int
         Number of sweeps behind this state.
     leaving : float
@@ -398,18 +398,18 @@ class ChainState(ReadOnly):
     leaving: float = 0.0
 
     @property
-    def n_features(self) -> int:
-        """Number of features that some series has."""
+    def n_states(self) -> int:
+        """Number of states that some recording has."""
         return len(self.ids)
 
     @property
     def id_path(self) -> IntArray:
-        """Persistent number of the feature of every step, (n_steps,)."""
+        """Persistent number of the state of every step, (n_steps,)."""
         return self.ids[up_to_date(self.path, *PATH)]
 
     @property
     def n_used(self) -> int:
-        """Number of features with at least one step."""
+        """Number of states with at least one step."""
         return int(np.count_nonzero(np.bincount(up_to_date(self.path, *PATH))))
 
 
@@ -418,27 +418,27 @@ PATH, WEIGHTS, WHITENERS = ("path", "paths"), ("weights", "weights"), ("whitener
 
 
 def active_of(model: Model, state: ChainState) -> BoolArray:
-    """Return which series has which feature, or raise if that does not fit the model, or a series has none."""
-    active = check_array(state.active, "active", (model.n_series, state.n_features), np.bool_)
+    """Return which recording has which state, or raise if that does not fit the model, or a recording has none."""
+    active = check_array(state.active, "active", (model.n_series, state.n_states), np.bool_)
     if not active.any(axis=1).all():
-        raise InputError(f"Series {int(active.any(axis=1).argmin())} has no feature, needed at least one for each.")
+        raise InputError(f"Recording {int(active.any(axis=1).argmin())} has no state, needed at least one for each.")
     return active
 
 
 def path_of(model: Model, state: ChainState) -> IntArray:
-    """Return the path of a state, or raise if it is out of date, or not of features of the state."""
-    return check_labels(up_to_date(state.path, *PATH), "path", model.n_steps, state.n_features)
+    """Return the path, or raise if it is out of date, or has numbers that are not those of states."""
+    return check_labels(up_to_date(state.path, *PATH), "path", model.n_steps, state.n_states)
 
 
 def weights_of(model: Model, state: ChainState) -> FloatArray:
-    """Return the transition weights of a state, or raise if they are out of date, or do not fit the model."""
-    shape = (model.n_series, state.n_features, state.n_features)
+    """Return the transition weights, or raise if they are out of date, or do not fit the model."""
+    shape = (model.n_series, state.n_states, state.n_states)
     return check_array(up_to_date(state.weights, *WEIGHTS), "weights", shape, np.float64)
 
 
 def whiteners_of(model: Model, state: ChainState) -> FloatArray:
-    """Return the emission parameters of a state, or raise if they are out of date, or do not fit the model."""
-    shape = (state.n_features, model.emission.n_dims, model.z.shape[1])
+    """Return the emission parameters, or raise if they are out of date, or do not fit the model."""
+    shape = (state.n_states, model.emission.n_dims, model.z.shape[1])
     return check_array(up_to_date(state.whiteners, *WHITENERS), "whiteners", shape, np.float64)
 
 
@@ -459,7 +459,7 @@ def check_parts(model: Model, state: ChainState) -> None:
 def draw_weights(
     rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float, leaving: float = 0.0
 ) -> FloatArray:
-    """Draw the transition weights of every series given its transitions, (n_series, n_features, n_features)."""
+    """Draw the transition weights of every recording given its transitions, (n_series, n_states, n_states)."""
     from homothety.models.ibphmm._kernels import draw_all_weights
 
     weights = np.empty(counts.shape)

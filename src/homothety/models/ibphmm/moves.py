@@ -1,6 +1,6 @@
 """Moves of the chain: each takes a state to the next and says what it did.
 
-Features are changed with paths summed out, given parameters (shared, unique); splits and merges with parameters
+States are changed with paths summed out, given parameters (shared, unique); splits and merges with parameters
 integrated out, given paths. After the first kind the paths of the state are out of date until they are redrawn, after
 the second kind parameters and weights are. What is out of date is None, and a move that needs it raises a `SweepError`.
 """
@@ -23,8 +23,8 @@ from homothety.models.ibphmm.model import (
     check_whole,
     draw_weights,
     expected_new,
-    log_feature_prior,
     log_joint,
+    log_owner_prior,
     path_of,
     path_statistics,
     transition_counts,
@@ -50,13 +50,13 @@ LEAVING_GRID = 200  # points at which the probability of leaving is looked at
 
 
 class PathsInfo(NamedTuple):
-    """Log-likelihood of the series given features and parameters, paths summed out."""
+    """Log-likelihood of the recordings given states and parameters, paths summed out."""
 
     log_likelihood: float
 
 
-def resample_shared_features(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Switch features that other series have on or off (docs/model.md, section 3.8)."""
+def resample_shared_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
+    """Switch states that other recordings have on or off (docs/model.md, section 3.8)."""
     if len(model.blocks) > 1:
         return resample_shared_by_halves(rng, model, state)
     from homothety.models.ibphmm import _kernels as kernels
@@ -64,23 +64,23 @@ def resample_shared_features(rng: Generator, model: Model, state: ChainState) ->
 
     active, weights = active_of(model, state).copy(), weights_of(model, state).copy()
     data, n_owners = data_of(model, state), active.sum(axis=0).astype(np.float64)
-    series, orders = rng.permutation(model.n_series), draw_orders(rng, model, state.n_features)
+    series, orders = rng.permutation(model.n_series), draw_orders(rng, model, state.n_states)
     concentrations = (state.mass, state.alpha, state.kappa)
-    room, log_odds = build_room(data, state.n_features), np.empty(state.n_features)
+    room, log_odds = build_room(data, state.n_states), np.empty(state.n_states)
     tried = kernels.flip_in_turn(rng, series, orders, n_owners, *concentrations, active, weights, data, room, log_odds)
     return replace(state, active=active, weights=weights, path=None), Tried(*tried)
 
 
 def resample_shared_by_halves(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Switch features of one half of the series, then of the other, all series of a half at the same time.
+    """Switch states of one half of the recordings, then of the other, all recordings of a half at the same time.
 
-    How popular each feature is, is drawn given who has it; given that, series do not depend on each other. A half
-    switches the features that the other half has: which ones these are does not change meanwhile.
+    How popular each state is, is drawn given who has it; given that, recordings do not depend on each other. A half
+    switches the states that the other half has: which ones these are does not change meanwhile.
     """
     active, weights = active_of(model, state).copy(), weights_of(model, state).copy()
     data, n_tried = data_of(model, state), np.zeros(2, dtype=np.int64)
     second = rng.permutation(model.n_series) < model.n_series // 2
-    orders = draw_orders(rng, model, state.n_features)
+    orders = draw_orders(rng, model, state.n_states)
     for half in (~second, second):
         log_odds = draw_log_odds(rng, active, state.mass)
         log_odds[~active[~half].any(axis=0)] = -np.inf
@@ -99,49 +99,49 @@ def flip_block(
     rng: Generator,
     series: IntArray,
 ) -> tuple[int, int]:
-    """Switch features of some series by given odds, in place; return how often that was tried and accepted."""
+    """Switch states of some recordings by given odds, in place; return how often that was tried and accepted."""
     from homothety.models.ibphmm._kernels import build_room, flip_by_odds
 
-    room = build_room(data, state.n_features)
+    room = build_room(data, state.n_states)
     return flip_by_odds(rng, series, orders, log_odds, state.alpha, state.kappa, active, weights, data, room)
 
 
-def draw_orders(rng: Generator, model: Model, n_features: int) -> IntArray:
-    """Draw for every series which features it tries to switch, and in which order, (n_series, n_tried)."""
-    orders = rng.permuted(np.tile(np.arange(n_features), (model.n_series, 1)), axis=1)
+def draw_orders(rng: Generator, model: Model, n_states: int) -> IntArray:
+    """Draw for every recording which states it tries to switch, and in which order, (n_series, n_tried)."""
+    orders = rng.permuted(np.tile(np.arange(n_states), (model.n_series, 1)), axis=1)
     return np.ascontiguousarray(orders[:, : model.proposals.n_switches])
 
 
 def draw_log_odds(rng: Generator, active: BoolArray, mass: float) -> FloatArray:
-    """Draw how popular features are given their owners: the log odds of having each, (n_features,)."""
+    """Draw how popular states are given their owners: the log odds of having each, (n_states,)."""
     n_owners = active.sum(axis=0)
     having, lacking = rng.standard_gamma(n_owners), rng.standard_gamma(len(active) - n_owners + mass)
     tiny = np.finfo(float).tiny
     return np.asarray(np.log(np.maximum(having, tiny)) - np.log(np.maximum(lacking, tiny)))
 
 
-def resample_unique_features(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Let every series try to gain or lose a feature of its own (docs/model.md, section 3.9)."""
+def resample_unique_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
+    """Let every recording try to gain or lose a state of its own (docs/model.md, section 3.9)."""
     outcomes, newborns = try_jumps(rng, model, state)
     return apply_jumps(state, outcomes, newborns), Tried(model.n_series, int((outcomes >= 0).sum()))
 
 
 def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> ChainState:
-    """Return the state after births and deaths, at most one per series; the path is out of date.
+    """Return the `ChainState` after births and deaths, at most one per recording; its path is out of date.
 
     Parameters
     ----------
     outcomes : ndarray of int, shape (n_series,)
-        Feature that died, `n_features` where one was born, or negative.
+        State that died, `n_states` where one was born, or negative.
     newborns : Newborns
         Parameters and weights of those born.
     """
     if (outcomes < 0).all():
         return replace(state, path=None)
-    born = np.flatnonzero(outcomes == state.n_features)
-    kept = np.setdiff1d(np.arange(state.n_features), outcomes)
-    n_series, n_kept, n_features = len(outcomes), len(kept), len(kept) + len(born)
-    weights = np.zeros((n_series, n_features, n_features))
+    born = np.flatnonzero(outcomes == state.n_states)
+    kept = np.setdiff1d(np.arange(state.n_states), outcomes)
+    n_series, n_kept, n_states = len(outcomes), len(kept), len(kept) + len(born)
+    weights = np.zeros((n_series, n_states, n_states))
     weights[:, :n_kept, :n_kept] = state.weights[:, kept][:, :, kept]
     for place, i in enumerate(born, start=n_kept):
         own = newborns.weights[i] * np.outer(newborns.active[i], newborns.active[i])
@@ -159,14 +159,14 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
 
 
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
-    """Draw the path of every series given its features, weights and parameters (docs/model.md, section 3.7)."""
+    """Draw the path of every recording given its states, weights and parameters (docs/model.md, section 3.7)."""
     from homothety.models.ibphmm._kernels import build_room, draw_paths
 
     active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, path = data_of(model, state), np.empty(model.n_steps, dtype=np.int64)
 
     def draw(rng: Generator, series: IntArray) -> float:
-        return draw_paths(rng, series, active, weights, data, build_room(data, state.n_features), path)
+        return draw_paths(rng, series, active, weights, data, build_room(data, state.n_states), path)
 
     total = sum(over_blocks(rng, model.blocks, draw))
     check_possible(total)
@@ -174,28 +174,28 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
 
 
 def redrawn_paths(rng: Generator, model: Model, state: ChainState, series: IntArray) -> IntArray:
-    """Return the paths of all series, of which some are drawn anew."""
+    """Return the paths of all recordings, of which some are drawn anew."""
     from homothety.models.ibphmm._kernels import build_room, draw_paths
 
     active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, path = data_of(model, state), path_of(model, state).copy()
-    room = build_room(data, state.n_features)
+    room = build_room(data, state.n_states)
     check_possible(draw_paths(rng, check_series(model, series), active, weights, data, room, path))
     return path
 
 
 def check_series(model: Model, series: IntArray) -> IntArray:
-    """Return numbers of series, or raise if the model does not have them."""
+    """Return numbers of recordings, or raise if the model does not have them."""
     return check_labels(series, "series", len(series), model.n_series)
 
 
 def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) -> FloatArray:
-    """Return the log-likelihoods of some series given features, weights and parameters, paths summed out."""
+    """Return the log-likelihoods of some recordings given states, weights and parameters, paths summed out."""
     from homothety.models.ibphmm._kernels import build_room, write_log_likelihoods
 
     active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, out = data_of(model, state), np.empty(len(series))
-    room = build_room(data, state.n_features)
+    room = build_room(data, state.n_states)
     write_log_likelihoods(check_series(model, series), active, weights, data, room, out)
     return out
 
@@ -204,7 +204,7 @@ def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> 
     """Redraw alpha and kappa given the paths, transition weights integrated out (docs/model.md, section 3.14)."""
     from homothety.models.ibphmm._kernels import walk_concentrations
 
-    active, counts = active_of(model, state), transition_counts(model, path_of(model, state), state.n_features)
+    active, counts = active_of(model, state), transition_counts(model, path_of(model, state), state.n_states)
     n_tried, priors, leaving = 2 * model.proposals.n_concentration, model.hyperpriors, float(model.leaving_at(state))
     shapes = float(priors.alpha.shape), float(priors.kappa.shape)
     rates, start = (float(priors.alpha.rate), float(priors.kappa.rate)), (float(state.alpha), float(state.kappa))
@@ -222,8 +222,8 @@ def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[C
     path = path_of(model, state)
     if model.leaving_range is None:
         return state, ()
-    counts = transition_counts(model, path, state.n_features)
-    several = active_of(model, state).sum(axis=1) > 1  # a series with one feature has nowhere to go
+    counts = transition_counts(model, path, state.n_states)
+    several = active_of(model, state).sum(axis=1) > 1  # a recording with one state has nowhere to go
     n_stays = float(np.trace(counts[several], axis1=1, axis2=2).sum())
     n_left = float(counts[several].sum()) - n_stays
     low, high = np.log(model.leaving_range)
@@ -235,26 +235,26 @@ def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[C
 
 def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the transition weights given the paths (docs/model.md, section 3.13)."""
-    counts = transition_counts(model, path_of(model, state), state.n_features)
+    counts = transition_counts(model, path_of(model, state), state.n_states)
     weights = draw_weights(rng, active_of(model, state), counts, state.alpha, state.kappa, model.leaving_at(state))
     return replace(state, weights=weights), ()
 
 
 def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
-    """Redraw the parameters of every feature given the paths; unused ones come from the prior.
+    """Redraw the parameters of every state given the paths; unused ones come from the prior.
 
     See docs/model.md, section 3.13.
     """
-    statistics = path_statistics(model, path_of(model, state), state.n_features)
+    statistics = path_statistics(model, path_of(model, state), state.n_states)
     whiteners = draw_parameters(rng, model.emission, statistics)
     return replace(state, whiteners=whiteners), ()
 
 
 def resample_buffet(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Redraw gamma, and c unless it is fixed, given who has which feature (docs/model.md, section 3.14)."""
+    """Redraw gamma, and c unless it is fixed, given who has which state (docs/model.md, section 3.14)."""
     prior, n_owners = model.hyperpriors.gamma, state.active.sum(axis=0)
     rate = prior.rate + expected_new(model.n_series, state.mass)
-    gamma = float(rng.gamma(prior.shape + state.n_features, 1 / rate))
+    gamma = float(rng.gamma(prior.shape + state.n_states, 1 / rate))
     mass, n_accepted, n_tried = state.mass, 0, 0
     if model.hyperpriors.mass is not None:
         n_tried = model.proposals.n_mass
@@ -269,8 +269,8 @@ def _walk_mass(
     n_accepted = 0
     for _ in range(n_steps):
         proposed = float(mass * np.exp(LOG_STEP * rng.standard_normal()))
-        log_ratio = log_feature_prior(n_owners, n_series, gamma, proposed) + prior.log_density(proposed)
-        log_ratio -= log_feature_prior(n_owners, n_series, gamma, mass) + prior.log_density(mass)
+        log_ratio = log_owner_prior(n_owners, n_series, gamma, proposed) + prior.log_density(proposed)
+        log_ratio -= log_owner_prior(n_owners, n_series, gamma, mass) + prior.log_density(mass)
         if np.log(rng.random()) < log_ratio + np.log(proposed / mass):
             mass, n_accepted = proposed, n_accepted + 1
     return mass, n_accepted
@@ -282,13 +282,13 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     The dictionary may be changed: moves left out, put in another order, or added. In an order in which a move would use
     what an earlier one has left out of date, the move raises a `SweepError` that names the move to put between them.
     Leaving out "buffet" or "concentrations" holds their parameters fixed; "emissions" and "weights" cannot be left out
-    as long as "splits and merges" is there, nor "paths" as long as features change.
+    as long as "splits and merges" is there, nor "paths" as long as states change.
     """
     from homothety.models.ibphmm.split_merge import halve_or_join, split_or_merge, swap_states
 
     return {
-        "shared features": resample_shared_features,
-        "births and deaths": resample_unique_features,
+        "shared features": resample_shared_states,
+        "births and deaths": resample_unique_states,
         "paths": resample_paths,
         "halves and joins": halve_or_join,
         "splits and merges": split_or_merge,
@@ -302,14 +302,14 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
 
 
 def try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArray, Newborns]:
-    """Let every series try one birth or death.
+    """Let every recording try one birth or death.
 
-    What is born or dropped belongs to one series: no attempt sees another's outcome.
+    What is born or dropped belongs to one recording: no attempt sees another's outcome.
 
     Returns
     -------
     outcomes : ndarray of int, shape (n_series,)
-        Feature that died, `n_features` where one was born, or negative.
+        State that died, `n_states` where one was born, or negative.
     newborns : Newborns
     """
     from homothety.models.ibphmm._kernels import build_room, build_window, jump_all
@@ -319,7 +319,7 @@ def try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArray
     n_owners, outcomes = active.sum(axis=0).astype(np.float64), np.empty(model.n_series, dtype=np.int64)
 
     def work(rng: Generator, series: IntArray) -> None:
-        window, room = build_window(model.z.shape[1]), build_room(data, state.n_features + 1)
+        window, room = build_window(model.z.shape[1]), build_room(data, state.n_states + 1)
         jump_all(rng, series, n_owners, births, data, window, room, newborns, outcomes)
 
     over_blocks(rng, model.blocks, work)
@@ -327,7 +327,7 @@ def try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArray
 
 
 def data_of(model: Model, state: ChainState) -> Data:
-    """Return all series and the parameters of a state, as kernels want them."""
+    """Return all recordings and the parameters of all states, as kernels want them."""
     from homothety.models.ibphmm._kernels import Data
 
     # A copy: parameters on trial can be written to, and kernels are compiled for one kind of array.
@@ -337,7 +337,7 @@ def data_of(model: Model, state: ChainState) -> Data:
 
 
 def births_of(model: Model, state: ChainState) -> Births:
-    """Return how features are born at a state, as kernels want it."""
+    """Return how states are born, as kernels want it."""
     from homothety.models.ibphmm._kernels import Births
 
     rate = state.gamma * state.mass / (state.mass + model.n_series - 1)
@@ -345,7 +345,7 @@ def births_of(model: Model, state: ChainState) -> Births:
 
 
 def source_of(model: Model) -> Source:
-    """Return where the parameters of new features come from, as kernels want it."""
+    """Return where the parameters of new states come from, as kernels want it."""
     from homothety.models.ibphmm._kernels import Source
 
     emission, proposals = model.emission, model.proposals
@@ -359,13 +359,13 @@ def source_of(model: Model) -> Source:
 
 
 def expect_newborns(model: Model, state: ChainState) -> Newborns:
-    """Return the features and weights of every series with a slot more, and room for parameters."""
+    """Return states and weights of every recording with room for one state more, and for its parameters."""
     from homothety.models.ibphmm._kernels import Newborns
 
-    n_series, n_features = state.active.shape
-    active = np.zeros((n_series, n_features + 1), dtype=bool)
+    n_series, n_states = state.active.shape
+    active = np.zeros((n_series, n_states + 1), dtype=bool)
     active[:, :-1] = state.active
-    weights = np.zeros((n_series, n_features + 1, n_features + 1))
+    weights = np.zeros((n_series, n_states + 1, n_states + 1))
     weights[:, :-1, :-1] = weights_of(model, state)
     return Newborns(active, weights, np.empty((n_series, model.emission.n_dims, model.z.shape[1])))
 
@@ -378,7 +378,7 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
         "n_states": state.n_used,
         "n_segments": count_segments(state.path, model.starts),
         "occupancy_entropy": occupancy_entropy(state.path),
-        "n_features": state.n_features,
+        "n_features": state.n_states,
         "gamma": state.gamma,
         "mass": state.mass,
         "alpha": state.alpha,
@@ -391,7 +391,7 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
 
 
 def keep_path(state: ChainState) -> RunPath:
-    """Return what is kept of a state after burn-in: its path, by persistent numbers of features."""
+    """Return what is kept of a sweep after burn-in: the path, by persistent numbers of states."""
     return RunPath.of(state.id_path)
 
 

@@ -1,16 +1,16 @@
-"""Splits and merges of features, by their owners or by their steps; the trials are compiled.
+"""Splits and merges of states, by their owners or by their steps; the trials are compiled.
 
 See docs/model.md, sections 3.10 and 3.11.
 
-*Splits and merges*: two series, the anchors, are drawn, and a feature of each. If it is the same one, a split is
+*Splits and merges*: two recordings, the anchors, are drawn, and a state of each. If it is the same one, a split is
 proposed: the anchors get a half each, and the other owners choose in turn, each by how well the halves explain its data
 so far. Else the two are merged.
 
-*Halves and joins* are for a feature that stands for two in every series: both halves get all owners of the feature, and
+*Halves and joins* are for a state that stands for two in every recording: both halves get all owners of the state, and
 its steps are divided between them, by parameters of two clusters of these steps; all other steps stay where they are.
-Features of the same owners are joined.
+States of the same owners are joined.
 
-A model of several blocks (see `blocks.py`) shares series out among threads.
+A model of several blocks (see `blocks.py`) shares recordings out among threads.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ if TYPE_CHECKING:
 
 
 def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Try to split or merge features, a few times; parameters and weights, integrated out, are left out of date."""
+    """Try to split or merge states, a few times; parameters and weights, integrated out, are left out of date."""
     return try_often(rng, model, state, True, model.proposals.n_split_merge if model.n_series > 1 else 0)
 
 
 def halve_or_join(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Try to halve or join features, a few times; parameters and weights, integrated out, are left out of date."""
+    """Try to halve or join states, a few times; parameters and weights, integrated out, are left out of date."""
     return try_often(rng, model, state, False, model.proposals.n_halving)
 
 
 def try_often(
     rng: Generator, model: Model, state: ChainState, by_anchors: bool, n_trials: int
 ) -> tuple[ChainState, Tried]:
-    """Propose other features and paths some times, parameters and weights integrated out."""
+    """Propose other states and paths some times, parameters and weights integrated out."""
     from homothety.models.ibphmm._trial_kernels import try_trials
 
     active, path = active_of(model, state), path_of(model, state)
     state = replace(state, weights=None, whiteners=None)  # also if no trial succeeds: an order fails always or never
     if n_trials == 0:
         return state, Tried(0, 0)
-    bench = build_bench(model, state, active, path, state.n_features + n_trials)
-    arguments = (n_trials, by_anchors, state.n_features, bench)
+    bench = build_bench(model, state, active, path, state.n_states + n_trials)
+    arguments = (n_trials, by_anchors, state.n_states, bench)
     tried = try_trials(rng, *arguments) if len(model.blocks) == 1 else try_in_blocks(rng, model, *arguments)
     n, n_splits, n_merges = tried
     if n_splits + n_merges:
@@ -65,14 +65,14 @@ def try_often(
 
 
 def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArray, n_most: int) -> Bench:
-    """Return what trials read and write, with room for up to `n_most` features."""
+    """Return what trials read and write, with room for up to `n_most` states."""
     from homothety.models.ibphmm._kernels import Data
     from homothety.models.ibphmm._split_kernels import Halves, build_workspace
     from homothety.models.ibphmm._trial_kernels import Bench, Concentrations
 
     emission, at = model.emission, Concentrations(state.gamma, state.mass, state.alpha, state.kappa)
     current, proposed, reordered = (build_version(model, n_most) for _ in range(3))
-    current.active[:, : state.n_features], current.path[:] = active, path
+    current.active[:, : state.n_states], current.path[:] = active, path
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
     # Without gaps: to integrate parameters out, steps have to be taken as they are filled.
     data = Data(model.z, model.starts, np.empty_like(current.whiteners), *settings)
@@ -99,7 +99,7 @@ def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArr
 
 
 def build_version(model: Model, n_most: int) -> Version:
-    """Return room for features and paths, and what follows from them."""
+    """Return room for states and paths, and what follows from them."""
     from homothety.models.ibphmm._trial_kernels import Version
 
     n_dims, n = model.emission.n_dims, model.z.shape[1]
@@ -114,7 +114,7 @@ def build_version(model: Model, n_most: int) -> Version:
 def try_in_blocks(
     rng: Generator, model: Model, n_trials: int, by_anchors: bool, n: int, bench: Bench
 ) -> tuple[int, int, int]:
-    """Do what the kernel `try_trials` does, except that threads share out the series of each way."""
+    """Do what the kernel `try_trials` does, except that threads share out the recordings of each way."""
     from homothety.models.ibphmm import _trial_kernels as kernels
 
     log_current, n_more, n_less, n_old = kernels.refresh(n, bench.current, bench), 0, 0, n
@@ -189,7 +189,7 @@ def choose_batch(
     trial: Trial,
     halves: Halves,
 ) -> float:
-    """Let some series choose at the same time, and count what they chose; return the log probability of that.
+    """Let some recordings choose at the same time, and count what they chose; return the log probability of that.
 
     Once it is below the least, which may have happened before, nobody chooses any more.
     """
@@ -208,7 +208,7 @@ def choose_batch(
 
 
 def swap_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Try to swap two states in some series, a few times; parameters and weights, integrated out, are left out of date.
+    """Try to swap two states in some recordings, a few times; parameters and weights are left out of date.
 
     Paths keep their density: transition weights do not tell states apart.
     """
@@ -216,7 +216,7 @@ def swap_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainS
 
     active, path = np.array(active_of(model, state)), np.array(path_of(model, state))
     state = replace(state, weights=None, whiteners=None)
-    n_trials = model.proposals.n_swaps if model.n_series > 1 and state.n_features > 1 else 0
+    n_trials = model.proposals.n_swaps if model.n_series > 1 and state.n_states > 1 else 0
     if n_trials == 0:
         return state, Tried(0, 0)
     emission, buffet = model.emission, (float(state.gamma), float(state.mass))

@@ -39,28 +39,28 @@ def init_state(
     alpha: float = 1.0,
     kappa: float = 10.0,
 ) -> ChainState:
-    """Return a first state: shared features, private ones, or those of a given path; then parameters given the path.
+    """Return where a chain starts: shared states, private ones, or those of a given path; parameters given the path.
 
     Parameters
     ----------
     n_shared : int, default=0
-        Features that all series have.
+        States that all recordings have.
     n_unique : int, default=2
-        Features of each series alone.
+        States of each recording alone.
     path : ndarray of shape (n_steps,), optional
-        Labels to start from instead; equal labels are one feature, also across series. Stays that are too short for
+        Labels to start from instead; equal labels are one state, also across recordings. Stays that are too short for
         the model are mended first.
     gamma : float, optional
-        The number of series if not given.
+        The number of recordings if not given.
     """
-    active, path = _features_of_path(model, path) if path is not None else _blocks(model, n_shared, n_unique)
-    n_features = active.shape[1]
-    statistics = path_statistics(model, path, n_features)
-    counts = transition_counts(model, path, n_features)
+    active, path = _states_of_path(model, path) if path is not None else _blocks(model, n_shared, n_unique)
+    n_states = active.shape[1]
+    statistics = path_statistics(model, path, n_states)
+    counts = transition_counts(model, path, n_states)
     weights = draw_weights(rng, active, counts, alpha, kappa, model.leaving)
     whiteners = draw_parameters(rng, model.emission, statistics)
     gamma = float(model.n_series) if gamma is None else gamma
-    start = ChainState(active, np.arange(n_features), weights, whiteners, path, gamma, mass, alpha, kappa, n_features)
+    start = ChainState(active, np.arange(n_states), weights, whiteners, path, gamma, mass, alpha, kappa, n_states)
     return replace(start, leaving=model.leaving)
 
 
@@ -70,7 +70,7 @@ def draw_number(rng: Generator) -> int:
 
 
 def init_from_clusters(rng: Generator, model: Model, *, n_clusters: int | None = None, **options: Any) -> ChainState:
-    """Return a first state whose features are clusters of steps by k-means, wherever and whenever they are.
+    """Return where a chain starts: its states are clusters of steps by k-means, wherever and whenever these are.
 
     Parameters
     ----------
@@ -93,11 +93,11 @@ def init_from_clusters(rng: Generator, model: Model, *, n_clusters: int | None =
 
 
 def _blocks(model: Model, n_shared: int, n_unique: int) -> tuple[BoolArray, IntArray]:
-    """Give every series its features in equal contiguous blocks."""
+    """Give every recording its states in equal contiguous blocks."""
     if n_shared + n_unique < 1:
-        raise InputError("A series needs at least one feature: n_shared + n_unique is 0.")
-    n_features = n_shared + n_unique * model.n_series
-    active, path = np.zeros((model.n_series, n_features), dtype=bool), np.empty(model.n_steps, dtype=np.int64)
+        raise InputError("A recording needs at least one state: n_shared + n_unique is 0.")
+    n_states = n_shared + n_unique * model.n_series
+    active, path = np.zeros((model.n_series, n_states), dtype=bool), np.empty(model.n_steps, dtype=np.int64)
     for i, (start, stop) in enumerate(model.bounds):
         own = np.concatenate([np.arange(n_shared), n_shared + n_unique * i + np.arange(n_unique)])
         active[i, own] = True
@@ -105,8 +105,8 @@ def _blocks(model: Model, n_shared: int, n_unique: int) -> tuple[BoolArray, IntA
     return active, mend_short_stays(path, model.starts, model.least_stay)
 
 
-def _features_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray]:
-    """Return who has which feature if the given labels are the features."""
+def _states_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray]:
+    """Return who has which state if the given labels are the states."""
     labels, numbered = np.unique(np.asarray(path), return_inverse=True)
     if numbered.shape != (model.n_steps,):
         raise InputError(f"The path to start from has {numbered.size} steps, needed {model.n_steps}.")
@@ -120,16 +120,16 @@ def _features_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray
 
 
 N_ANNEALING = 100  # sweeps of a short run
-LEAST_SHARE = 0.1  # of the weight of a step, at the first of them
+LEAST_SHARE = 0.1  # of the weight of a step, in the first of these sweeps
 N_MEASURED = 2  # such runs in succession, each with the weight of a step that was measured before it
 CLUSTERS_MEASURED = 20  # at the start of these runs
-LEAST_OBSERVATIONS = 60.0  # that all series count as together: with fewer no two states are told apart
+LEAST_OBSERVATIONS = 60.0  # that all recordings count as together: with fewer no two states are told apart
 
 
 def init_annealed(
     rng: Generator, model: Model, *, n_clusters: int | None = None, n_sweeps: int = N_ANNEALING, **options: Any
 ) -> ChainState:
-    """Return a first state found by a short run in which steps count little at first, and in full at last.
+    """Return where a chain starts, found by a short run in which steps count little at first, and in full at last.
 
     While steps count little, states are easily born, merged and left: the run forgets the clusters that it began with.
 

@@ -19,11 +19,11 @@ MOST_POOLED = 6  # states that change groups at once: all 64 ways are compared
 
 
 class Shapes(NamedTuple):
-    """States as points with noise, when series stay in them, and the prior of actions."""
+    """States as points with noise, how often recordings stay in them, and the prior of actions."""
 
     points: FloatArray  # (n_states, n_coordinates)
     precisions: FloatArray  # (n_states,) one over the variance of each point about the shape of its action
-    visits: FloatArray  # (n_series, n_states) how often each series stays in each state
+    visits: FloatArray  # (n_series, n_states) how often each recording stays in each state
     succession: FloatArray  # (n_states + 1, n_states + 1) how often one follows another; the last is begin and end
     centre_precision: float  # of the shapes of actions about a sphere
     concentration: float
@@ -42,7 +42,7 @@ class Groups(NamedTuple):
 
 @jit
 def add_stays(path: IntArray, starts: IntArray, visits: FloatArray, succession: FloatArray) -> None:
-    """Add how often each series stays in each state, and how often one follows another; see `count_stays`."""
+    """Add how often each recording stays in each state, and how often one follows another; see `count_stays`."""
     n = visits.shape[1]
     for series in range(visits.shape[0]):
         before = n
@@ -133,7 +133,7 @@ def counted(before: int, more: int, followers: FloatArray) -> float:
 def add_log_versions(
     k: int, labels: IntArray, power: float, shapes: Shapes, shown: FloatArray, log_weights: FloatArray
 ) -> None:
-    """Add, to a power, how probable the versions are that series show, with a state in every group open to it."""
+    """Add, to a power, how probable the versions are that recordings show, with a state in every group open to it."""
     (n_series, n), n_degrees = shapes.visits.shape, shapes.versions.shape[0]
     present = labels[k]
     labels[k] = -1
@@ -169,7 +169,7 @@ def weigh_shown(visits: FloatArray, versions: FloatArray) -> FloatArray:
 def count_versions(
     labels: IntArray, visits: FloatArray, versions: FloatArray, shown: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray, float]:
-    """Count members of groups and stays of series in them; states of group -1 are in none.
+    """Count members of groups and stays of recordings in them; states of group -1 are in none.
 
     `shown` is what `weigh_shown` returns.
 
@@ -226,10 +226,11 @@ def log_order(labels: IntArray, succession: FloatArray, followers: FloatArray) -
 
 @jit
 def log_versions(labels: IntArray, visits: FloatArray, versions: FloatArray) -> float:
-    """Log probability of the versions in which series show actions, but for the first of each.
+    """Log probability of the versions in which recordings show actions, but for the first of each.
 
-    Versions are drawn by unknown probabilities of each series. In which version a series shows an action first is where
-    it was recorded, and nothing to be predicted. How loyal series are to a version is unknown too, and summed over.
+    Versions are drawn by unknown probabilities of each recording. In which version a recording shows an action first
+    depends on where it was recorded, and is not predicted. How loyal recordings are to a version is unknown too, and
+    summed over.
     """
     _, _, by_degree, log_first = count_versions(labels, visits, versions, weigh_shown(visits, versions))
     return log_first + log_mean(by_degree)

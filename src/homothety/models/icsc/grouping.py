@@ -16,22 +16,22 @@ observations, whose logarithmic axis lengths have variance :math:`1 / 2 n_k`:
 
 Shape alone cannot tell a reach from a return. Two things can. A task has an order: which action follows action
 :math:`z`, or that the recording ends, has unknown, fixed probabilities. And a recording is made in one frame: which of
-the :math:`s_z` states of action :math:`z` stands for it in series :math:`i` has probabilities that may favour one. Both
-are Dirichlet distributed, and integrated out. With :math:`c_z` the counts of what follows action :math:`z`, or the
-beginning, and :math:`v_{iz}` those of how often series :math:`i` stays in each of the states of action :math:`z`,
+the :math:`s_z` states of action :math:`z` stands for it in recording :math:`i` has probabilities that may favour one.
+Both are Dirichlet distributed, and integrated out. With :math:`c_z` the counts of what follows action :math:`z`, or the
+beginning, and :math:`v_{iz}` those of how often recording :math:`i` stays in each of the states of action :math:`z`,
 
 .. math::
 
     p(\text{stays} \mid Z) = \prod_z \mathrm{DirMult}(c_z; \beta)
     \cdot \frac{1}{|H|} \sum_{\eta \in H} \prod_{i, z} s_z \, \mathrm{DirMult}(v_{iz}; \eta) .
 
-The factor :math:`s_z` leaves the first version of an action in a series out of account: it is where the recording was
-made, which nobody has to predict. How loyal series are to a version afterwards, :math:`\eta`, is the same for all and
-unknown. Were it fixed, every further series would add to the cost of a second frame, and with many of them no two
-frames would ever share an action.
+The factor :math:`s_z` leaves the first version of an action in a recording out of account: it depends on where the
+recording was made, which is not predicted. How loyal recordings are to a version afterwards, :math:`\eta`, is unknown
+and the same for all. If it were fixed, every further recording would add to the cost of a second frame, and with many
+recordings no two frames would ever share an action.
 
 A reach in one frame grouped with a return in another would leave nobody able to say what comes next; a reach grouped
-with a return of the same recording would be one action in two versions, in every series.
+with a return of the same recording would be one action in two versions, in every recording.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class States(NamedTuple):
     ids: IntArray  # (n_states,) persistent numbers
     covariances: FloatArray  # (n_states, n_dims, n_dims)
     sizes: FloatArray  # (n_states,) how many independent observations each covariance rests on
-    visits: FloatArray  # (n_series, n_states) how often each series stays in each state
+    visits: FloatArray  # (n_series, n_states) how often each recording stays in each state
     succession: FloatArray  # (n_states + 1, n_states + 1) how often one follows another; the last is begin and end
 
 
@@ -219,21 +219,21 @@ def positions_of(wanted: IntArray, ids: IntArray) -> IntArray:
 
 
 def count_stays(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatArray, FloatArray]:
-    """Count how often series stay in states, and how often a stay in one is followed by a stay in another.
+    """Count how often recordings stay in states, and how often a stay in one is followed by a stay in another.
 
     Parameters
     ----------
     path : ndarray of int, shape (n_steps,)
-        States, of all series one after the other.
+        States, of all recordings one after the other.
     starts : ndarray of int, shape (n_series + 1,)
-        First step of each series, and the number of steps.
+        First step of each recording, and the number of steps.
     n_states : int
 
     Returns
     -------
     visits : ndarray of shape (n_series, n_states)
     succession : ndarray of shape (n_states + 1, n_states + 1)
-        Over all series. Its last row says where series begin, its last column where they end.
+        Over all recordings. Its last row says where recordings begin, its last column where they end.
     """
     from homothety.models.icsc._kernels import add_stays
 
@@ -246,8 +246,8 @@ def count_stays(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatA
 
 
 TINY = np.finfo(float).tiny
-DEGREES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # from loyal to a version to fickle
-LEAST_SIZE = 1e-2  # of a state, in observations: one without any has a shape that nothing is known of
+DEGREES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # small: a recording keeps to one version of an action
+LEAST_SIZE = 1e-2  # observations that a state counts as at least: the shape of one without steps is unknown
 
 
 @dataclass(frozen=True)
@@ -265,8 +265,8 @@ class ShapeGrouping:
     followers : float or None
         :math:`\beta`: the smaller, the more regular the order of actions is expected to be. None leaves the order out.
     versions : sequence of float, float or None
-        :math:`H`, what :math:`\eta` may be: the smaller, the rarer an action is shown in two versions by one series.
-        None leaves it out which series shows which states.
+        :math:`H`, what :math:`\eta` may be: the smaller, the rarer an action is shown in two versions by one recording.
+        None leaves it out which recording shows which states.
     n_warm, n_reset : int
         Sweeps if the states are those of the sweep before, and, from either end, if they are not.
     """
@@ -294,7 +294,7 @@ class ShapeGrouping:
         still two. So states are also grouped by shape first, and order and recordings come in little by little.
         """
         apart = np.arange(len(shapes.points))
-        # Cubes: with hundreds of series, even a tenth of what their stays say would outweigh all shapes.
+        # Cubes: with hundreds of recordings, even a tenth of what their stays say would outweigh all shapes.
         ends = np.ones(self.n_reset), np.linspace(0.0, 1.0, self.n_reset) ** 3
         drawn = [redrawn(rng, apart, shapes, powers) for powers in ends]
         one, other = ((labels, log_density(labels, shapes)) for labels in drawn)

@@ -28,7 +28,7 @@ Coupling = Literal["paper", "burnin"]
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Series with a segmentation model, how its states are clustered, and how the clusters act back.
+    """Recordings with a segmentation model, how its states are clustered, and how the clusters act back.
 
     Parameters
     ----------

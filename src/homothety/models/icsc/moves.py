@@ -51,12 +51,12 @@ def resample_clusters(rng: Generator, model: Model, state: ChainState) -> tuple[
 
 def states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:
     """Return what is known of the states to cluster: all, or those with at least one step."""
-    path, n_features = path_of(model.segmentation, segmentation), segmentation.n_features
-    statistics = path_statistics(model.segmentation, path, n_features)
-    chosen = np.arange(n_features) if model.include_unused else np.flatnonzero(statistics.sizes > 0)
+    path, n_states = path_of(model.segmentation, segmentation), segmentation.n_states
+    statistics = path_statistics(model.segmentation, path, n_states)
+    chosen = np.arange(n_states) if model.include_unused else np.flatnonzero(statistics.sizes > 0)
     covariances, sizes = state_covariances(model, segmentation, statistics)
-    visits, succession = count_stays(path, model.segmentation.starts, n_features)
-    with_ends = np.append(chosen, n_features)
+    visits, succession = count_stays(path, model.segmentation.starts, n_states)
+    with_ends = np.append(chosen, n_states)
     return States(
         segmentation.ids[chosen],
         covariances[chosen],
@@ -105,7 +105,7 @@ def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple
 def coupled_hyperpriors(
     n_states: int, n_clusters: int, n_series: int, before: ibphmm.Hyperpriors | None = None
 ) -> ibphmm.Hyperpriors:
-    """Return the hyper-priors that numbers of states, clusters and series imply (docs/model.md, section 6.8).
+    """Return the hyper-priors that numbers of states, clusters and recordings imply (docs/model.md, section 6.8).
 
     Examples
     --------

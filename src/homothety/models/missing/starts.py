@@ -1,7 +1,8 @@
 """Where chains of recordings in frames start, if some of these lack a coordinate throughout.
 
-A coordinate that is not there cannot be filled in before the frame is known. So states and frames are searched in the
-other recordings, and these states are then looked for in those that lack something, by what is observed of them.
+A coordinate that was never measured cannot be filled in before the frame of its recording is known. So states and
+frames are first found in the other recordings. The frames of recordings that lack a coordinate are then found given
+these states, by what is observed of each step.
 """
 
 from __future__ import annotations
@@ -73,13 +74,13 @@ def starts_in_observed(rng: Generator, task: Task, missing: BoolArray) -> tuple[
         Recordings with what is missing filled in.
     missing : ndarray of bool, shape (n_steps, n_dims)
     """
-    lame = lacks_coordinate(task.blocks, task.recordings.starts, missing)
-    if not lame.any() or lame.all() or not task.blocks.n_angles:
+    lacking = lacks_coordinate(task.blocks, task.recordings.starts, missing)
+    if not lacking.any() or lacking.all() or not task.blocks.n_angles:
         return model_and_starts(rng, task)
-    groups = None if task.groups is None else np.unique(task.groups[~lame], return_inverse=True)[1].astype(np.int64)
-    part, starts = model_and_starts(rng, task._replace(recordings=chosen_of(task.recordings, ~lame), groups=groups))
+    groups = None if task.groups is None else np.unique(task.groups[~lacking], return_inverse=True)[1].astype(np.int64)
+    part, starts = model_and_starts(rng, task._replace(recordings=chosen_of(task.recordings, ~lacking), groups=groups))
     model = default_model(task.recordings, part.blocks, part.block_weights, task.least_looks, task.groups)
-    return model, [extended(rng, model, part, start, missing, lame) for start in starts]
+    return model, [extended(rng, model, part, start, missing, lacking) for start in starts]
 
 
 def chosen_of(recordings: Sequences, chosen: BoolArray) -> Sequences:
@@ -89,13 +90,13 @@ def chosen_of(recordings: Sequences, chosen: BoolArray) -> Sequences:
     return check_sequences(parts, names=names, allow_constant=True, min_steps=1)
 
 
-def extended(rng: Generator, model: Model, part: Model, start: Start, missing: BoolArray, lame: BoolArray) -> Start:
+def extended(rng: Generator, model: Model, part: Model, start: Start, missing: BoolArray, lacking: BoolArray) -> Start:
     """Return the start of some recordings as one of all, with the others in the likeliest frames that are found."""
     known, own = known_states(part, start), start.frames.per_recording()
     paths, frames, score = [], [], start.score
     pieces, place = np.split(start.path, part.starts[1:-1]), 0
-    for i, is_lame in enumerate(lame.tolist()):
-        if is_lame:
+    for i, is_lacking in enumerate(lacking.tolist()):
+        if is_lacking:
             alone = recording_alone(model, i, missing)
             found, path, gained = likeliest_frame(rng, alone, known, own)
             score += gained
@@ -104,7 +105,7 @@ def extended(rng: Generator, model: Model, part: Model, start: Start, missing: B
         paths.append(path)
         frames.append(found)
     groups = model.start_groups
-    by_trust = np.argsort(lame, kind="stable")  # of recordings that share a frame, one that lacks nothing decides
+    by_trust = np.argsort(lacking, kind="stable")  # of recordings that share a frame, one that lacks nothing decides
     whose = [int(by_trust[(groups[by_trust] == f).argmax()]) for f in np.unique(groups)]
     return Start(np.concatenate(paths), stacked(groups, [frames[i] for i in whose]), score, start.n_states)
 
