@@ -69,11 +69,12 @@ def draw_function(log_evidence: np.ndarray, initial: np.ndarray, transition: np.
     """Return a function that draws one path, scaling of the evidence included."""
     n_steps, n_states = log_evidence.shape
     rng, states, path = np.random.default_rng(1), np.arange(n_states), np.empty(n_steps, dtype=np.int64)
+    chain = messages.Chain(states, initial, transition)
     evidence, filtered, cumulative = messages.scaled(log_evidence), np.empty_like(log_evidence), np.empty(n_states)
 
     def draw() -> None:
         messages.scale_evidence(evidence)
-        messages.filter_forward(evidence, states, initial, transition, filtered)
+        messages.filter_forward(evidence, chain, filtered)
         messages.draw_path(rng, transition, states, filtered, cumulative, path)
 
     return draw

@@ -52,10 +52,10 @@ def test_likelihood_and_marginals_equal_enumeration(n_steps, n_states):
 @pytest.mark.parametrize(("n_steps", "n_states"), SIZES)
 def test_path_densities_give_a_likelihood_and_probabilities_that_sum_to_one(n_steps, n_states):
     evidence, initial, transition = make_chain(n_steps, n_states)
-    positions, states = np.empty(n_states, dtype=np.int64), np.arange(n_states)
+    positions, chain = np.empty(n_states, dtype=np.int64), _kernels.Chain(np.arange(n_states), initial, transition)
     logs = []
     for path in naive.all_paths(n_states, n_steps):
-        found = _kernels.log_path_density(np.array(path), evidence, states, initial, transition, positions)
+        found = _kernels.log_path_density(np.array(path), evidence, chain, positions)
         assert found == pytest.approx(naive.log_joint(path, evidence, initial, transition), abs=1e-12)
         logs.append(found)
     assert np.exp(np.array(logs) - hmm.log_likelihood(evidence, initial, transition)).sum() == pytest.approx(1.0)
@@ -129,7 +129,7 @@ def test_compiled_and_interpreted_agree(monkeypatch):
 
 def test_two_rows_give_the_same_likelihood_as_all():
     evidence, initial, transition = make_chain(501, 5, spread=30.0)
-    arguments = _kernels.scaled(evidence), np.arange(5), initial, transition
+    arguments = _kernels.scaled(evidence), _kernels.Chain(np.arange(5), initial, transition)
     kept, two, three = np.empty((501, 5)), np.empty((2, 5)), np.empty((3, 5))
     found = {_kernels.filter_forward(*arguments, rows) for rows in (kept, two, three)}
     assert len(found) == 1
@@ -142,7 +142,7 @@ def test_a_sticky_chain_is_filtered_like_any_other(n_states, spread):
     evidence, initial, _ = make_chain(301, 5, spread=spread)
     initial = initial[:n_states] / initial[:n_states].sum()
     transition = np.full((n_states, n_states), 0.1) + np.eye(n_states) * (1 - 0.1 * n_states)
-    arguments = _kernels.scaled(evidence), np.arange(n_states), initial, transition
+    arguments = _kernels.scaled(evidence), _kernels.Chain(np.arange(n_states), initial, transition)
     quick, slow = np.empty((301, n_states)), np.empty((301, n_states))
     assert _kernels.filter_sticky(*arguments, quick) == pytest.approx(_kernels.filter_forward(*arguments, slow))
     np.testing.assert_allclose(quick / quick.sum(axis=1)[:, None], slow / slow.sum(axis=1)[:, None], atol=1e-12)
@@ -215,7 +215,7 @@ def test_rare_transitions_do_not_underflow_in_a_path():
     n_steps = 1000
     transition = np.array([[1.0, 1e-250], [1e-250, 1.0]])
     path, positions = np.arange(n_steps) % 2, np.empty(2, dtype=np.int64)
-    arguments = np.zeros((n_steps, 2)), np.arange(2), np.array([0.5, 0.5]), transition
+    arguments = np.zeros((n_steps, 2)), _kernels.Chain(np.arange(2), np.array([0.5, 0.5]), transition)
     expected = np.log(0.5) + (n_steps - 1) * np.log(1e-250)
     assert _kernels.log_path_density(path, *arguments, positions) == pytest.approx(expected, rel=1e-13)
 
@@ -251,7 +251,7 @@ def test_series_without_a_path_has_no_likelihood(t, states):
 def test_path_through_a_state_not_in_use_is_impossible():
     evidence, initial, transition, states = inactive_wins()
     positions = np.empty(4, dtype=np.int64)
-    arguments = evidence, states, initial, transition, positions
+    arguments = evidence, _kernels.Chain(states, initial, transition), positions
     assert _kernels.log_path_density(np.array([1, 3, 1, 0, 1, 1]), *arguments) == -np.inf
     assert np.isfinite(_kernels.log_path_density(np.array([1, 3, 1, 3, 1, 1]), *arguments))
 

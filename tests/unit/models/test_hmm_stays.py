@@ -11,6 +11,7 @@ import naive_hmm as naive
 from homothety.errors import InputError
 from homothety.models import hmm
 from homothety.models.hmm import _stay_kernels as kernels
+from homothety.models.hmm._kernels import Chain
 from homothety.models.hmm.messages import has_short_stay, mend_short_stays, transition_steps
 
 MAX_Z = 4.5  # standard errors a frequency may be off; a few dozen are compared at a time
@@ -31,8 +32,8 @@ def filter_with(log_evidence, initial, transition, least_stay):
     """Log-likelihood by the kernel, also with a least stay of one."""
     n_steps, n_states = log_evidence.shape
     room = kernels.stay_room(min(least_stay, n_steps), n_states)
-    arguments = log_evidence, np.arange(n_states), initial, transition
-    return kernels.filter_stays(*arguments, least_stay, np.empty((2, n_states)), room)
+    chain = Chain(np.arange(n_states), initial, transition)
+    return kernels.filter_stays(log_evidence, chain, least_stay, np.empty((2, n_states)), room)
 
 
 # --- against every path ----------------------------------------------------------------------------------------------
@@ -59,7 +60,7 @@ def test_densities_of_paths_and_the_best_one_equal_enumeration(n_steps, n_states
     positions, states = np.empty(n_states, dtype=np.int64), np.arange(n_states)
     logs = {}
     for path in naive.all_paths(n_states, n_steps):
-        arguments = evidence, states, initial, transition, least_stay, positions
+        arguments = evidence, Chain(states, initial, transition), least_stay, positions
         logs[path] = kernels.log_stay_density(np.array(path), *arguments)
         expected = naive.log_stay_joint(path, evidence, initial, transition, least_stay)
         assert logs[path] == pytest.approx(expected, abs=1e-11)

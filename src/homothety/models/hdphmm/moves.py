@@ -25,7 +25,7 @@ from homothety.models.hdphmm.model import (
     path_of,
     transition_parameters,
 )
-from homothety.models.hmm.messages import Chain, draw_path, mend_short_stays
+from homothety.models.hmm.messages import draw_path, mend_short_stays
 from homothety.sampling.driver import Move, Recording
 from homothety.sampling.trace import RunPath, count_segments, occupancy_entropy
 
@@ -50,13 +50,11 @@ class PathsInfo(NamedTuple):
 
 def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
     """Redraw every path given transitions and emissions: forward filtering, backward sampling."""
-    probs = part_of(model, state, "initial"), part_of(model, state, "transition")
-    states = np.arange(model.n_states)
+    from homothety.models.hmm._kernels import Chain
+
+    chain = Chain(np.arange(model.n_states), part_of(model, state, "initial"), part_of(model, state, "transition"))
     # One recording at a time: its messages fit the cache, those of all recordings would not.
-    draws = [
-        draw_path(rng, Chain(evidence, states, *probs), model.least_stay)
-        for evidence in evidence_of_series(model, state)
-    ]
+    draws = [draw_path(rng, evidence, chain, model.least_stay) for evidence in evidence_of_series(model, state)]
     path = np.concatenate([drawn for drawn, _ in draws])
     info = PathsInfo(int((path != path_of(model, state)).sum()), sum(log_likelihood for _, log_likelihood in draws))
     return replace(state, path=path, tables=None), info

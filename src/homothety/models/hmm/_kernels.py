@@ -38,6 +38,14 @@ class Evidence(NamedTuple):
     likelihood: FloatArray  # (n_steps, n_states) evidence as a share of the largest of its step
 
 
+class Chain(NamedTuple):
+    """A Markov chain through some of the states; of the most probable paths, logarithms of its probabilities."""
+
+    states: IntArray  # (n_active,) columns of the evidence
+    initial: FloatArray  # (n_active,)
+    transition: FloatArray  # (n_active, n_active) from row to column, C order
+
+
 def scaled(log_evidence: FloatArray) -> Evidence:
     """Return evidence (n_steps, n_states) in the three forms."""
     evidence = Evidence(log_evidence, np.empty(len(log_evidence)), np.empty_like(log_evidence))
@@ -114,30 +122,21 @@ def normalise(row: int, weights: FloatArray) -> float:
 
 
 @jit
-def redo_step(
-    t: int,
-    before: int,
-    row: int,
-    log_evidence: FloatArray,
-    states: IntArray,
-    initial: FloatArray,
-    transition: FloatArray,
-    filtered: FloatArray,
-) -> float:
+def redo_step(t: int, before: int, row: int, evidence: Evidence, chain: Chain, filtered: FloatArray) -> float:
     """Write a filtered row through logarithms, divided by its sum, and return the logarithm of that sum.
 
     The likelihoods of a step are shares of the largest over all states. Where that of the states in use is far below
     it, or belongs to a state the chain can hardly be in, they are too small for a double.
     """
-    n_active = states.shape[0]
+    n_active = chain.states.shape[0]
     if t == 0:
         for k in range(n_active):
-            filtered[row, k] = initial[k]
+            filtered[row, k] = chain.initial[k]
     else:
-        predict(filtered, before, transition, filtered, row)
+        predict(filtered, before, chain.transition, filtered, row)
     largest = -np.inf
     for k in range(n_active):
-        filtered[row, k] = np.log(filtered[row, k]) + log_evidence[t, states[k]]
+        filtered[row, k] = np.log(filtered[row, k]) + evidence.log[t, chain.states[k]]
         largest = max(largest, filtered[row, k])
     if largest == -np.inf:
         return largest
@@ -148,35 +147,22 @@ def redo_step(
 
 @inlined
 def rescale(
-    t: int,
-    before: int,
-    row: int,
-    total: float,
-    evidence: Evidence,
-    states: IntArray,
-    initial: FloatArray,
-    transition: FloatArray,
-    filtered: FloatArray,
+    t: int, before: int, row: int, total: float, evidence: Evidence, chain: Chain, filtered: FloatArray
 ) -> float:
     """Divide a filtered row that has become small by its sum, and return the logarithm of that."""
     if total < REDO_BELOW:
-        return redo_step(t, before, row, evidence.log, states, initial, transition, filtered) - evidence.offsets[t]
+        return redo_step(t, before, row, evidence, chain, filtered) - evidence.offsets[t]
     return np.log(normalise(row, filtered))
 
 
 @jit
-def filter_forward(
-    evidence: Evidence, states: IntArray, initial: FloatArray, transition: FloatArray, filtered: FloatArray
-) -> float:
+def filter_forward(evidence: Evidence, chain: Chain, filtered: FloatArray) -> float:
     """Log-likelihood of a recording, paths summed out; leaves its filtered probabilities behind.
 
     Parameters
     ----------
     evidence : Evidence
-    states : ndarray of shape (n_active,)
-    initial : ndarray of shape (n_active,)
-    transition : ndarray of shape (n_active, n_active)
-        Rows sum to one. C order.
+    chain : Chain
     filtered : ndarray of shape (n_rows, n_active)
         Written, rows in turn: with as many rows as steps all are kept; two are enough for the log-likelihood.
 
@@ -185,7 +171,7 @@ def filter_forward(
     log_likelihood : float
         Minus infinity if no path is possible; `filtered` then holds nothing of use.
     """
-    _, offsets, likelihood = evidence
+    (_, offsets, likelihood), (states, initial, transition) = evidence, chain
     n_active, n_rows = states.shape[0], filtered.shape[0]
     log_scale, total, row = 0.0, 1.0, 0
     for t in range(offsets.shape[0]):
@@ -201,7 +187,7 @@ def filter_forward(
             total += filtered[row, k]
         log_scale += offsets[t]
         if total < RESCALE_BELOW:
-            log_total = rescale(t, before, row, total, evidence, states, initial, transition, filtered)
+            log_total = rescale(t, before, row, total, evidence, chain, filtered)
             if log_total == -np.inf:
                 return log_total
             log_scale += log_total
@@ -211,15 +197,13 @@ def filter_forward(
 
 
 @jit
-def filter_sticky(
-    evidence: Evidence, states: IntArray, initial: FloatArray, transition: FloatArray, filtered: FloatArray
-) -> float:
+def filter_sticky(evidence: Evidence, chain: Chain, filtered: FloatArray) -> float:
     """Do what `filter_forward` does for a chain that goes to all other states alike, wherever it is.
 
     Two numbers say where it goes, so a step takes a time in proportion to the states, not to their square. Of the
     transition matrix only the first row is read, as long as nothing underflows.
     """
-    _, offsets, likelihood = evidence
+    (_, offsets, likelihood), (states, initial, transition) = evidence, chain
     n_active, n_rows = states.shape[0], filtered.shape[0]
     move = transition[0, n_active - 1] if n_active > 1 else 0.0
     stay = transition[0, 0] - move
@@ -234,7 +218,7 @@ def filter_sticky(
             total += filtered[row, k]
         log_scale += offsets[t]
         if total < RESCALE_BELOW:
-            log_total = rescale(t, before, row, total, evidence, states, initial, transition, filtered)
+            log_total = rescale(t, before, row, total, evidence, chain, filtered)
             if log_total == -np.inf:
                 return log_total
             log_scale += log_total
@@ -283,14 +267,7 @@ def draw_path(
 
 
 @jit
-def log_path_density(
-    path: IntArray,
-    log_evidence: FloatArray,
-    states: IntArray,
-    initial: FloatArray,
-    transition: FloatArray,
-    positions: IntArray,
-) -> float:
+def log_path_density(path: IntArray, log_evidence: FloatArray, chain: Chain, positions: IntArray) -> float:
     """Log density of a path and its recording together; less the log-likelihood, it is the log probability of the path.
 
     Parameters
@@ -298,11 +275,11 @@ def log_path_density(
     path : ndarray of shape (n_steps,)
         Numbers of states; one that is not in `states` makes the path impossible.
     log_evidence : ndarray of shape (n_steps, n_states)
-    states, initial : ndarray of shape (n_active,)
-    transition : ndarray of shape (n_active, n_active)
+    chain : Chain
     positions : ndarray of shape (n_states,)
         Scratch space.
     """
+    states, initial, transition = chain
     n_active = states.shape[0]
     for k in range(positions.shape[0]):
         positions[k] = n_active
@@ -370,29 +347,21 @@ def smooth(
 
 
 @jit
-def viterbi(
-    log_evidence: FloatArray,
-    states: IntArray,
-    log_initial: FloatArray,
-    log_transition: FloatArray,
-    scores: FloatArray,
-    origins: IntArray,
-    path: IntArray,
-) -> float:
+def viterbi(log_evidence: FloatArray, chain: Chain, scores: FloatArray, origins: IntArray, path: IntArray) -> float:
     """Write the most probable path and return its log density together with the recording; of equals, the first state.
 
     Parameters
     ----------
     log_evidence : ndarray of shape (n_steps, n_states)
-    states, log_initial : ndarray of shape (n_active,)
-    log_transition : ndarray of shape (n_active, n_active)
+    chain : Chain
+        With logarithms of probabilities.
     scores : ndarray of shape (2, n_active)
         Scratch space, as is the next.
     origins : ndarray of shape (n_steps, n_active)
     path : ndarray of shape (n_steps,)
         Written: numbers of states, as in `states`.
     """
-    n_steps, n_active = origins.shape
+    (n_steps, n_active), (states, log_initial, log_transition) = origins.shape, chain
     for t in range(n_steps):
         row, before = t % 2, 1 - t % 2
         for k in range(n_active):

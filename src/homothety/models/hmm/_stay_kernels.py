@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety._jit import inlined, jit
-from homothety.models.hmm._kernels import exp_of_negative, predict
+from homothety.models.hmm._kernels import Chain, exp_of_negative, predict
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -174,22 +174,13 @@ def write_entries(
 
 
 @jit
-def filter_stays(
-    log_evidence: FloatArray,
-    states: IntArray,
-    initial: FloatArray,
-    transition: FloatArray,
-    least_stay: int,
-    free: FloatArray,
-    room: FloatArray,
-) -> float:
+def filter_stays(log_evidence: FloatArray, chain: Chain, least_stay: int, free: FloatArray, room: FloatArray) -> float:
     """Log-likelihood of a recording whose stays last at least so many steps, paths summed out.
 
     Parameters
     ----------
     log_evidence : ndarray of shape (n_steps, n_states)
-    states, initial : ndarray of shape (n_active,)
-    transition : ndarray of shape (n_active, n_active)
+    chain : Chain
     least_stay : int
     free : ndarray of shape (n_rows, n_active)
         Written, rows in turn: log probability of the recording so far and of being in a stay that may end. With as many
@@ -202,6 +193,7 @@ def filter_stays(
     log_likelihood : float
         Minus infinity if no path is possible.
     """
+    states, initial, transition = chain
     n_steps, n_active, n_rows = log_evidence.shape[0], states.shape[0], free.shape[0]
     least = min(least_stay, n_steps)
     entries, scales = entries_in(least, n_active, room), scales_in(least, n_active, room)
@@ -300,8 +292,7 @@ def write_origins(k: int, free: FloatArray, before: int, transition: FloatArray,
 def draw_stays(
     rng: Generator,
     log_evidence: FloatArray,
-    states: IntArray,
-    transition: FloatArray,
+    chain: Chain,
     least_stay: int,
     log_likelihood: float,
     free: FloatArray,
@@ -315,7 +306,7 @@ def draw_stays(
     Parameters
     ----------
     rng : Generator
-    log_evidence, states, transition, least_stay
+    log_evidence, chain, least_stay
         As in `filter_stays`.
     log_likelihood : float
         What `filter_stays` returned, for a recording with a possible path.
@@ -328,7 +319,7 @@ def draw_stays(
     path : ndarray of shape (n_steps,)
         Written.
     """
-    n_steps, n_active = free.shape
+    (n_steps, n_active), (states, _, transition) = free.shape, chain
     least = min(least_stay, n_steps)
     entries, scales, t = entries_in(least, n_active, room), scales_in(least, n_active, room), n_steps - 1
     k, entered = draw_end(rng, log_evidence, states, least, log_likelihood, free, entries, scales)
@@ -358,18 +349,13 @@ def draw_stays(
 
 @jit
 def log_stay_density(
-    path: IntArray,
-    log_evidence: FloatArray,
-    states: IntArray,
-    initial: FloatArray,
-    transition: FloatArray,
-    least_stay: int,
-    positions: IntArray,
+    path: IntArray, log_evidence: FloatArray, chain: Chain, least_stay: int, positions: IntArray
 ) -> float:
     """Log density of a path and its recording together; minus infinity if a stay is too short.
 
     Parameters are those of `log_path_density`, and the least stay.
     """
+    states, initial, transition = chain
     n_active = states.shape[0]
     for k in range(positions.shape[0]):
         positions[k] = n_active
@@ -399,8 +385,7 @@ def log_stay_density(
 @jit
 def smooth_stays(
     log_evidence: FloatArray,
-    states: IntArray,
-    transition: FloatArray,
+    chain: Chain,
     least_stay: int,
     log_likelihood: float,
     free: FloatArray,
@@ -414,7 +399,7 @@ def smooth_stays(
 
     Parameters
     ----------
-    log_evidence, states, transition, least_stay, log_likelihood, free, room
+    log_evidence, chain, least_stay, log_likelihood, free, room
         As in `draw_stays`.
     shares : ndarray of shape (n_active,)
         Scratch space.
@@ -429,7 +414,7 @@ def smooth_stays(
     -----
     `draw_stays` with probabilities in place of draws.
     """
-    n_steps, n_active = free.shape
+    (n_steps, n_active), (states, _, transition) = free.shape, chain
     least = min(least_stay, n_steps)
     entries, scales = entries_in(least, n_active, room), scales_in(least, n_active, room)
     for t in range(n_steps):
@@ -470,9 +455,7 @@ def smooth_stays(
 @jit
 def viterbi_stays(
     log_evidence: FloatArray,
-    states: IntArray,
-    log_initial: FloatArray,
-    log_transition: FloatArray,
+    chain: Chain,
     least_stay: int,
     scores: FloatArray,
     room: FloatArray,
@@ -487,8 +470,8 @@ def viterbi_stays(
     Parameters
     ----------
     log_evidence : ndarray of shape (n_steps, n_states)
-    states, log_initial : ndarray of shape (n_active,)
-    log_transition : ndarray of shape (n_active, n_active)
+    chain : Chain
+        With logarithms of probabilities.
     least_stay : int
     scores : ndarray of shape (2, n_active)
         Scratch space, as are the next three.
@@ -499,7 +482,7 @@ def viterbi_stays(
     path : ndarray of shape (n_steps,)
         Written: numbers of states, as in `states`.
     """
-    n_steps, n_active = origins.shape
+    (n_steps, n_active), (states, log_initial, log_transition) = origins.shape, chain
     least = min(least_stay, n_steps)
     entries, sums = entries_in(least, n_active, room), sums_in(least, n_active, room)
     for t in range(n_steps):
@@ -601,15 +584,15 @@ def smooth_recordings(
         Log-likelihoods, written; minus infinity if no path is possible: then all states are as probable.
     """
     n_states = log_evidence.shape[1]
-    states, shares = np.arange(n_states), np.empty(n_states)
+    chain, shares = Chain(np.arange(n_states), initial, transition), np.empty(n_states)
     room = np.empty((3 * least_stay + 4 + n_states) * n_states)
     for i in range(starts.shape[0] - 1):
         evidence, n_steps = log_evidence[starts[i] : starts[i + 1]], starts[i + 1] - starts[i]
         free, entered = np.empty((n_steps, n_states)), np.empty((n_steps, n_states))
         least = min(least_stay, n_steps)
-        found = filter_stays(evidence, states, initial, transition, least, free, room)
+        found = filter_stays(evidence, chain, least, free, room)
         probs, totals[i] = smoothed[starts[i] : starts[i + 1]], found
         if found == -np.inf:
             probs[:] = 1.0 / n_states
             continue
-        smooth_stays(evidence, states, transition, least, found, free, room, shares, entered, probs, pairs)
+        smooth_stays(evidence, chain, least, found, free, room, shares, entered, probs, pairs)

@@ -240,12 +240,13 @@ def expect(steps: FloatArray, starts: IntArray, parameters: Parameters) -> Expec
     from homothety.models.hmm import _kernels
 
     initial, transition, means, covariances = parameters
-    evidence, states = _kernels.scaled(gaussian_log_density(steps, means, covariances)), np.arange(len(initial))
+    evidence = _kernels.scaled(gaussian_log_density(steps, means, covariances))
+    chain = _kernels.Chain(np.arange(len(initial)), initial, transition)
     filtered, probs = np.empty_like(evidence.log), np.empty_like(evidence.log)
     predicted, n_transitions, total = np.empty((1, len(initial))), np.zeros_like(transition), 0.0
     for a, b in pairwise(starts.tolist()):
         stretch = _kernels.Evidence(*(part[a:b] for part in evidence))
-        total += _kernels.filter_forward(stretch, states, initial, transition, filtered[a:b])
+        total += _kernels.filter_forward(stretch, chain, filtered[a:b])
         _kernels.smooth(transition, filtered[a:b], predicted, probs[a:b], n_transitions)
     return Expectations(probs, n_transitions, total)
 

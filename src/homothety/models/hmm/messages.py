@@ -22,17 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models.hmm._kernels import Chain
 
 SUM_TOLERANCE = 1e-8  # how far from one probabilities may sum
-
-
-class Chain(NamedTuple):
-    """A recording and the chain behind it, in the order the compiled loops take them."""
-
-    log_evidence: FloatArray  # (n_steps, n_states)
-    states: IntArray  # (n_active,) columns of the evidence
-    initial: FloatArray  # (n_active,)
-    transition: FloatArray  # (n_active, n_active)
 
 
 class Smoothed(NamedTuple):
@@ -85,8 +77,8 @@ def log_likelihood(
     >>> round(float(np.exp(log_likelihood([heads, tails, heads], *coin))), 12)
     0.125
     """
-    chain = _check_chain(log_evidence, initial, transition, states)
-    return _filter(chain, check_count(least_stay, "least_stay"), n_rows=2).log_likelihood
+    evidence, chain = _check_chain(log_evidence, initial, transition, states)
+    return _filter(evidence, chain, check_count(least_stay, "least_stay"), n_rows=2).log_likelihood
 
 
 def smoothed_probs(
@@ -132,13 +124,13 @@ def smooth_series(
     """
     from homothety.models.hmm import _kernels, _stay_kernels
 
-    chain = _check_chain(log_evidence, initial, transition, states)
-    kept = _filter(chain, check_count(least_stay, "least_stay"))
+    evidence, chain = _check_chain(log_evidence, initial, transition, states)
+    kept = _filter(evidence, chain, check_count(least_stay, "least_stay"))
     check_possible(kept.log_likelihood)
     probs, n_transitions, n_active = np.empty_like(kept.rows), np.zeros_like(chain.transition), len(chain.states)
     if least_stay > 1:
-        arguments = chain.log_evidence, chain.states, chain.transition, least_stay, *kept
-        _stay_kernels.smooth_stays(*arguments, np.empty(n_active), np.empty_like(probs), probs, n_transitions)
+        working = np.empty(n_active), np.empty_like(probs)
+        _stay_kernels.smooth_stays(evidence, chain, least_stay, *kept, *working, probs, n_transitions)
     else:
         _kernels.smooth(chain.transition, kept.rows, np.empty((1, n_active)), probs, n_transitions)
     return Smoothed(probs, n_transitions, kept.log_likelihood)
@@ -173,27 +165,26 @@ def sample_path(
     """
     from homothety.models.hmm import _kernels, _stay_kernels
 
-    chain = _check_chain(log_evidence, initial, transition, states)
-    path, log_total = draw_path(rng, chain, check_count(least_stay, "least_stay"))
-    positions = np.empty(chain.log_evidence.shape[1], dtype=np.int64)
+    evidence, chain = _check_chain(log_evidence, initial, transition, states)
+    path, log_total = draw_path(rng, evidence, chain, check_count(least_stay, "least_stay"))
+    positions = np.empty(evidence.shape[1], dtype=np.int64)
     if least_stay > 1:
-        return path, float(_stay_kernels.log_stay_density(path, *chain, least_stay, positions) - log_total)
-    return path, float(_kernels.log_path_density(path, *chain, positions)) - log_total
+        return path, float(_stay_kernels.log_stay_density(path, evidence, chain, least_stay, positions) - log_total)
+    return path, float(_kernels.log_path_density(path, evidence, chain, positions)) - log_total
 
 
-def draw_path(rng: Generator, chain: Chain, least_stay: int) -> tuple[IntArray, float]:
+def draw_path(rng: Generator, log_evidence: FloatArray, chain: Chain, least_stay: int) -> tuple[IntArray, float]:
     """Draw a path from its posterior, and return it with the log-likelihood of the recording.
 
     The chain is not checked: probabilities that were just drawn need no checks.
     """
     from homothety.models.hmm import _kernels, _stay_kernels
 
-    kept = _filter(chain, least_stay)
+    kept = _filter(log_evidence, chain, least_stay)
     check_possible(kept.log_likelihood)
-    path, cumulative = np.empty(len(chain.log_evidence), dtype=np.int64), np.empty(len(chain.states))
+    path, cumulative = np.empty(len(log_evidence), dtype=np.int64), np.empty(len(chain.states))
     if least_stay > 1:
-        arguments = chain.log_evidence, chain.states, chain.transition, least_stay, *kept
-        _stay_kernels.draw_stays(rng, *arguments, cumulative, chain.states, path)
+        _stay_kernels.draw_stays(rng, log_evidence, chain, least_stay, *kept, cumulative, chain.states, path)
     else:
         _kernels.draw_path(rng, chain.transition, chain.states, kept.rows, cumulative, path)
     return path, kept.log_likelihood
@@ -224,19 +215,30 @@ def most_likely_path(
     >>> most_likely_path(evidence, [0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]])[0].tolist()
     [0, 0, 0]
     """
-    from homothety.models.hmm import _kernels
+    from homothety.models.hmm._kernels import Chain
 
-    chain = _check_chain(log_evidence, initial, transition, states)
-    n_steps, n_active = len(chain.log_evidence), len(chain.states)
-    path, origins = np.empty(n_steps, dtype=np.int64), np.empty((n_steps, n_active), dtype=np.int64)
+    evidence, chain = _check_chain(log_evidence, initial, transition, states)
     with np.errstate(divide="ignore"):
-        logs = np.log(chain.initial), np.log(chain.transition)
-    if check_count(least_stay, "least_stay") > 1:
-        path, best = best_path(chain.log_evidence, chain.states, *logs, least_stay)
-        check_possible(best)
-        return path, best
-    best = _kernels.viterbi(chain.log_evidence, chain.states, *logs, np.empty((2, n_active)), origins, path)
+        logs = Chain(chain.states, np.log(chain.initial), np.log(chain.transition))
+    path, best = _best_path(evidence, logs, check_count(least_stay, "least_stay"))
     check_possible(best)
+    return path, best
+
+
+def _best_path(log_evidence: FloatArray, chain: Chain, least_stay: int) -> tuple[IntArray, float]:
+    """Return the path of largest log density, given logarithms of the probabilities of the chain, and that density.
+
+    Of equals, the one with longer stays, then with the first states.
+    """
+    from homothety.models.hmm import _kernels, _stay_kernels
+
+    n_steps, n_active = len(log_evidence), len(chain.states)
+    path, scores = np.empty(n_steps, dtype=np.int64), np.empty((2, n_active))
+    origins = np.empty((n_steps, n_active), dtype=np.int64)
+    if least_stay == 1:
+        return path, float(_kernels.viterbi(log_evidence, chain, scores, origins, path))
+    room, stayed = _stay_kernels.stay_room(min(least_stay, n_steps), n_active), np.empty(origins.shape, dtype=bool)
+    best = _stay_kernels.viterbi_stays(log_evidence, chain, least_stay, scores, room, origins, stayed, path)
     return path, float(best)
 
 
@@ -250,17 +252,16 @@ class _Filtered(NamedTuple):
     room: FloatArray  # as `filter_stays` leaves it; else empty
 
 
-def _filter(chain: Chain, least_stay: int, n_rows: int | None = None) -> _Filtered:
+def _filter(log_evidence: FloatArray, chain: Chain, least_stay: int, n_rows: int | None = None) -> _Filtered:
     """Filter a recording, with all rows by default."""
     from homothety.models.hmm import _kernels, _stay_kernels
 
-    n_steps, n_active = len(chain.log_evidence), len(chain.states)
+    n_steps, n_active = len(log_evidence), len(chain.states)
     rows = np.empty((n_rows or n_steps, n_active))
     if least_stay > 1:
         room = _stay_kernels.stay_room(min(least_stay, n_steps), n_active)
-        return _Filtered(float(_stay_kernels.filter_stays(*chain, least_stay, rows, room)), rows, room)
-    evidence = _kernels.scaled(chain.log_evidence)
-    total = _kernels.filter_forward(evidence, chain.states, chain.initial, chain.transition, rows)
+        return _Filtered(float(_stay_kernels.filter_stays(log_evidence, chain, least_stay, rows, room)), rows, room)
+    total = _kernels.filter_forward(_kernels.scaled(log_evidence), chain, rows)
     return _Filtered(float(total), rows, np.empty(0))
 
 
@@ -273,13 +274,17 @@ def check_possible(log_density: float) -> None:
         )
 
 
-def _check_chain(log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, states: ArrayLike | None) -> Chain:
-    """Return everything as the compiled loops want it, or raise saying what does not fit."""
+def _check_chain(
+    log_evidence: ArrayLike, initial: ArrayLike, transition: ArrayLike, states: ArrayLike | None
+) -> tuple[FloatArray, Chain]:
+    """Return evidence and chain as the compiled loops want them, or raise saying what does not fit."""
+    from homothety.models.hmm._kernels import Chain
+
     evidence = _check_evidence(log_evidence)
     columns = _check_states(states, evidence.shape[1])
     start = _check_probs(initial, (len(columns),), "initial")
     moves = _check_probs(transition, (len(columns), len(columns)), "transition")
-    return Chain(evidence, columns, start, moves)
+    return evidence, Chain(columns, start, moves)
 
 
 def _check_evidence(log_evidence: ArrayLike) -> FloatArray:
@@ -382,26 +387,11 @@ def mend_short_stays(path: IntArray, starts: IntArray, least_stay: int) -> IntAr
 
 def _mend(path: IntArray, least_stay: int) -> IntArray:
     """Return the path of one recording mended: the most probable one if every step votes for its state."""
+    from homothety.models.hmm._kernels import Chain
+
     states, numbered = np.unique(path, return_inverse=True)
     votes = np.asarray(numbered[:, None] == np.arange(len(states)), dtype=np.float64)
     # All changes together weigh less than one vote.
     change = (np.eye(len(states)) - 1.0) / (2 * len(path))
-    columns = np.arange(len(states))
-    return np.asarray(states[best_path(votes, columns, np.zeros(len(states)), change, least_stay)[0]])
-
-
-def best_path(
-    log_evidence: FloatArray, states: IntArray, log_initial: FloatArray, log_transition: FloatArray, least_stay: int
-) -> tuple[IntArray, float]:
-    """Return the path of largest log density through some columns of the evidence, and that density.
-
-    Of equals, the one with longer stays, then with the first states.
-    """
-    from homothety.models.hmm import _stay_kernels as kernels
-
-    n_steps, n_active = len(log_evidence), len(states)
-    path, origins = np.empty(n_steps, dtype=np.int64), np.empty((n_steps, n_active), dtype=np.int64)
-    room, stayed = kernels.stay_room(min(least_stay, n_steps), n_active), np.empty((n_steps, n_active), dtype=bool)
-    logs, scores = (log_initial, log_transition), np.empty((2, n_active))
-    best = kernels.viterbi_stays(log_evidence, states, *logs, least_stay, scores, room, origins, stayed, path)
-    return path, float(best)
+    chain = Chain(np.arange(len(states)), np.zeros(len(states)), change)
+    return np.asarray(states[_best_path(votes, chain, least_stay)[0]])

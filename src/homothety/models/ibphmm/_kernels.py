@@ -24,7 +24,7 @@ from homothety.models.emissions._kernels import (
     write_evidence,
 )
 from homothety.models.emissions.missing import NO_GAPS, Gaps
-from homothety.models.hmm._kernels import Evidence, draw_path, filter_forward, filter_sticky, scale_evidence
+from homothety.models.hmm._kernels import Chain, Evidence, draw_path, filter_forward, filter_sticky, scale_evidence
 from homothety.models.hmm._kernels import log_path_density as log_chain_density
 from homothety.models.hmm._stay_kernels import draw_stays, filter_stays, log_stay_density, stay_room
 
@@ -147,6 +147,12 @@ def evaluate_series(i: int, n: int, data: Data, room: Room) -> Evidence:
     return evidence
 
 
+@inlined
+def chain_in(n: int, states: IntArray, scratch: Scratch) -> Chain:
+    """Return the chain through `n` states whose probabilities stand in working space."""
+    return Chain(states, scratch.initial[:n], scratch.transition[: n * n].reshape(n, n))
+
+
 @jit
 def write_sticky_chain(n: int, alpha: float, kappa: float, scratch: Scratch) -> None:
     """Write start and transition probabilities between `n` states at the prior means of their weights."""
@@ -164,11 +170,10 @@ def sticky_log_likelihood(states: IntArray, alpha: float, kappa: float, evidence
     """Log-likelihood of a recording that has the given states, paths summed out."""
     n = states.shape[0]
     write_sticky_chain(n, alpha, kappa, scratch)
-    transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: 2 * n].reshape(2, n)
+    chain, filtered = chain_in(n, states, scratch), scratch.filtered[: 2 * n].reshape(2, n)
     if scratch.least_stay > 1:
-        initial, least_stay = scratch.initial[:n], scratch.least_stay
-        return filter_stays(evidence.log, states, initial, transition, least_stay, filtered, scratch.stays)
-    return filter_sticky(evidence, states, scratch.initial[:n], transition, filtered)
+        return filter_stays(evidence.log, chain, scratch.least_stay, filtered, scratch.stays)
+    return filter_sticky(evidence, chain, filtered)
 
 
 @jit
@@ -178,16 +183,16 @@ def draw_sticky_path(
     """Draw the path of a recording that has the given states; return its log-likelihood, paths summed out."""
     n, n_steps = states.shape[0], path.shape[0]
     write_sticky_chain(n, alpha, kappa, scratch)
-    transition, initial = scratch.transition[: n * n].reshape(n, n), scratch.initial[:n]
-    filtered = scratch.filtered[: n_steps * n].reshape(n_steps, n)
+    chain, filtered = chain_in(n, states, scratch), scratch.filtered[: n_steps * n].reshape(n_steps, n)
+    cumulative = scratch.cumulative[:n]
     if scratch.least_stay > 1:
-        least_stay, stays, cumulative = scratch.least_stay, scratch.stays, scratch.cumulative[:n]
-        total = filter_stays(evidence.log, states, initial, transition, least_stay, filtered, stays)
-        draw_stays(rng, evidence.log, states, transition, least_stay, total, filtered, stays, cumulative, states, path)
+        least_stay, stays = scratch.least_stay, scratch.stays
+        total = filter_stays(evidence.log, chain, least_stay, filtered, stays)
+        draw_stays(rng, evidence.log, chain, least_stay, total, filtered, stays, cumulative, states, path)
         return total
-    log_likelihood = filter_sticky(evidence, states, initial, transition, filtered)
-    draw_path(rng, transition, states, filtered, scratch.cumulative[:n], path)
-    return log_likelihood
+    total = filter_sticky(evidence, chain, filtered)
+    draw_path(rng, chain.transition, states, filtered, cumulative, path)
+    return total
 
 
 @jit
@@ -203,11 +208,10 @@ def log_sticky_path_density(
     """Log density of a path and its recording together."""
     n = states.shape[0]
     write_sticky_chain(n, alpha, kappa, scratch)
-    transition = scratch.transition[: n * n].reshape(n, n)
+    chain = chain_in(n, states, scratch)
     if scratch.least_stay > 1:
-        initial = scratch.initial[:n]
-        return log_stay_density(path, log_evidence, states, initial, transition, scratch.least_stay, positions)
-    return log_chain_density(path, log_evidence, states, scratch.initial[:n], transition, positions)
+        return log_stay_density(path, log_evidence, chain, scratch.least_stay, positions)
+    return log_chain_density(path, log_evidence, chain, positions)
 
 
 LEAST_WEIGHT = 1e-200  # of a transition: gamma variates of small shape underflow, and subnormal products are slow
@@ -256,12 +260,10 @@ def series_log_likelihood(
 ) -> float:
     """Log-likelihood of a recording given its states, paths summed out."""
     n = write_chain(active, weights, columns, scratch)
-    transition, filtered = scratch.transition[: n * n].reshape(n, n), scratch.filtered[: 2 * n].reshape(2, n)
-    states, initial = scratch.states[:n], scratch.initial[:n]
+    chain, filtered = chain_in(n, scratch.states[:n], scratch), scratch.filtered[: 2 * n].reshape(2, n)
     if scratch.least_stay > 1:
-        least_stay = scratch.least_stay
-        return filter_stays(evidence.log, states, initial, transition, least_stay, filtered, scratch.stays)
-    return filter_forward(evidence, states, initial, transition, filtered)
+        return filter_stays(evidence.log, chain, scratch.least_stay, filtered, scratch.stays)
+    return filter_forward(evidence, chain, filtered)
 
 
 @inlined
@@ -276,20 +278,16 @@ def draw_series_path(
 ) -> float:
     """Draw the path of a recording, in numbers of states; return its log-likelihood."""
     n, n_steps = write_chain(active, weights, columns, scratch), path.shape[0]
-    transition, filtered = (
-        scratch.transition[: n * n].reshape(n, n),
-        scratch.filtered[: n_steps * n].reshape(n_steps, n),
-    )
-    states, initial = scratch.states[:n], scratch.initial[:n]
+    chain, filtered = chain_in(n, scratch.states[:n], scratch), scratch.filtered[: n_steps * n].reshape(n_steps, n)
+    cumulative, numbers = scratch.cumulative[:n], scratch.listed[:n]
     if scratch.least_stay > 1:
-        least_stay, stays, numbers = scratch.least_stay, scratch.stays, scratch.listed[:n]
-        total = filter_stays(evidence.log, states, initial, transition, least_stay, filtered, stays)
-        cumulative = scratch.cumulative[:n]
-        draw_stays(rng, evidence.log, states, transition, least_stay, total, filtered, stays, cumulative, numbers, path)
+        least_stay, stays = scratch.least_stay, scratch.stays
+        total = filter_stays(evidence.log, chain, least_stay, filtered, stays)
+        draw_stays(rng, evidence.log, chain, least_stay, total, filtered, stays, cumulative, numbers, path)
         return total
-    log_likelihood = filter_forward(evidence, states, initial, transition, filtered)
-    draw_path(rng, transition, scratch.listed[:n], filtered, scratch.cumulative[:n], path)
-    return log_likelihood
+    total = filter_forward(evidence, chain, filtered)
+    draw_path(rng, chain.transition, numbers, filtered, cumulative, path)
+    return total
 
 
 @inlined
