@@ -21,6 +21,7 @@ from homothety.models.emissions.regression import (
 )
 from homothety.models.hmm.messages import has_short_stay
 from homothety.models.ibphmm import split_merge
+from homothety.models.ibphmm._blocks import in_blocks, sum_over_blocks
 from homothety.models.ibphmm._kernels import Data
 from homothety.models.ibphmm._split_kernels import (
     ANYWHERE,
@@ -33,7 +34,6 @@ from homothety.models.ibphmm._split_kernels import (
     write_union_gains,
 )
 from homothety.models.ibphmm._trial_kernels import N_AXES, N_ROUNDS, SPLIT, UNIFORM_SHARE, Choice, Concentrations, Way
-from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
 from homothety.models.ibphmm.model import (
     Tried,
     active_of,

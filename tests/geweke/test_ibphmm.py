@@ -22,8 +22,8 @@ import naive_splits
 import naive_swaps
 from homothety.models.ibphmm import (
     GammaPrior,
+    _blocks,
     _kernels,
-    blocks,
     default_sweep,
     moves,
     split_merge,
@@ -121,8 +121,8 @@ MANY = naive.World(6, 2, gamma=1.0, mass=1.0, alpha=0.8, kappa=1.5)  # enough ow
 @pytest.fixture
 def _side_by_side(monkeypatch):
     """Let every series be a block of its own."""
-    monkeypatch.setattr(blocks, "MANY_STEPS", 1)
-    monkeypatch.setattr(blocks, "STEPS_TOGETHER", 1)
+    monkeypatch.setattr(_blocks, "MANY_STEPS", 1)
+    monkeypatch.setattr(_blocks, "STEPS_TOGETHER", 1)
 
 
 @pytest.mark.usefixtures("_side_by_side")

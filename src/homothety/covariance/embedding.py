@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 DimensionRule = Literal["damped", "paper", "published"]
 
-DAMPING = 0.5  # scale of the last column under the default rule, that of the first non-trivial one being 1
-MAX_COMPONENTS = 8  # under the default rule
-CLEAR_GAP = 4.0  # factor between the strengths before and behind the paper's cut that leaves no doubt about it
-LEAST_SHARE = 0.01  # of the leading non-trivial eigenvalue, below which a column is noise
-NEAR_THRESHOLD = 0.2  # the published rule looks again at weights this close to its threshold
-UNIT_ROUNDING = 1e-8  # difference from one, on the diagonal of a similarity, that is forgiven
-NO_SPREAD = 1e-10  # eigenvalues this close together are all the same
+_DAMPING = 0.5  # scale of the last column under the default rule, that of the first non-trivial one being 1
+_MAX_COMPONENTS = 8  # under the default rule
+_CLEAR_GAP = 4.0  # factor between the strengths before and behind the paper's cut that leaves no doubt about it
+_LEAST_SHARE = 0.01  # of the leading non-trivial eigenvalue, below which a column is noise
+_NEAR_THRESHOLD = 0.2  # the published rule looks again at weights this close to its threshold
+_UNIT_ROUNDING = 1e-8  # difference from one, on the diagonal of a similarity, that is forgiven
+_NO_SPREAD = 1e-10  # eigenvalues this close together are all the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Embedding:
         """
         strength = 1 - self.eigenvalues[: self.n_components]
         # A column without structure has nothing to extend: new items sit at zero there.
-        inverse = np.divide(1.0, strength, out=np.zeros_like(strength), where=np.abs(strength) > NO_SPREAD)
+        inverse = np.divide(1.0, strength, out=np.zeros_like(strength), where=np.abs(strength) > _NO_SPREAD)
         degrees = np.maximum(similarity.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         weights = similarity / np.sqrt(degrees * self.degrees)
         return unit_rows(weights @ self.vectors * inverse * self.scales)
@@ -134,7 +134,7 @@ def spectral_embedding(
         raise InputError(f"n_components is {n_components}, needed 1 to {len(matrix)}, the number of items.")
     degrees = matrix.sum(axis=1)
     eigenvalues, vectors = np.linalg.eigh(normalised_laplacian(matrix))
-    if isinstance(n_components, str) and eigenvalues[-1] - eigenvalues[0] < NO_SPREAD:
+    if isinstance(n_components, str) and eigenvalues[-1] - eigenvalues[0] < _NO_SPREAD:
         warnings.warn(_unconnected_message(len(matrix)), EmbeddingWarning, stacklevel=2)
         return Embedding(np.eye(len(matrix)), eigenvalues, np.eye(len(matrix)), np.ones(len(matrix)), degrees)
     if eigenvalues[-1] < 0.1 and len(matrix) > 1:
@@ -143,7 +143,7 @@ def spectral_embedding(
         )
         warnings.warn(f"{message}: the embedding carries almost nothing. Check scale and measure.", EmbeddingWarning, 2)
     n_columns = count_columns(eigenvalues, n_components)
-    last = damping if damping is not None else (DAMPING if n_components == "damped" else 1.0)
+    last = damping if damping is not None else (_DAMPING if n_components == "damped" else 1.0)
     scales = damped_scales(1 - eigenvalues[:n_columns], last)
     vectors = fix_signs(vectors[:, :n_columns])
     return Embedding(unit_rows(vectors * scales), eigenvalues, vectors, scales, degrees)
@@ -151,7 +151,7 @@ def spectral_embedding(
 
 def _check_unit_diagonal(similarity: FloatArray) -> None:
     """Raise unless every item is perfectly similar to itself: degrees count that, and one of zero has no root."""
-    off = np.abs(np.diagonal(similarity) - 1) > UNIT_ROUNDING
+    off = np.abs(np.diagonal(similarity) - 1) > _UNIT_ROUNDING
     if off.any():
         i = int(off.argmax())
         raise InputError(
@@ -207,11 +207,11 @@ def count_primary_adapted(eigenvalues: FloatArray) -> int:
         return float(weights[np.clip(position, 1, len(weights)) - 1])  # positions count from one
 
     n_primary, threshold = int((weights < 0).sum()), 0.0
-    if abs(weight(n_primary)) < NEAR_THRESHOLD or abs(weight(n_primary + 1)) < NEAR_THRESHOLD:
+    if abs(weight(n_primary)) < _NEAR_THRESHOLD or abs(weight(n_primary + 1)) < _NEAR_THRESHOLD:
         around = (-2, -1, 0, 1) if n_primary > 2 else (0, 1, 1, 2)
         threshold = float(np.mean([weight(n_primary + offset) for offset in around]))
         n_primary = int((weights < threshold).sum())
-    if abs(weight(n_primary + 1) - threshold) < NEAR_THRESHOLD:
+    if abs(weight(n_primary + 1) - threshold) < _NEAR_THRESHOLD:
         n_primary += 1
     return n_primary
 
@@ -225,10 +225,10 @@ def count_structured(eigenvalues: FloatArray) -> int:
     that cannot be told from so few points.
     """
     strengths, n_primary = 1 - eigenvalues, count_primary(eigenvalues)
-    if 2 <= n_primary < len(strengths) and strengths[n_primary - 1] >= CLEAR_GAP * strengths[n_primary]:
+    if 2 <= n_primary < len(strengths) and strengths[n_primary - 1] >= _CLEAR_GAP * strengths[n_primary]:
         return n_primary
-    n_structured = 1 + int((strengths[1:] >= LEAST_SHARE * strengths[1:2]).sum())
-    return min(n_structured, MAX_COMPONENTS, int(np.sqrt(len(eigenvalues))))
+    n_structured = 1 + int((strengths[1:] >= _LEAST_SHARE * strengths[1:2]).sum())
+    return min(n_structured, _MAX_COMPONENTS, int(np.sqrt(len(eigenvalues))))
 
 
 def damped_scales(strengths: FloatArray, last: float) -> FloatArray:
@@ -239,11 +239,11 @@ def damped_scales(strengths: FloatArray, last: float) -> FloatArray:
     if not 0 < last <= 1:
         raise InputError(f"damping is {last}, needed more than 0 and at most 1.")
     scales = np.ones(len(strengths))
-    if len(strengths) > 2 and last < 1 and strengths[1] > NO_SPREAD:
+    if len(strengths) > 2 and last < 1 and strengths[1] > _NO_SPREAD:
         relative = np.clip(strengths[1:] / strengths[1], np.finfo(float).tiny, 1.0)
         decay = np.log(relative) / np.log(relative[-1]) if relative[-1] < 1 else np.linspace(0, 1, len(relative))
         scales[1:] = last**decay
-    scales[1:][strengths[1:] < NO_SPREAD] = 0.0
+    scales[1:][strengths[1:] < _NO_SPREAD] = 0.0
     return scales
 
 

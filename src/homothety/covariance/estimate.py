@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Shrinkage: TypeAlias = Literal["ledoit-wolf", "oas"] | float | None
 
-ROUNDING = 1e-10  # differences between points below this share of the largest coordinate mean nothing
+_ROUNDING = 1e-10  # differences between points below this share of the largest coordinate mean nothing
 
 
 def sample_covariance(
@@ -126,7 +126,7 @@ def mean_variance(points: FloatArray) -> float:
 
     Points that are equal up to rounding get what rounding alone could make: priors scaled by it stay proper.
     """
-    rounding = (ROUNDING * np.abs(points).max()) ** 2
+    rounding = (_ROUNDING * np.abs(points).max()) ** 2
     return float(max(points.var(axis=0).mean(), rounding, np.finfo(np.float64).tiny))
 
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
 
-Length: TypeAlias = Literal["sqrt", "eigenvalue"]
-Dispersion: TypeAlias = Literal["variance", "std", "cv", "log"]
-Decay: TypeAlias = Literal["bounded", "exponential", "exponential-root"]
+_Length: TypeAlias = Literal["sqrt", "eigenvalue"]
+_Dispersion: TypeAlias = Literal["variance", "std", "cv", "log"]
+_Decay: TypeAlias = Literal["bounded", "exponential", "exponential-root"]
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -60,17 +60,17 @@ class SPCMVariant:
     choice of direction, hence takes one of two values; ``log`` does not depend on it at all.
     """
 
-    length: Length = "sqrt"
-    dispersion: Dispersion = "variance"
+    length: _Length = "sqrt"
+    dispersion: _Dispersion = "variance"
     ddof: int = 0
-    decay: Decay = "bounded"
+    decay: _Decay = "bounded"
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        check_option(self.length, "length", get_args(Length))
-        check_option(self.dispersion, "dispersion", get_args(Dispersion))
+        check_option(self.length, "length", get_args(_Length))
+        check_option(self.dispersion, "dispersion", get_args(_Dispersion))
         check_option(self.ddof, "ddof", (0, 1))
-        check_option(self.decay, "decay", get_args(Decay))
+        check_option(self.decay, "decay", get_args(_Decay))
         if not 0 < self.rate < np.inf:
             raise InputError(f"rate is {self.rate}, needed a positive finite number.")
 

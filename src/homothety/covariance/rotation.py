@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
 
-CLEAR_GAP = 3.0  # standard errors; two axes of equal length in the plane have such a gap in 1 of 90 estimates
+_CLEAR_GAP = 3.0  # standard errors; two axes of equal length in the plane have such a gap in 1 of 90 estimates
 
 
 class Axes(NamedTuple):
@@ -54,7 +54,7 @@ def told_apart(log_lengths: FloatArray, n_spare: FloatArray | float) -> BoolArra
     -----
     The logarithm of an axis length from n observations has variance 1 / 2n, the difference of two hence 1 / n. Of two
     axes of equal length in the plane the difference has the Rayleigh distribution of that scale, so it is above
-    `CLEAR_GAP` standard errors with probability exp(-CLEAR_GAP**2 / 2), about 1 %. Of few observations lengths spread
+    `_CLEAR_GAP` standard errors with probability exp(-CLEAR_GAP**2 / 2), about 1 %. Of few observations lengths spread
     more than that; with `n_spare` in the place of n, equal axes are told apart in 5 % of all matrices at most.
 
     Examples
@@ -62,7 +62,7 @@ def told_apart(log_lengths: FloatArray, n_spare: FloatArray | float) -> BoolArra
     >>> told_apart(np.log([1.0, 1.1, 3.0]), 100)
     array([False,  True])
     """
-    return np.asarray(np.diff(log_lengths, axis=-1) * np.sqrt(np.maximum(n_spare, 0))[..., None] > CLEAR_GAP)
+    return np.asarray(np.diff(log_lengths, axis=-1) * np.sqrt(np.maximum(n_spare, 0))[..., None] > _CLEAR_GAP)
 
 
 def blocks_from_gaps(is_clear: BoolArray) -> IntArray:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray
 
-EXPLAINED = 0.99  # share of the variance of few points that is clustered
+_EXPLAINED = 0.99  # share of the variance of few points that is clustered
 
 
 def shape_coordinates(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:
@@ -115,7 +115,7 @@ def span_of(points: FloatArray, least_spread: float) -> tuple[FloatArray, FloatA
     origin = points.mean(axis=0)
     _, spreads, directions = np.linalg.svd(points - origin, full_matrices=False)
     explained = np.cumsum(spreads**2) - spreads**2  # by the directions before
-    is_used = (explained < EXPLAINED * np.sum(spreads**2)) & (spreads >= least_spread * np.sqrt(n_points))
+    is_used = (explained < _EXPLAINED * np.sum(spreads**2)) & (spreads >= least_spread * np.sqrt(n_points))
     n_used = max(int(is_used.sum()), 1)
     return directions[:n_used].T, origin
 

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from homothety.arrays import IntArray
 
 # From a list and another one, or None for the first against itself, to a table with a row for each of the first.
-Engine: TypeAlias = Callable[[FloatArray, FloatArray | None], FloatArray]
+_Engine: TypeAlias = Callable[[FloatArray, FloatArray | None], FloatArray]
 
 LEAST_PAIRS = 2**16  # fewer are computed sooner than they are sent to workers
 BLOCKS_EACH = 4  # of each worker: small blocks, so that all workers end at about the same time
 
 
-def shared_out(engine: Engine, items: FloatArray, others: FloatArray | None) -> FloatArray:
+def _shared_out(engine: _Engine, items: FloatArray, others: FloatArray | None) -> FloatArray:
     """Return the table of an engine, in one call unless there are several to share the work.
 
     Sharing pays only if computing a pair takes far longer than sending the result. It does not for SPCM, of which a
@@ -65,7 +65,7 @@ def shared_out(engine: Engine, items: FloatArray, others: FloatArray | None) -> 
     return np.concatenate(rows) if others is not None else _mirrored(rows, blocks)
 
 
-def _rows_of(engine: Engine, items: FloatArray, others: FloatArray | None, block: slice) -> FloatArray:
+def _rows_of(engine: _Engine, items: FloatArray, others: FloatArray | None, block: slice) -> FloatArray:
     """Return some rows of the table; of a list against itself, from the diagonal block on."""
     if others is not None or block.stop == len(items):
         return engine(items[block], others)
@@ -87,7 +87,7 @@ _SYMMETRIC = 1e-8  # relative difference between the two orders of a pair that i
 _NEGATIVE = 1e-9  # negative distance, relative to the largest one, that is forgiven
 
 
-def spcm_pairs(
+def _spcm_pairs(
     lengths: FloatArray, others: FloatArray | None, variant: SPCMVariant, strength: float | None
 ) -> FloatArray:
     """Return SPCM of axis lengths (n_matrices, n_dims), or with a strength of decay its similarity."""
@@ -110,7 +110,7 @@ def spcm_pairs(
     return out
 
 
-def euclidean_pairs(points: FloatArray, others: FloatArray | None, *, squared: bool = False) -> FloatArray:
+def _euclidean_pairs(points: FloatArray, others: FloatArray | None, *, squared: bool = False) -> FloatArray:
     """Return Euclidean distances between points in rows."""
     # cdist subtracts before it squares: equal points are at exactly zero, and order does not matter.
     return np.asarray(cdist(points, points if others is None else others, "sqeuclidean" if squared else "euclidean"))
@@ -142,12 +142,12 @@ def _blocks_of_pairs(
         yield np.divmod(np.arange(start, min(start + block, n_rows * n_columns)), n_columns)
 
 
-def called_pairs(
+def _called_pairs(
     measure: Callable[[FloatArray, FloatArray], float], covariances: FloatArray, others: FloatArray | None
 ) -> FloatArray:
     """Return the results of a callable on all pairs, or raise where they cannot be distances."""
     # Both orders of a pair are asked for also within one list: it is not known to be symmetric.
-    distance = shared_out(partial(_called, measure), covariances, covariances if others is None else others)
+    distance = _shared_out(partial(_called, measure), covariances, covariances if others is None else others)
     bad = np.isnan(distance) | (distance < -_NEGATIVE * _largest_finite(distance))
     if bad.any():
         i, j = np.argwhere(bad)[0]
@@ -200,7 +200,7 @@ def _largest_finite(distance: FloatArray) -> float:
     return float(distance.max(initial=0.0, where=np.isfinite(distance)))
 
 
-Measure: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
+_Measure: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
 
 MEASURES = ("spcm", "bspcm", "airm", "lerm", "kldm", "jbld")
 _SPCM = ("spcm", "bspcm")
@@ -213,7 +213,7 @@ def pairwise_distance(
     X: ArrayLike,
     Y: ArrayLike | None = None,
     *,
-    measure: Measure = "spcm",
+    measure: _Measure = "spcm",
     variant: str | SPCMVariant = "log",
     floor: float = DEFAULT_FLOOR,
 ) -> FloatArray:
@@ -260,22 +260,22 @@ def pairwise_distance(
            [0.1667, 0.    , 0.3333],
            [0.    , 0.3333, 0.    ]])
     """
-    check_measure(measure)
+    _check_measure(measure)
     if callable(measure):
-        return called_pairs(measure, *_of_both(check_covariances, X, Y))
+        return _called_pairs(measure, *_of_both(check_covariances, X, Y))
     if measure in _SPCM:
         return _spcm(X, Y, resolve_variant(variant), floor)
     if measure == "lerm":
-        return euclidean_pairs(*_of_both(partial(log_euclidean_coordinates, floor=floor), X, Y))
+        return _euclidean_pairs(*_of_both(partial(log_euclidean_coordinates, floor=floor), X, Y))
     engine = partial(log_ratio_pairs, _FORMS_OF_LOG_RATIOS[measure])
-    return shared_out(engine, *_of_both(partial(floored_covariances, floor=floor), X, Y))
+    return _shared_out(engine, *_of_both(partial(floored_covariances, floor=floor), X, Y))
 
 
 def pairwise_similarity(
     X: ArrayLike,
     Y: ArrayLike | None = None,
     *,
-    measure: Measure = "bspcm",
+    measure: _Measure = "bspcm",
     variant: str | SPCMVariant = "log",
     tolerance: float = 1.0,
     bandwidth: float | None = None,
@@ -340,7 +340,7 @@ def pairwise_similarity(
     return gaussian_similarity(distance, bandwidth)
 
 
-def similarity_bandwidth(X: ArrayLike, *, measure: Measure, floor: float = DEFAULT_FLOOR) -> float:
+def similarity_bandwidth(X: ArrayLike, *, measure: _Measure, floor: float = DEFAULT_FLOOR) -> float:
     """Return the sigma that `pairwise_similarity` chooses for these matrices.
 
     Parameters
@@ -394,7 +394,7 @@ def gaussian_similarity(distance: ArrayLike, bandwidth: float) -> FloatArray:
         return np.asarray(np.exp(-np.square(scaled) / 2))
 
 
-def check_measure(measure: object) -> None:
+def _check_measure(measure: object) -> None:
     """Raise unless `measure` is callable or one of the known names, which the message lists."""
     if not callable(measure) and measure not in MEASURES:
         known = ", ".join(repr(name) for name in MEASURES)
@@ -429,7 +429,7 @@ def spcm_of_spectra(
         return _spcm_of_logs(spectra, others, variant, tolerance)
     strength = None if tolerance is None else variant.strength(spectra.shape[1], tolerance)
     lengths = None if others is None else axis_lengths(others, variant)
-    return spcm_pairs(axis_lengths(spectra, variant), lengths, variant, strength)
+    return _spcm_pairs(axis_lengths(spectra, variant), lengths, variant, strength)
 
 
 def _spcm_of_logs(
@@ -440,17 +440,17 @@ def _spcm_of_logs(
     points = None if others is None else coordinates_of_spectra(others)
     # Shape coordinates are logarithms of root eigenvalues; those of the eigenvalues are twice as long.
     factor = (1 if variant.length == "sqrt" else 4) / (n_dims - variant.ddof)
-    dissimilarity = euclidean_pairs(coordinates_of_spectra(spectra), points, squared=True) * factor
+    dissimilarity = _euclidean_pairs(coordinates_of_spectra(spectra), points, squared=True) * factor
     if tolerance is None:
         return dissimilarity
     return similarity_from_spcm(dissimilarity, n_dims, variant=variant, tolerance=tolerance)
 
 
-def _root_of_divergence(distance: FloatArray, measure: Measure) -> FloatArray:
+def _root_of_divergence(distance: FloatArray, measure: _Measure) -> FloatArray:
     return np.sqrt(distance) if measure in _DIVERGENCES else distance
 
 
-def _median_distance(distance: FloatArray, measure: Measure) -> float:
+def _median_distance(distance: FloatArray, measure: _Measure) -> float:
     """Return the median off the diagonal, over the non-zero distances if it is zero; one if all are zero."""
     between = distance[~np.eye(len(distance), dtype=bool) & np.isfinite(distance)]
     # Nothing is known of the units of a callable, so that only an exact zero is zero there.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # A draw of exactly zero would rule an event out for good. Much smaller ones are no better: products with them leave the
 # range in which processors are fast.
-LEAST_PROBABILITY = 1e-200
+_LEAST_PROBABILITY = 1e-200
 LEAST_PARAMETER = 1e-300  # products of small numbers must not make one zero
 
 
@@ -45,5 +45,5 @@ def sample_dirichlet(rng: Generator, parameters: FloatArray) -> FloatArray:
     shapes = np.maximum(parameters, LEAST_PARAMETER)
     # 1 - random() lies in (0, 1]: its logarithm is finite.
     logs = np.log(rng.standard_gamma(shapes + 1)) + np.log1p(-rng.random(shapes.shape)) / shapes
-    weights = np.maximum(np.exp(logs - logs.max(axis=-1, keepdims=True)), LEAST_PROBABILITY)
+    weights = np.maximum(np.exp(logs - logs.max(axis=-1, keepdims=True)), _LEAST_PROBABILITY)
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))

@@ -35,19 +35,19 @@ def gaussian_log_density(points: FloatArray, means: FloatArray, covariances: Flo
     >>> bool(np.isclose(density[0, 0], 1 / (2 * np.pi)))
     True
     """
-    roots = cholesky_factors(covariances)
+    roots = _cholesky_factors(covariances)
     # The inverse of a triangle is cheap, a triangular solve per point is not.
     whiteners, n_dims = np.asarray(np.linalg.inv(roots), dtype=np.float64), points.shape[1]
     constants = -np.log(np.diagonal(roots, axis1=-2, axis2=-1)).sum(axis=-1) - n_dims / 2 * np.log(2 * np.pi)
     log_density = np.empty((len(points), len(means)))
     for start in range(0, len(points), BLOCK):
         block = slice(start, start + BLOCK)
-        distances = squared_distances(points[block], means, whiteners)
+        distances = _squared_distances(points[block], means, whiteners)
         log_density[block] = (constants[:, None] - 0.5 * distances).T
     return log_density
 
 
-def squared_distances(points: FloatArray, means: FloatArray, whiteners: FloatArray) -> FloatArray:
+def _squared_distances(points: FloatArray, means: FloatArray, whiteners: FloatArray) -> FloatArray:
     """Squared Mahalanobis distances of every point from every mean, (n_gaussians, n_points).
 
     Points are laid out by dimension: with few dimensions, that is what makes rows long enough to be worth a vector.
@@ -59,7 +59,7 @@ def squared_distances(points: FloatArray, means: FloatArray, whiteners: FloatArr
     return distances
 
 
-def cholesky_factors(covariances: FloatArray) -> FloatArray:
+def _cholesky_factors(covariances: FloatArray) -> FloatArray:
     """Lower triangular roots of covariances (n_gaussians, n_dims, n_dims), or an error that names the offender."""
     try:
         return np.asarray(np.linalg.cholesky(covariances))

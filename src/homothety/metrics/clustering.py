@@ -23,11 +23,11 @@ Labels: TypeAlias = Iterable[Any]
 """One label per item, or a list with one array of labels per sequence."""
 
 # Array kinds whose values compare the way Python's do; anything else is told apart by hashing.
-SORTABLE_KINDS = "biuSU"
+_SORTABLE_KINDS = "biuSU"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contingency:
+class _Contingency:
     """Overlaps of the classes of a truth with the clusters of an estimate.
 
     Only overlaps that occur are kept, at most one per item, so that two labellings into very many groups cost no more
@@ -98,7 +98,7 @@ def contingency_table(truth: Labels, estimate: Labels) -> IntArray:
     return count_overlaps(truth, estimate).dense()
 
 
-def count_overlaps(truth: Labels, estimate: Labels) -> Contingency:
+def count_overlaps(truth: Labels, estimate: Labels) -> _Contingency:
     """Return the overlaps of two labellings of the same items, or raise naming the labelling that cannot be used."""
     true_labels, true_lengths = _join_sequences(truth, "truth")
     estimated_labels, estimated_lengths = _join_sequences(estimate, "estimate")
@@ -107,7 +107,7 @@ def count_overlaps(truth: Labels, estimate: Labels) -> Contingency:
     clusters = _codes(estimated_labels, "estimate")
     n_clusters = int(clusters.max()) + 1
     cells, counts = np.unique(classes * n_clusters + clusters, return_counts=True)
-    return Contingency(
+    return _Contingency(
         classes=cells // n_clusters,
         clusters=cells % n_clusters,
         counts=counts.astype(np.int64),
@@ -174,7 +174,7 @@ def _check_same_items(true_lengths: list[int], estimated_lengths: list[int]) -> 
 
 def _codes(labels: list[Any] | NDArray[Any], name: str) -> IntArray:
     """Return labels as integers 0, 1, ...: equal labels get equal codes, ascending where labels can be sorted."""
-    if isinstance(labels, np.ndarray) and labels.dtype.kind in SORTABLE_KINDS:
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in _SORTABLE_KINDS:
         return np.unique(labels, return_inverse=True)[1].astype(np.int64)
     code_of: dict[Hashable, int] = {}
     codes = np.empty(len(labels), dtype=np.int64)
@@ -200,7 +200,7 @@ def _ranks(distinct: list[Any]) -> IntArray:
     return ranks
 
 
-Average = Literal["geometric", "arithmetic"]
+_Average = Literal["geometric", "arithmetic"]
 
 
 def purity(truth: Labels, estimate: Labels) -> float:
@@ -249,7 +249,7 @@ def inverse_purity(truth: Labels, estimate: Labels) -> float:
     return purity(estimate, truth)
 
 
-def nmi(truth: Labels, estimate: Labels, *, average: Average = "geometric") -> float:
+def nmi(truth: Labels, estimate: Labels, *, average: _Average = "geometric") -> float:
     """Mutual information of the two labellings, divided by a mean of their entropies.
 
     Parameters
@@ -270,7 +270,7 @@ def nmi(truth: Labels, estimate: Labels, *, average: Average = "geometric") -> f
     >>> round(nmi([1, 1, 1, 2, 2], [1, 2, 3, 4, 5]), 4)
     0.6467
     """
-    if average not in get_args(Average):
+    if average not in get_args(_Average):
         raise InputError(f'average is {average!r}, needed "geometric" or "arithmetic".')
     overlaps = count_overlaps(truth, estimate)
     if len(overlaps.counts) == len(overlaps.class_sizes) == len(overlaps.cluster_sizes):
@@ -363,7 +363,7 @@ def ari(truth: Labels, estimate: Labels) -> float:
     return excess / largest_excess if largest_excess else 1.0
 
 
-def _count_pairs(overlaps: Contingency) -> tuple[int, int, int, int]:
+def _count_pairs(overlaps: _Contingency) -> tuple[int, int, int, int]:
     """Return how many pairs of items are together in both labellings, in the truth, in the estimate; and all pairs."""
     groups = (overlaps.counts, overlaps.class_sizes, overlaps.cluster_sizes)
     together, in_truth, in_estimate = (_pairs_within(sizes) for sizes in groups)
@@ -381,7 +381,7 @@ def _entropy(sizes: IntArray) -> float:
     return float(shares @ np.log(1 / shares))
 
 
-def _mutual_information(overlaps: Contingency) -> float:
+def _mutual_information(overlaps: _Contingency) -> float:
     """Return the mutual information, in nats, of the class and the cluster of an item drawn at random."""
     gains = np.log(overlaps.share_of_class()) - np.log(overlaps.cluster_sizes[overlaps.clusters] / overlaps.n_items)
     return float(overlaps.counts @ gains) / overlaps.n_items

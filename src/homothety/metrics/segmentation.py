@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from homothety.arrays import IntArray
     from homothety.metrics.clustering import Labels
 
-Matching = Literal["one-to-one", "many-to-one"]
+_Matching = Literal["one-to-one", "many-to-one"]
 
 
-def hamming(truth: Labels, estimate: Labels, *, matching: Matching = "one-to-one") -> float:
+def hamming(truth: Labels, estimate: Labels, *, matching: _Matching = "one-to-one") -> float:
     """Fraction of items labelled wrongly once clusters have been named after classes as well as can be.
 
     Parameters
@@ -43,7 +43,7 @@ def hamming(truth: Labels, estimate: Labels, *, matching: Matching = "one-to-one
     >>> hamming([1, 1, 1, 2, 2], [1, 1, 2, 2, 3])
     0.4
     """
-    if matching not in get_args(Matching):
+    if matching not in get_args(_Matching):
         raise InputError(f'matching is {matching!r}, needed "one-to-one" or "many-to-one".')
     overlaps = count_overlaps(truth, estimate)
     n_right = overlaps.n_in_commonest_class() if matching == "many-to-one" else _n_matched(overlaps.dense())

@@ -10,6 +10,7 @@ from scipy.special import gammaln
 
 from homothety.arrays import check_positive, frozen
 from homothety.errors import InputError
+from homothety.models._parts import ReadOnly
 from homothety.models.partitions import (
     PointsOfClusters,
     check_partition,
@@ -18,7 +19,6 @@ from homothety.models.partitions import (
     number_by_appearance,
     scalars_of,
 )
-from homothety.models.parts import ReadOnly
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Move, Recording
 
@@ -129,14 +129,14 @@ def init_state(model: Model, concentration: float = 1.0, *, singletons: bool = F
     return ChainState(labels, check_positive(concentration, "concentration"))
 
 
-class LabelsInfo(NamedTuple):
+class _LabelsInfo(NamedTuple):
     """What one sweep over the labels did."""
 
     n_changed: int
     log_likelihood: float
 
 
-def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, LabelsInfo]:
+def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, _LabelsInfo]:
     """Redraw the cluster of every item given all others, in random order (Neal 2000, algorithm 3).
 
     The tables are rebuilt from the labels on entry, so rounding never builds up over sweeps.
@@ -148,7 +148,7 @@ def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
     tables = kernels.build_tables(state.labels, points, prior)
     order = rng.permutation(model.n_items)
     n_changed = kernels.sweep_labels(rng, order, points, state.concentration, tables, prior)
-    info = LabelsInfo(n_changed, kernels.total_log_marginal(tables))
+    info = _LabelsInfo(n_changed, kernels.total_log_marginal(tables))
     return replace(state, labels=number_by_appearance(tables.labels)), info
 
 
@@ -177,7 +177,7 @@ def default_sweep(*, sample_concentration: bool = False) -> dict[str, Move]:
     return sweep
 
 
-def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
     """Return log joint, its likelihood part, number of clusters and concentration of one sweep.
 
     Equal to `log_joint`, but with the likelihood the sweep already knows.
@@ -186,4 +186,4 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     return scalars_of(state, log_partition_prior(state.labels, state.concentration), known)
 
 
-RECORDING = Recording(scalars=trace_scalars, keep=keep_labels)
+RECORDING = Recording(scalars=_trace_scalars, keep=keep_labels)

@@ -13,8 +13,8 @@ import numpy as np
 
 from homothety.arrays import check_points, check_positive, check_similarity, frozen
 from homothety.errors import InputError
+from homothety.models._parts import ReadOnly, check_array, check_labels
 from homothety.models.partitions import PointsOfClusters, keep_labels, log_likelihood, scalars_of
-from homothety.models.parts import ReadOnly, check_array, check_labels
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Move, Recording
 
@@ -184,7 +184,7 @@ def check_links(n_items: int, state: ChainState) -> None:
     check_positive(state.concentration, "concentration")
 
 
-LOG_STEP = 0.5  # of the random walk on the logarithm of the concentration
+_LOG_STEP = 0.5  # of the random walk on the logarithm of the concentration
 
 
 class LinksInfo(NamedTuple):
@@ -194,7 +194,7 @@ class LinksInfo(NamedTuple):
     log_likelihood: float
 
 
-class ConcentrationInfo(NamedTuple):
+class _ConcentrationInfo(NamedTuple):
     """What one step on the concentration did."""
 
     accepted: bool
@@ -228,15 +228,15 @@ def resample_links(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     return replace(state, links=targets), info
 
 
-def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, ConcentrationInfo]:
+def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, _ConcentrationInfo]:
     """Redraw the concentration given the links, by a random walk on its logarithm."""
     check_links(model.n_items, state)
-    proposed = state.concentration * np.exp(LOG_STEP * rng.standard_normal())
+    proposed = state.concentration * np.exp(_LOG_STEP * rng.standard_normal())
     log_ratio = log_concentration_density(model, state, proposed)
     log_ratio -= log_concentration_density(model, state, state.concentration)
     # The walk is symmetric in the logarithm; its Jacobian makes up for that.
     accepted = bool(np.log(rng.random()) < log_ratio + np.log(proposed / state.concentration))
-    return (replace(state, concentration=float(proposed)) if accepted else state), ConcentrationInfo(accepted)
+    return (replace(state, concentration=float(proposed)) if accepted else state), _ConcentrationInfo(accepted)
 
 
 def log_concentration_density(model: Model, state: ChainState, concentration: float) -> float:
@@ -255,7 +255,7 @@ def default_sweep(*, sample_concentration: bool = False) -> dict[str, Move]:
     return sweep
 
 
-def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
     """Return log joint, its likelihood part, number of clusters and concentration of one sweep.
 
     Equal to `log_joint`, but from what the sweep already knows: the likelihood and the sums of the rows.
@@ -267,4 +267,4 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     return scalars_of(state, float(log_prior), known)
 
 
-RECORDING = Recording(scalars=trace_scalars, keep=keep_labels)
+RECORDING = Recording(scalars=_trace_scalars, keep=keep_labels)

@@ -30,11 +30,11 @@ MAX_ITERATIONS = 500
 # likelihood of a Gaussian on them has no maximum. The variance added in every direction, as a share of the mean
 # variance of the points, is what keeps a component from shrinking on a few of them: 3 % of their spread.
 VARIANCE_SHARE = 1e-3
-TINY = float(np.finfo(np.float64).tiny)
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
-class GMMFit:
+class _GMMFit:
     """The mixture chosen, and what it was chosen from.
 
     Parameters
@@ -65,7 +65,7 @@ class GMMFit:
 
 def select_gmm(
     rng: Generator, points: ArrayLike, *, max_components: int = 10, criterion: Criterion = "bic", n_init: int = 5
-) -> GMMFit:
+) -> _GMMFit:
     """Fit mixtures of 1, 2, ... Gaussians with full covariances and return the one of least BIC or AIC.
 
     Parameters
@@ -105,8 +105,8 @@ def select_gmm(
     mixtures, skipped = {}, {}
     for n_components in range(1, max_components + 1):
         try:
-            mixtures[n_components] = fit_gmm(rng, points, n_components, n_init)
-        except NoMixtureError as error:
+            mixtures[n_components] = _fit_gmm(rng, points, n_components, n_init)
+        except _NoMixtureError as error:
             skipped[n_components] = str(error)
     if not mixtures:
         raise InputError(f"No mixture fits these {len(points)} points, not even one Gaussian. {skipped[1]}")
@@ -115,22 +115,22 @@ def select_gmm(
         log_likelihood = len(points) * mixture.score(points)
         criteria[n_components - 1] = information_criterion(log_likelihood, n_components, points.shape, criterion)
     best = mixtures[int(criteria.argmin()) + 1]
-    return GMMFit(criteria, skipped, best.weights_, best.means_, best.covariances_, best.predict(points))
+    return _GMMFit(criteria, skipped, best.weights_, best.means_, best.covariances_, best.predict(points))
 
 
-class NoMixtureError(Exception):
+class _NoMixtureError(Exception):
     """There is no mixture of the number of components asked for; the message says why."""
 
 
-def fit_gmm(rng: Generator, points: FloatArray, n_components: int, n_init: int) -> Any:
-    """Fit a mixture to `points` (n_points, n_dims) and return it as scikit-learn's, or raise `NoMixtureError`."""
+def _fit_gmm(rng: Generator, points: FloatArray, n_components: int, n_init: int) -> Any:
+    """Fit a mixture to `points` (n_points, n_dims) and return it as scikit-learn's, or raise `_NoMixtureError`."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
-    check_enough_points(points, n_components)
+    _check_enough_points(points, n_components)
     mixture = GaussianMixture(
         n_components,
-        reg_covar=max(VARIANCE_SHARE * mean_variance(points), TINY),
+        reg_covar=max(VARIANCE_SHARE * mean_variance(points), _TINY),
         max_iter=MAX_ITERATIONS,
         n_init=n_init,
         random_state=int(rng.integers(2**31)),
@@ -141,19 +141,19 @@ def fit_gmm(rng: Generator, points: FloatArray, n_components: int, n_init: int) 
             warnings.simplefilter("ignore", ConvergenceWarning)
             mixture.fit(points)
     except ValueError as error:
-        raise NoMixtureError(f"EM broke down: {error}") from error
+        raise _NoMixtureError(f"EM broke down: {error}") from error
     if not mixture.converged_:
-        raise NoMixtureError(f"EM did not converge in {MAX_ITERATIONS} iterations.")
+        raise _NoMixtureError(f"EM did not converge in {MAX_ITERATIONS} iterations.")
     return mixture
 
 
-def check_enough_points(points: FloatArray, n_components: int) -> None:
-    """Raise `NoMixtureError` if there are too few points for so many components; one component is always allowed."""
+def _check_enough_points(points: FloatArray, n_components: int) -> None:
+    """Raise `_NoMixtureError` if there are too few points for so many components; one component is always allowed."""
     if n_components > max(len(points) - 1, 1):
-        raise NoMixtureError(f"There are {len(points)} points, needed more than components.")
+        raise _NoMixtureError(f"There are {len(points)} points, needed more than components.")
     n_distinct = len(np.unique(points, axis=0))
     if n_components > n_distinct:
-        raise NoMixtureError(f"There are {n_distinct} distinct points, needed at least as many as components.")
+        raise _NoMixtureError(f"There are {n_distinct} distinct points, needed at least as many as components.")
 
 
 def information_criterion(

@@ -27,9 +27,9 @@ from homothety.arrays import check_positive, read_only, real_array
 from homothety.covariance.measures import axis_lengths
 from homothety.covariance.shape import coordinates_of_spectra
 from homothety.errors import InputError
+from homothety.models._parts import check_array
 from homothety.models.ddcrp import ChainState, LinksInfo, check_links
 from homothety.models.partitions import PointsOfClusters, compiled_prior, keep_labels, log_likelihood, scalars_of
-from homothety.models.parts import check_array
 from homothety.sampling.driver import Recording
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class PairSimilarity:
         )
 
 
-NO_NEIGHBOR = -1
+_NO_NEIGHBOR = -1
 
 
 def grid_neighbors(positions: ArrayLike) -> IntArray:
@@ -121,7 +121,7 @@ def grid_neighbors(positions: ArrayLike) -> IntArray:
            [ 0, -1, -1, -1]])
     """
     places = _check_places(positions)
-    neighbors = np.full((len(places), 2 * places.shape[1]), NO_NEIGHBOR)
+    neighbors = np.full((len(places), 2 * places.shape[1]), _NO_NEIGHBOR)
     for axis in range(places.shape[1]):
         keys = np.roll(places, places.shape[1] - 1 - axis, axis=1)  # this axis last
         order = np.lexsort(keys.T[::-1])
@@ -233,7 +233,7 @@ class Model(PointsOfClusters):
         return LinkWeights(concentration, self.similarity.compiled, self.compiled_neighbors)
 
 
-def log_link_weights(model: Model, state: ChainState) -> float:
+def _log_link_weights(model: Model, state: ChainState) -> float:
     """Log of the link prior, up to a constant."""
     from homothety.models._ordered_kernels import sum_log_weights
 
@@ -243,7 +243,7 @@ def log_link_weights(model: Model, state: ChainState) -> float:
 
 def log_joint(model: Model, state: ChainState) -> float:
     """Log of link prior times likelihood, up to a constant: what the rows are divided by does not depend on links."""
-    return log_link_weights(model, state) + log_likelihood(model, state)
+    return _log_link_weights(model, state) + log_likelihood(model, state)
 
 
 N_SLOTS = 64  # tables there is room for at least
@@ -303,18 +303,18 @@ def default_sweep() -> dict[str, Any]:
     return {"links": resample_links}
 
 
-def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
     """Return log joint up to a constant, its likelihood part, and the number of clusters of one sweep."""
     known = infos["links"].log_likelihood if "links" in infos else log_likelihood(model, state)
-    return scalars_of(state, log_link_weights(model, state), known)
+    return scalars_of(state, _log_link_weights(model, state), known)
 
 
-RECORDING = Recording(scalars=trace_scalars, keep=keep_labels)
+RECORDING = Recording(scalars=_trace_scalars, keep=keep_labels)
 
 
-N_SAMPLE, N_SWEEPS = 2000, 50
+N_SAMPLE, _N_SWEEPS = 2000, 50
 # To start with in the sample, at most: too many are merged in a few sweeps, one too few is hard to split.
-N_CLUSTERS = 30
+_N_CLUSTERS = 30
 
 
 def grow_state(
@@ -339,8 +339,8 @@ def grow_state(
 
     concentration = check_positive(concentration, "concentration")
     sample = model.first(N_SAMPLE, base_of(model.points[:N_SAMPLE]))
-    state = ChainState(star_links(nearby(rng, sample.points)), concentration)
-    for _ in range(N_SWEEPS):
+    state = ChainState(_star_links(_nearby(rng, sample.points)), concentration)
+    for _ in range(_N_SWEEPS):
         state, _ = resample_links(rng, sample, state)
     links = np.full((model.n_items, 4), NOBODY)
     attach_all(state.links, links)
@@ -350,21 +350,21 @@ def grow_state(
     return ChainState(links[:, TARGET].copy(), concentration)
 
 
-def nearby(rng: Generator, points: FloatArray) -> IntArray:
+def _nearby(rng: Generator, points: FloatArray) -> IntArray:
     """Return many small clusters of points that lie close together."""
     from sklearn.cluster import KMeans
 
-    n_clusters = min(N_CLUSTERS, len(np.unique(points, axis=0)))
+    n_clusters = min(_N_CLUSTERS, len(np.unique(points, axis=0)))
     means = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31)))
     return np.asarray(means.fit_predict(points), dtype=np.int64)
 
 
-def star_links(labels: IntArray) -> IntArray:
+def _star_links(labels: IntArray) -> IntArray:
     """Return links of all members of a cluster to its first one.
 
     Examples
     --------
-    >>> star_links(np.array([2, 0, 2, 0]))
+    >>> _star_links(np.array([2, 0, 2, 0]))
     array([0, 1, 0, 1])
     """
     _, first, numbered = np.unique(labels, return_index=True, return_inverse=True)

@@ -11,7 +11,7 @@ from homothety.arrays import check_points, check_positive, frozen
 from homothety.covariance.estimate import mean_variance
 from homothety.distributions import NIW, NormalGamma
 from homothety.errors import InputError
-from homothety.models.parts import check_labels
+from homothety.models._parts import check_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -115,9 +115,9 @@ def _describe_items(name: str, items: list[Any] | tuple[Any, ...]) -> str:
 FORMAT = 2
 HEADER = "run.json"
 POSITION, BEFORE = "position.zip", "position-before.zip"
-OWNER = "owner.txt"
-CHAIN, PIECE = re.compile(r"chain-[0-9]+"), re.compile(r"sweeps-[0-9]{9,}\.zip")
-MAX_POOL = 1024  # numbers in the pool of a seed: NumPy's own seeds have 4
+_OWNER = "owner.txt"
+_CHAIN, _PIECE = re.compile(r"chain-[0-9]+"), re.compile(r"sweeps-[0-9]{9,}\.zip")
+_MAX_POOL = 1024  # numbers in the pool of a seed: NumPy's own seeds have 4
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class ChainStore:
         _check_no_link(self.folder)
         self.folder.mkdir(exist_ok=True)
         remove_unfinished(self.folder)
-        write_whole(self.folder / OWNER, mark.encode())
+        write_whole(self.folder / _OWNER, mark.encode())
         self._mark = mark
 
     def write(self, visit: Visit) -> None:
@@ -274,7 +274,7 @@ class ChainStore:
 
     def _visit_at(self, name: str) -> Visit:
         """Return the visit of a position, with its whole trace, or raise if anything of it is damaged."""
-        position, _ = _read(self.folder / name, POSITION_PARTS)
+        position, _ = _read(self.folder / name, _POSITION_PARTS)
         trace = self._trace_of(position["pieces"])
         if (trace.n_sweeps, len(trace.kept)) != (position["n_sweeps"], position["n_kept"]):
             raise CheckpointError(f"{self.folder / name} cannot be read: its pieces have other lengths.")
@@ -288,11 +288,11 @@ class ChainStore:
         trace = Trace()
         for name, seal in pieces.items():
             path = self.folder / name
-            if not PIECE.fullmatch(name):
+            if not _PIECE.fullmatch(name):
                 raise CheckpointError(
                     f"{self.folder} cannot be read: it counts {name!r}, which is no piece of a trace."
                 )
-            piece, found = _read(path, PIECE_PARTS)
+            piece, found = _read(path, _PIECE_PARTS)
             if found != seal:
                 raise CheckpointError(f"{path} cannot be read: it is not the piece that was written here.")
             for scalar, values in piece["scalars"].items():
@@ -306,7 +306,7 @@ class ChainStore:
         """Raise if somebody else has gone on with the chain: two that write would damage it."""
         if self._mark is None:
             self.claim()
-        elif (self.folder / OWNER).read_bytes() != self._mark.encode():
+        elif (self.folder / _OWNER).read_bytes() != self._mark.encode():
             raise CheckpointError(
                 f"Another process has gone on with chain {self.chain} in {self.folder}. Leave it to that one."
             )
@@ -385,10 +385,10 @@ def _own_contents(path: Path) -> tuple[list[Path], list[Path]]:
     """Return the files and the folders of a checkpoint, in the order in which they can be removed."""
     _check_no_link(path)
     _header_of(path / HEADER)
-    chains = [one for one in path.iterdir() if CHAIN.fullmatch(one.name) and one.is_dir() and not one.is_symlink()]
+    chains = [one for one in path.iterdir() if _CHAIN.fullmatch(one.name) and one.is_dir() and not one.is_symlink()]
     files = [one for chain in chains for one in chain.iterdir()]
     others = [one for one in path.iterdir() if one not in chains and one.name != HEADER]
-    known = [one for one in files if PIECE.fullmatch(one.name) or one.name in (POSITION, BEFORE, OWNER)]
+    known = [one for one in files if _PIECE.fullmatch(one.name) or one.name in (POSITION, BEFORE, _OWNER)]
     strangers = {one for one in (*files, *others) if one not in known and not UNFINISHED.fullmatch(one.name)}
     strangers |= {one for one in (*files, *others, path / HEADER) if one.is_symlink() or not one.is_file()}
     if strangers:
@@ -405,7 +405,7 @@ def _check_no_link(folder: Path) -> None:
         raise CheckpointError(f"{folder} is a link. Links are not followed here: remove it, or name another folder.")
 
 
-POSITION_PARTS = {
+_POSITION_PARTS = {
     "state": object,
     "generator": dict,
     "pieces": dict,
@@ -413,7 +413,7 @@ POSITION_PARTS = {
     "n_kept": int,
     "stopped_by": str | None,
 }
-PIECE_PARTS = {"scalars": dict, "kept": list}
+_PIECE_PARTS = {"scalars": dict, "kept": list}
 
 
 def _read(path: Path, parts: dict[str, Any]) -> tuple[dict[str, Any], str]:
@@ -476,23 +476,23 @@ def _header_of(path: Path) -> dict[str, Any]:
     """Return what a header says, of whatever format, or raise unless it is one."""
     try:
         header: dict[str, Any] = json.loads(path.read_bytes())
-        is_ours = isinstance(header, dict) and set(header) == set(HEADER_PARTS)
-        wrong = [name for name, kind in HEADER_PARTS.items() if not is_ours or not isinstance(header[name], kind)]
+        is_ours = isinstance(header, dict) and set(header) == set(_HEADER_PARTS)
+        wrong = [name for name, kind in _HEADER_PARTS.items() if not is_ours or not isinstance(header[name], kind)]
         texts = [] if wrong else [*header["fingerprint"].values()]
         if wrong or not all(isinstance(text, str) for text in texts):
-            raise ValueError(f"needed {', '.join(HEADER_PARTS)}")
+            raise ValueError(f"needed {', '.join(_HEADER_PARTS)}")
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} is damaged or not of homothety: {error}.") from error
     return header
 
 
-HEADER_PARTS = {"format": int, "version": str, "seed": dict, "fingerprint": dict}
+_HEADER_PARTS = {"format": int, "version": str, "seed": dict, "fingerprint": dict}
 
 
 def _stored_seed(path: Path, header: dict[str, Any]) -> SeedSequence:
     """Return the seed in a header, or raise if it is none."""
     try:
-        if not 1 <= header["seed"]["pool_size"] <= MAX_POOL:
+        if not 1 <= header["seed"]["pool_size"] <= _MAX_POOL:
             raise ValueError(f"pool_size is {header['seed']['pool_size']}")
         return SeedSequence(**header["seed"])
     except (KeyError, ValueError, TypeError, OverflowError) as error:

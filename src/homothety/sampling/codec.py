@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 TEXT = "value.json"
 SEAL = b"homothety "  # how files begin, before their digest
 N_SEALED = len(SEAL) + 64 + 1
-PLAIN_KINDS = "biufcU"  # of arrays: numbers, truth values and texts
+_PLAIN_KINDS = "biufcU"  # of arrays: numbers, truth values and texts
 
-Class = TypeVar("Class", bound=type)
+_Class = TypeVar("_Class", bound=type)
 
 _storable: dict[str, type] = {}
 
 
-def storable(cls: Class) -> Class:
+def storable(cls: _Class) -> _Class:
     """Mark a dataclass or named tuple as one that files may hold; use as a decorator."""
     if not (is_dataclass(cls) or _is_named_tuple(cls)):
         raise TypeError(f"{cls.__name__} is neither a dataclass nor a named tuple.")
@@ -107,7 +107,7 @@ class _ArrayPool:
 
         The order of axes in memory is kept: it decides the order in which sums are taken, and so their last digit.
         """
-        if array.dtype.kind not in PLAIN_KINDS:
+        if array.dtype.kind not in _PLAIN_KINDS:
             raise CheckpointError(f"Cannot store an array of {array.dtype}: only numbers, truth values and texts.")
         name, order = array.dtype.str, "C" if array.flags.c_contiguous or not array.flags.f_contiguous else "F"
         start = self._sizes.get(name, 0)
@@ -150,7 +150,7 @@ class _Decoder:
     def decode(self, code: Any) -> Any:
         if not isinstance(code, dict):
             return code
-        return getattr(self, f"_{KINDS[code['is']]}")(code)
+        return getattr(self, f"_{_KINDS[code['is']]}")(code)
 
     def _array(self, code: dict[str, Any]) -> np.ndarray[Any, Any]:
         size = int(np.prod(code["shape"], dtype=np.int64))
@@ -177,7 +177,7 @@ class _Decoder:
         return _storable[code["class"]](**values)
 
 
-KINDS = {
+_KINDS = {
     "array": "array",
     "number": "number",
     "list": "sequence",

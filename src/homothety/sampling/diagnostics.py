@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.sampling.trace import Trace
 
-MIN_DRAWS = 4  # per chain: R-hat halves each chain and needs a variance of each half
+_MIN_DRAWS = 4  # per chain: R-hat halves each chain and needs a variance of each half
 
 
 class Diagnosis(NamedTuple):
@@ -104,8 +104,8 @@ def judge(
     """
     needed = set(draws if compared is None else compared)
     n_chains, n_draws = next(iter(draws.values())).shape
-    if n_draws < MIN_DRAWS:
-        return Verdict(False, f"run longer: {n_draws} kept sweeps in each chain, needed at least {MIN_DRAWS}.", ())
+    if n_draws < _MIN_DRAWS:
+        return Verdict(False, f"run longer: {n_draws} kept sweeps in each chain, needed at least {_MIN_DRAWS}.", ())
     r_hats = {name: r_hat(values) for name, values in draws.items()}
     limits = max_r_hat if isinstance(max_r_hat, Mapping) else dict.fromkeys(draws, max_r_hat)
     differ = any(exceeds(r_hats[name], limits[name]) for name in needed)
@@ -168,7 +168,7 @@ def r_hat(draws: FloatArray) -> float:
     1.00 1.75
     """
     n_chains, n_draws = draws.shape
-    if n_chains < 2 or n_draws < MIN_DRAWS or not np.isfinite(draws).all():
+    if n_chains < 2 or n_draws < _MIN_DRAWS or not np.isfinite(draws).all():
         return np.nan
     half = n_draws // 2
     halves = np.concatenate([draws[:, :half], draws[:, -half:]])
@@ -277,8 +277,8 @@ def _praise(table: Sequence[Diagnosis], n_chains: int, n_draws: int) -> str:
     )
 
 
-MAX_ROUNDS = 10_000
-TOLERANCE = 1e-8  # largest change of a weight at which the search ends
+_MAX_ROUNDS = 10_000
+_TOLERANCE = 1e-8  # largest change of a weight at which the search ends
 
 
 def stacking_weights(log_densities: FloatArray) -> FloatArray:
@@ -310,11 +310,11 @@ def stacking_weights(log_densities: FloatArray) -> FloatArray:
     log_densities = log_densities[(log_densities > -np.inf).any(axis=1)]
     n_chains = log_densities.shape[1]
     weights = np.full(n_chains, 1 / n_chains)
-    for _ in range(MAX_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         with np.errstate(divide="ignore"):
             shares = softmax(np.log(weights) + log_densities, axis=1)
         found = (shares.sum(axis=0) + 1 / n_chains) / (len(log_densities) + 1)
-        is_over = np.abs(found - weights).max() < TOLERANCE
+        is_over = np.abs(found - weights).max() < _TOLERANCE
         weights = found
         if is_over:
             break

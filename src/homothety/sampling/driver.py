@@ -21,10 +21,10 @@ from numpy.random import Generator, SeedSequence
 
 from homothety.arrays import check_count, check_whole
 from homothety.errors import CheckpointError, InputError, SweepError
+from homothety.sampling._remote import SharedRun, run_on_workers
 from homothety.sampling.checkpoint import Checkpointer, Checkpoints, Fingerprint, fingerprint
 from homothety.sampling.codec import has_form
 from homothety.sampling.recorders import Recorder, Visit, show_progress
-from homothety.sampling.remote import SharedRun, run_on_workers
 from homothety.sampling.trace import Trace, capture, restore
 from homothety.workers import cluster_in_use, is_worker
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from homothety.sampling.trace import Trace
 
-SHOWN = ("n_clusters", "n_states", "n_actions", "log_joint")  # of what is traced, what a progress bar shows
+_SHOWN = ("n_clusters", "n_states", "n_actions", "log_joint")  # of what is traced, what a progress bar shows
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -156,7 +156,7 @@ class _Progress(Recorder):
 
     def _numbers(self) -> str:
         """Return the last numbers of all chains, as ranges: the narrower, the more the chains agree."""
-        columns = {name: [row[name] for row in self._latest.values() if name in row] for name in SHOWN}
+        columns = {name: [row[name] for row in self._latest.values() if name in row] for name in _SHOWN}
         return ", ".join(f"{name} {_range(name, values)}" for name, values in columns.items() if values)
 
 

@@ -18,8 +18,8 @@ from homothety.models.ibphmm import (
     Hyperpriors,
     Model,
     Proposals,
+    _blocks,
     _kernels,
-    blocks,
     default_sweep,
     init_state,
     log_joint,
@@ -269,13 +269,13 @@ def test_no_jump_changes_nothing_but_the_path():
 
 def test_blocks_have_all_series_in_order():
     starts = np.array([0, 6_000, 9_000, 250_000, 250_001, 260_000])
-    assert [block.tolist() for block in blocks.blocks_of(starts)] == [[0, 1, 2], [3, 4]]
-    assert [block.tolist() for block in blocks.blocks_of(starts // 2)] == [[0, 1, 2, 3, 4]]  # too few for two
+    assert [block.tolist() for block in _blocks.blocks_of(starts)] == [[0, 1, 2], [3, 4]]
+    assert [block.tolist() for block in _blocks.blocks_of(starts // 2)] == [[0, 1, 2, 3, 4]]  # too few for two
 
 
 def test_number_of_threads_does_not_matter(monkeypatch):
-    monkeypatch.setattr(blocks, "MANY_STEPS", 1)
-    monkeypatch.setattr(blocks, "STEPS_TOGETHER", 1)
+    monkeypatch.setattr(_blocks, "MANY_STEPS", 1)
+    monkeypatch.setattr(_blocks, "STEPS_TOGETHER", 1)
     states = []
     for n_threads in (1, 3):
         monkeypatch.setattr("numba.get_num_threads", lambda n_threads=n_threads: n_threads)

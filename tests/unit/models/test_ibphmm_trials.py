@@ -11,7 +11,7 @@ import naive_ibphmm as naive
 import naive_splits
 import naive_swaps
 from homothety.models.emissions import Emission
-from homothety.models.ibphmm import Model, _trial_kernels, blocks, init_state, split_merge
+from homothety.models.ibphmm import Model, _blocks, _trial_kernels, init_state, split_merge
 from homothety.sequences import check_sequences
 
 TINY = {
@@ -77,8 +77,8 @@ def test_trials_on_longer_series_equal_their_twin(diagonal, name):
 
 @pytest.mark.parametrize("name", MOVES)
 def test_trials_in_blocks_equal_their_twin(name, monkeypatch):
-    monkeypatch.setattr(blocks, "MANY_STEPS", 1)
-    monkeypatch.setattr(blocks, "STEPS_TOGETHER", 1)
+    monkeypatch.setattr(_blocks, "MANY_STEPS", 1)
+    monkeypatch.setattr(_blocks, "STEPS_TOGETHER", 1)
     rng = np.random.default_rng(2)
     for seed in range(20):
         model, state = naive.draw_world(rng, naive.World(6, 2, gamma=1.0, mass=1.0, alpha=0.8, kappa=1.5))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from homothety.models.emissions.regression import Emission
     from homothety.sequences import Sequences
 
-N_ROUNDS = 20  # of drawing values and parameters in turn, given a path; the second half counts
+_N_ROUNDS = 20  # of drawing values and parameters in turn, given a path; the second half counts
 
 
 class Gaps(NamedTuple):
@@ -40,17 +40,17 @@ class Gaps(NamedTuple):
     fill: FloatArray  # (n_steps, n) augmented steps
 
 
-def whole_numbers(values: ArrayLike) -> IntArray:
+def _whole_numbers(values: ArrayLike) -> IntArray:
     """Return whole numbers as kernels want them."""
     return read_only(np.array(values, dtype=np.int64))
 
 
 NO_GAPS = Gaps(
-    whole_numbers([0]),
-    whole_numbers([0]),
-    whole_numbers([]),
-    whole_numbers([]),
-    whole_numbers([]),
+    _whole_numbers([0]),
+    _whole_numbers([0]),
+    _whole_numbers([]),
+    _whole_numbers([]),
+    _whole_numbers([]),
     read_only(np.zeros((0, 0), dtype=np.int64)),
     read_only(np.zeros((0, 0, 0))),
     read_only(np.zeros((0, 0))),
@@ -90,11 +90,11 @@ def find_gaps(emission: Emission, missing: BoolArray, starts: IntArray, fill: Fl
     for g, (_, _, _, dims) in enumerate(found):
         bases[g, dims, np.arange(len(dims))], places[g, : len(dims)] = 1.0, dims
     return Gaps(
-        whole_numbers([0, *np.cumsum(n_each)]),
-        whole_numbers([0, *np.cumsum([len(group[2]) for group in found])]),
-        whole_numbers(np.concatenate([group[2] for group in found])),
-        whole_numbers([group[1] for group in found]),
-        whole_numbers([len(group[3]) for group in found]),
+        _whole_numbers([0, *np.cumsum(n_each)]),
+        _whole_numbers([0, *np.cumsum([len(group[2]) for group in found])]),
+        _whole_numbers(np.concatenate([group[2] for group in found])),
+        _whole_numbers([group[1] for group in found]),
+        _whole_numbers([len(group[3]) for group in found]),
         read_only(places),
         read_only(bases),
         read_only(fill),
@@ -148,7 +148,7 @@ def steps_with(emission: Emission, z: FloatArray, missing: BoolArray, values: Fl
 
 
 def completed_steps(
-    rng: Generator, emission: Emission, z: FloatArray, path: IntArray, gaps: Gaps, n_rounds: int = N_ROUNDS
+    rng: Generator, emission: Emission, z: FloatArray, path: IntArray, gaps: Gaps, n_rounds: int = _N_ROUNDS
 ) -> FloatArray:
     """Return steps with what is missing drawn given a path: parameters and values in turn, a few times."""
     n_states = int(path.max()) + 1
@@ -178,10 +178,10 @@ def expected_statistics(emission: Emission, z: FloatArray, path: IntArray, gaps:
     if not len(gaps.steps):
         return statistics
     rng, scales = np.random.default_rng(0), np.zeros_like(statistics.scales)
-    n_kept = N_ROUNDS - N_ROUNDS // 2
-    for number in range(N_ROUNDS):
+    n_kept = _N_ROUNDS - _N_ROUNDS // 2
+    for number in range(_N_ROUNDS):
         z = drawn_steps(rng, emission, z, path, mean_parameters(emission, statistics), gaps)
         statistics = statistics_of(emission, z, path, n_states)
-        if number >= N_ROUNDS - n_kept:
+        if number >= _N_ROUNDS - n_kept:
             scales += statistics.scales / n_kept
     return Statistics(statistics.sizes, scales)

@@ -14,8 +14,8 @@ import numpy as np
 from homothety.arrays import frozen, read_only
 from homothety.distributions.niw import is_spd
 from homothety.errors import InputError, NotSPDError
+from homothety.models._parts import check_array, check_labels
 from homothety.models.emissions._kernels import Structure
-from homothety.models.parts import check_array, check_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -322,7 +322,7 @@ class Emission:
         return np.ascontiguousarray(np.concatenate([-inverse_roots @ coefficients, inverse_roots], axis=2))
 
 
-ROUNDING = 1e-12
+_ROUNDING = 1e-12
 
 
 class Statistics(NamedTuple):
@@ -401,11 +401,11 @@ def residual_scatters(emission: Emission, statistics: Statistics) -> FloatArray:
         own = np.flatnonzero(emission.structure_mask[:, first])
         parts = (slice(first, last), slice(n + own[0], n + own[-1] + 1))
         prior = np.trace(emission.prior_scale[parts[1], parts[1]])
-        scatters[:, own[0] : own[-1] + 1, own[0] : own[-1] + 1] = scatter_about_regression(moments, *parts, prior)
+        scatters[:, own[0] : own[-1] + 1, own[0] : own[-1] + 1] = _scatter_about_regression(moments, *parts, prior)
     return np.where(emission.structure_mask[:, n:], scatters, 0.0) / emission.dim_weights
 
 
-def scatter_about_regression(moments: FloatArray, regressors: slice, values: slice, prior: float) -> FloatArray:
+def _scatter_about_regression(moments: FloatArray, regressors: slice, values: slice, prior: float) -> FloatArray:
     """Return what regressors leave of the scatter of values, (n_states, n_values, n_values).
 
     Parameters
@@ -416,26 +416,26 @@ def scatter_about_regression(moments: FloatArray, regressors: slice, values: sli
         Trace of what was subtracted from the moments of the values: they are known up to its rounding.
     """
     mixed, total = moments[:, regressors, values], moments[:, values, values]
-    explained = np.swapaxes(mixed, -1, -2) @ pseudo_inverse(moments[:, regressors, regressors]) @ mixed
+    explained = np.swapaxes(mixed, -1, -2) @ _pseudo_inverse(moments[:, regressors, regressors]) @ mixed
     lost = prior + np.trace(total, axis1=-2, axis2=-1)
-    scatter = np.where(is_rounding(total - explained, lost), 0.0, total - explained)
+    scatter = np.where(_is_rounding(total - explained, lost), 0.0, total - explained)
     scatter = (scatter + np.swapaxes(scatter, -1, -2)) / 2
-    return semidefinite(scatter) if mixed.shape[1] > 1 else scatter
+    return _semidefinite(scatter) if mixed.shape[1] > 1 else scatter
 
 
-def semidefinite(matrices: FloatArray) -> FloatArray:
+def _semidefinite(matrices: FloatArray) -> FloatArray:
     """Return symmetric matrices without what is negative in them: rounding, where regressors explain all steps."""
     values, vectors = np.linalg.eigh(matrices)
     return np.asarray((vectors * np.maximum(values, 0.0)[:, None]) @ np.swapaxes(vectors, -1, -2))
 
 
-def pseudo_inverse(matrices: FloatArray) -> FloatArray:
+def _pseudo_inverse(matrices: FloatArray) -> FloatArray:
     """Return the inverses of symmetric matrices, zero where there is nothing to invert."""
     if matrices.shape[-1] == 1:  # a mean: done in every sweep, so without a decomposition
         return np.divide(1.0, matrices, out=np.zeros_like(matrices), where=matrices > 0)
     return np.asarray(np.linalg.pinv(matrices, hermitian=True), dtype=np.float64)
 
 
-def is_rounding(differences: FloatArray, taken_from: FloatArray) -> BoolArray:
+def _is_rounding(differences: FloatArray, taken_from: FloatArray) -> BoolArray:
     """Whether what is left of sums is no more than what rounding leaves of them, (n_matrices, 1, 1)."""
-    return (np.trace(differences, axis1=-2, axis2=-1) <= ROUNDING * taken_from)[:, None, None]
+    return (np.trace(differences, axis1=-2, axis2=-1) <= _ROUNDING * taken_from)[:, None, None]

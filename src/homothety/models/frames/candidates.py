@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from homothety.models.frames.model import Model
 
 NEAR = 0.1  # spread of proposals about a candidate: radians, log sizes, and spreads of places
-LARGEST_GROWTH = 5.0  # log size of a candidate
-N_ROUNDS = 2  # of smoothing and climbing
-N_NEWTON = 3  # Newton steps of each round
-FARTHEST = 3.0  # largest distance of a candidate's place from the prior mean, in prior standard deviations
+_LARGEST_GROWTH = 5.0  # log size of a candidate
+_N_ROUNDS = 2  # of smoothing and climbing
+_N_NEWTON = 3  # Newton steps of each round
+_FARTHEST = 3.0  # largest distance of a candidate's place from the prior mean, in prior standard deviations
 MOST_STEPS = 50_000  # seen through all frames that are refined at once: it bounds memory
-N_REFINED = 4  # candidates that are refined further in a thorough search
+_N_REFINED = 4  # candidates that are refined further in a thorough search
 N_KEPT = 2  # candidates around which moves propose
 
 
@@ -97,22 +97,22 @@ def likely_frames(
         the others have has other principal axes.
     """
     gaussians = state_gaussians(model, chain.whiteners)
-    tried = principal_frames(model, steps, gaussians, chain.occupancy, thorough=thorough)
+    tried = _principal_frames(model, steps, gaussians, chain.occupancy, thorough=thorough)
     if others is not None:
         tried = stacked(np.arange(tried.n_frames + others.n_frames), [tried, others])
-    found, scores = refine(model, steps, chain, gaussians, tried)
+    found, scores = _refine(model, steps, chain, gaussians, tried)
     if thorough:
-        found, scores = refine(model, steps, chain, gaussians, best_of(found, scores, N_REFINED)[0])
-    return best_of(found, scores, n_kept)
+        found, scores = _refine(model, steps, chain, gaussians, _best_of(found, scores, _N_REFINED)[0])
+    return _best_of(found, scores, n_kept)
 
 
-def best_of(frames: Frames, scores: FloatArray, n: int) -> tuple[Frames, FloatArray]:
+def _best_of(frames: Frames, scores: FloatArray, n: int) -> tuple[Frames, FloatArray]:
     """Return the frames of highest score, at most `n`, and their scores, highest first."""
     chosen = np.argsort(-scores, kind="stable")[:n]
     return frames.taken(np.arange(len(chosen)), chosen), scores[chosen]
 
 
-def refine(
+def _refine(
     model: Model, steps: FloatArray, chain: Chain, gaussians: StateGaussians, frames: Frames
 ) -> tuple[Frames, FloatArray]:
     """Return frames of a recording, each improved by smoothing and climbing in alternation, and their log posteriors.
@@ -123,15 +123,15 @@ def refine(
     for first in range(0, frames.n_frames, n_at_once):
         which = np.arange(first, min(first + n_at_once, frames.n_frames))
         own = frames.taken(np.arange(len(which)), which)
-        copies, starts = copied(steps, len(which))
-        for _ in range(N_ROUNDS):
+        copies, starts = _copied(steps, len(which))
+        for _ in range(_N_ROUNDS):
             probs, _, _ = smooth_through(model, copies, starts, chain, own)
-            own = climbed(model, copies, starts, probs, gaussians, own, N_NEWTON)
+            own = climbed(model, copies, starts, probs, gaussians, own, _N_NEWTON)
         parts.append((own, log_posterior(model, steps, chain, own)))
     return stacked(np.arange(frames.n_frames), [own for own, _ in parts]), np.concatenate([found for _, found in parts])
 
 
-def copied(steps: FloatArray, n_copies: int) -> tuple[FloatArray, IntArray]:
+def _copied(steps: FloatArray, n_copies: int) -> tuple[FloatArray, IntArray]:
     """Return copies of a recording one after the other, and where each begins and the last one ends."""
     return np.tile(steps, (n_copies, 1)), len(steps) * np.arange(n_copies + 1)
 
@@ -141,7 +141,7 @@ def log_posterior(model: Model, steps: FloatArray, chain: Chain, frames: Frames)
 
     The path is summed out.
     """
-    _, _, scores = smooth_through(model, *copied(steps, frames.n_frames), chain, frames)
+    _, _, scores = smooth_through(model, *_copied(steps, frames.n_frames), chain, frames)
     log_priors = [
         _kernels.log_frame_prior(sizes, places, model.prior)
         for sizes, places in zip(frames.log_sizes, frames.places, strict=True)
@@ -187,7 +187,7 @@ def climbed(
     return Frames(frames.labels, *moved)
 
 
-def principal_frames(
+def _principal_frames(
     model: Model, steps: FloatArray, gaussians: StateGaussians, occupancy: FloatArray, *, thorough: bool = False
 ) -> Frames:
     """Return frames that lay the principal axes of a recording on those of the states, in every way.
@@ -195,16 +195,16 @@ def principal_frames(
     Sizes and places are such that spreads and means agree. Thoroughly, rotations are tried all around.
     """
     blocks = model.blocks
-    means, covariances = moments_of_states(blocks, gaussians, occupancy)
-    recorded = [moments_of_block(steps[:, block]) for block in blocks.slices]
-    growth = [np.log(spread(recorded[b][1]) / spread(covariances[b])) for b in blocks.sized]
-    sizes = np.clip(growth, -LARGEST_GROWTH, LARGEST_GROWTH)  # a block that stands still has no spread
+    means, covariances = _moments_of_states(blocks, gaussians, occupancy)
+    recorded = [_moments_of_block(steps[:, block]) for block in blocks.slices]
+    growth = [np.log(_spread(recorded[b][1]) / _spread(covariances[b])) for b in blocks.sized]
+    sizes = np.clip(growth, -_LARGEST_GROWTH, _LARGEST_GROWTH)  # a block that stands still has no spread
     turns = np.eye(1, blocks.turn_size)
     lead = blocks.leading
     if blocks.n_angles and lead is not None:
-        turns = axis_turns(blocks, recorded[lead][1], covariances[lead])
+        turns = _axis_turns(blocks, recorded[lead][1], covariances[lead])
         if thorough:
-            turns = np.stack([product_of_turns(turns[0], turn) for turn in turns_all_around(blocks)])
+            turns = np.stack([product_of_turns(turns[0], turn) for turn in _turns_all_around(blocks)])
     sizes = np.tile(sizes, (len(turns), 1))
     targets = blocks.at_places(np.concatenate([mean for mean, _ in recorded]))
     origins = blocks.at_places(np.concatenate(means))
@@ -213,12 +213,12 @@ def principal_frames(
 
 
 def clip_to_prior(model: Model, places: FloatArray) -> FloatArray:
-    """Return places within `FARTHEST` standard deviations of the prior mean: the zero of a tared sensor is known."""
-    reach = FARTHEST * model.prior.place_spread[:, None]
+    """Return places within `_FARTHEST` standard deviations of the prior mean: the zero of a tared sensor is known."""
+    reach = _FARTHEST * model.prior.place_spread[:, None]
     return np.clip(places, model.prior.place_mean - reach, model.prior.place_mean + reach)
 
 
-def turns_all_around(blocks: Blocks) -> FloatArray:
+def _turns_all_around(blocks: Blocks) -> FloatArray:
     """Return evenly spaced rotations, the first by no angle: 60 in space, 12 in the plane or about the third axis."""
     if blocks.n_angles == 3:
         return np.asarray(np.roll(Rotation.create_group("I").as_quat(), 1, axis=1))
@@ -228,15 +228,15 @@ def turns_all_around(blocks: Blocks) -> FloatArray:
     return turns
 
 
-def axis_turns(blocks: Blocks, recorded: FloatArray, canonical: FloatArray) -> FloatArray:
+def _axis_turns(blocks: Blocks, recorded: FloatArray, canonical: FloatArray) -> FloatArray:
     """Return the proper rotations from canonical to recorded principal axes, (n_turns, turn_size)."""
     if blocks.n_angles == 1 and blocks.dim == 3:  # about the third axis: principal axes of the plane across it
-        flat = rotations_between_axes(recorded[:2, :2], canonical[:2, :2])
+        flat = _rotations_between_axes(recorded[:2, :2], canonical[:2, :2])
         return turn_of_matrix(np.pad(flat, [(0, 0), (0, 1), (0, 1)]) + np.diag([0.0, 0.0, 1.0]))
-    return turn_of_matrix(rotations_between_axes(recorded, canonical))
+    return turn_of_matrix(_rotations_between_axes(recorded, canonical))
 
 
-def rotations_between_axes(recorded: FloatArray, canonical: FloatArray) -> FloatArray:
+def _rotations_between_axes(recorded: FloatArray, canonical: FloatArray) -> FloatArray:
     """Return rotation matrices from the principal axes of one covariance to those of another, (n_turns, d, d)."""
     to, origin = np.linalg.eigh(recorded)[1], np.linalg.eigh(canonical)[1]
     if np.linalg.det(to) * np.linalg.det(origin) < 0:
@@ -245,13 +245,13 @@ def rotations_between_axes(recorded: FloatArray, canonical: FloatArray) -> Float
     return np.asarray((to * np.array(signs)[:, None, :]) @ origin.T)
 
 
-def moments_of_block(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _moments_of_block(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and covariance of the steps of a block."""
     mean = values.mean(axis=0)
     return mean, (values - mean).T @ (values - mean) / len(values)
 
 
-def moments_of_states(
+def _moments_of_states(
     blocks: Blocks, gaussians: StateGaussians, occupancy: FloatArray
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """Return mean and covariance of each block over the states, weighted by their steps."""
@@ -267,7 +267,7 @@ def moments_of_states(
     return means, covariances
 
 
-def spread(covariance: FloatArray) -> float:
+def _spread(covariance: FloatArray) -> float:
     """Return the root mean variance of a covariance."""
     return float(np.sqrt(max(np.trace(covariance) / len(covariance), np.finfo(float).tiny)))
 
@@ -294,9 +294,9 @@ def log_density_near(model: Model, candidates: Frames, frame: Frames) -> FloatAr
     total = np.zeros(candidates.n_frames)
     if blocks.n_angles:
         total += [log_turn_density(blocks, turn, frame.turns[0]) for turn in candidates.turns]
-    total += log_normal(frame.log_sizes - candidates.log_sizes, NEAR).sum(axis=1)
+    total += _log_normal(frame.log_sizes - candidates.log_sizes, NEAR).sum(axis=1)
     spreads = np.broadcast_to(NEAR * model.prior.place_spread[:, None], candidates.places.shape[1:])
-    return np.asarray(total + log_normal(frame.places - candidates.places, spreads).sum(axis=(1, 2)))
+    return np.asarray(total + _log_normal(frame.places - candidates.places, spreads).sum(axis=(1, 2)))
 
 
 def log_turn_density(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> float:
@@ -307,7 +307,7 @@ def log_turn_density(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> fl
     if blocks.n_angles == 3:
         volume = 8 * np.pi**2
         log_jacobian = np.log((2 - 2 * np.cos(angle)) / angle**2) if angle > 1e-4 else 0.0
-    return float(log_normal(angles, NEAR).sum() + np.log(volume / share_within_half_turn(blocks)) - log_jacobian)
+    return float(_log_normal(angles, NEAR).sum() + np.log(volume / share_within_half_turn(blocks)) - log_jacobian)
 
 
 def share_within_half_turn(blocks: Blocks) -> float:
@@ -330,6 +330,6 @@ def angles_between(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> Floa
     return angles if blocks.n_angles == 3 else angles[2:]
 
 
-def log_normal(residuals: FloatArray, spread: FloatArray | float) -> FloatArray:
+def _log_normal(residuals: FloatArray, spread: FloatArray | float) -> FloatArray:
     """Log density of normal residuals."""
     return np.asarray(-0.5 * (residuals / spread) ** 2 - np.log(spread) - 0.5 * np.log(2 * np.pi))

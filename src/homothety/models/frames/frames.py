@@ -14,9 +14,9 @@ import numpy as np
 
 from homothety.arrays import read_only
 from homothety.errors import InputError
+from homothety.models._parts import ReadOnly
 from homothety.models.frames import _kernels
 from homothety.models.frames._kernels import Frame, Layout
-from homothety.models.parts import ReadOnly
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from homothety.models.emissions.missing import Gaps
     from homothety.models.frames._kernels import Prior
 
-Kind = Literal["point", "vector", "orientation", "plain"]
+_Kind = Literal["point", "vector", "orientation", "plain"]
 Rotations = Literal["all", "yaw", "none"]
 
 
@@ -54,7 +54,7 @@ class Blocks:
         was tared, and the middle orientation depends on what was done most.
     """
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[_Kind, ...]
     dim: int = 3
     rotations: Rotations = "all"
     still: tuple[int, ...] = ()
@@ -63,7 +63,7 @@ class Blocks:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", tuple(self.kinds))
-        known = get_args(Kind)
+        known = get_args(_Kind)
         unknown = [kind for kind in self.kinds if kind not in known]
         if unknown or not self.kinds:
             raise InputError(f"blocks has {unknown[0] if unknown else 'no kind'!r}, needed some of {', '.join(known)}.")

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from homothety.models.frames.model import Model
 
 
-PRIOR_STAYS = 5.0  # stays that the prior expectation, factors of one, counts as
-LEAST_CURVATURE = 0.1  # of each frame: data do not determine the rotation of a straight recording about its line
+_PRIOR_STAYS = 5.0  # stays that the prior expectation, factors of one, counts as
+_LEAST_CURVATURE = 0.1  # of each frame: data do not determine the rotation of a straight recording about its line
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +63,12 @@ def interval_factors(model: Model, frames: Frames, path: IntArray) -> IntervalFa
     aligned = aligned_steps(blocks, frames, model.steps, model.starts)
     gaussians = state_gaussians(model, parameters(model, aligned, np.eye(n_states)[path]))
     sums = recorded_sums(model, path, n_states, frames)
-    curvature = LEAST_CURVATURE * frames.n_frames * np.eye(n_parameters)
+    curvature = _LEAST_CURVATURE * frames.n_frames * np.eye(n_parameters)
     for f in range(frames.n_frames):
         own = Sums(*(part[f] for part in sums))
         for p, shift in enumerate(DERIVATIVE_STEP * np.eye(n_parameters)):
             there, back = (
-                gradient_of(blocks, gaussians, own, shifted(blocks, frames[f], own.centre, end))
+                _gradient_of(blocks, gaussians, own, shifted(blocks, frames[f], own.centre, end))
                 for end in (shift, -shift)
             )
             curvature[p] -= (there - back) / (2 * DERIVATIVE_STEP)
@@ -78,17 +78,17 @@ def interval_factors(model: Model, frames: Frames, path: IntArray) -> IntervalFa
     stays = stays._replace(centre=sums.centre[frame_of_stay])
     gradients = np.stack(
         [
-            gradient_of(blocks, gaussians, Sums(*(part[s] for part in stays)), frames[f])
+            _gradient_of(blocks, gaussians, Sums(*(part[s] for part in stays)), frames[f])
             for s, f in enumerate(frame_of_stay.tolist())
         ]
     )
-    spread, n_compared = gradient_covariance(gradients, path[edges[:-1]], np.diff(edges))
+    spread, n_compared = _gradient_covariance(gradients, path[edges[:-1]], np.diff(edges))
     drawn = np.linalg.inv((curvature + curvature.T) / 2)
     measured, drawn = np.diag(drawn @ spread @ drawn), np.diag(drawn)
 
     def factor(first: int, last: int) -> float:
         ratio = measured[first:last].sum() / drawn[first:last].sum() if last > first else 1.0
-        return float(np.sqrt((PRIOR_STAYS + n_compared * ratio) / (PRIOR_STAYS + n_compared)))
+        return float(np.sqrt((_PRIOR_STAYS + n_compared * ratio) / (_PRIOR_STAYS + n_compared)))
 
     return IntervalFactors(
         factor(0, blocks.n_angles),
@@ -97,7 +97,7 @@ def interval_factors(model: Model, frames: Frames, path: IntArray) -> IntervalFa
     )
 
 
-def gradient_covariance(gradients: FloatArray, states: IntArray, lengths: IntArray) -> tuple[FloatArray, int]:
+def _gradient_covariance(gradients: FloatArray, states: IntArray, lengths: IntArray) -> tuple[FloatArray, int]:
     """Return the covariance of the sum of gradients, from differences between stays, and the number of differences.
 
     The gradient of a stay is compared with the mean of all stays in the same state, in proportion to their lengths.
@@ -112,7 +112,7 @@ def gradient_covariance(gradients: FloatArray, states: IntArray, lengths: IntArr
     return spread, n_compared
 
 
-def gradient_of(blocks: Blocks, gaussians: StateGaussians, sums: Sums, frame: Frame) -> FloatArray:
+def _gradient_of(blocks: Blocks, gaussians: StateGaussians, sums: Sums, frame: Frame) -> FloatArray:
     """Return the derivatives of the log density of steps by angles, log sizes and places, in canonical directions."""
     n_parameters = blocks.n_angles + frame.log_sizes.size + frame.places.size
     values = [
@@ -156,7 +156,7 @@ def sample_frames(
     """
     gaussians, draws = state_gaussians(model, chain.whiteners), []
     for number in range(n_burn + n_draws):
-        frame = turned_globally(rng, model, chain, frame)
+        frame = _turned_globally(rng, model, chain, frame)
         aligned = aligned_steps(model.blocks, frame, model.steps, model.starts)
         evidence = model.emission.log_evidence(model.emission.augment_steps(aligned), chain.whiteners)
         least_stay = model.segmentation.least_stay
@@ -167,7 +167,7 @@ def sample_frames(
     return draws
 
 
-def turned_globally(rng: Generator, model: Model, chain: Chain, frame: Frames) -> Frames:
+def _turned_globally(rng: Generator, model: Model, chain: Chain, frame: Frames) -> Frames:
     """Return the frame after the proposal of a half turn or of any rotation, the path summed out.
 
     See docs/model.md, section 5.7.

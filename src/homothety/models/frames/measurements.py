@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from homothety.models.frames.frames import Blocks
     from homothety.sequences import Sequences
 
-LEAST_SHIFT = 0.01  # least prior spread of the zero of a block, as a share of its size
-RESTING = 0.01  # size below which a recording does not move, as a share of a typical recording
+_LEAST_SHIFT = 0.01  # least prior spread of the zero of a block, as a share of its size
+_RESTING = 0.01  # size below which a recording does not move, as a share of a typical recording
 FLAT = 0.02  # least extent of a recording in a direction, as a share of its largest extent
-ROUNDING = 1e-20  # mean square below which a recording does not move, as a share of that of all recordings
+_ROUNDING = 1e-20  # mean square below which a recording does not move, as a share of that of all recordings
 TINY = np.finfo(float).tiny
 
 
 def resting_recordings(blocks: Blocks, prepared: Sequences) -> BoolArray:
-    """Whether recordings move less than `RESTING` of a typical one in all blocks that turn, (n_series,).
+    """Whether recordings move less than `_RESTING` of a typical one in all blocks that turn, (n_series,).
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def resting_recordings(blocks: Blocks, prepared: Sequences) -> BoolArray:
         [typical_size([one[:, blocks.slices[b]]], about_zero=b not in blocks.placed) for b in blocks.turned]
         for one in prepared
     ]
-    return np.asarray(np.max(sizes, axis=1) < RESTING)
+    return np.asarray(np.max(sizes, axis=1) < _RESTING)
 
 
 def place_prior(blocks: Blocks, prepared: Sequences) -> tuple[FloatArray, FloatArray]:
@@ -57,7 +57,7 @@ def place_prior(blocks: Blocks, prepared: Sequences) -> tuple[FloatArray, FloatA
         mean, spread = together.mean(axis=0), np.sqrt(together.var(axis=0).mean())
         if blocks.kinds[b] != "point":
             medians = np.array([np.median(part, axis=0) for part in parts])
-            mean, spread = medians.mean(axis=0), max(np.sqrt(medians.var(axis=0).mean()), LEAST_SHIFT)
+            mean, spread = medians.mean(axis=0), max(np.sqrt(medians.var(axis=0).mean()), _LEAST_SHIFT)
         means.append(mean[None])
         spreads.append(spread)
     return np.concatenate(means), np.array(spreads)
@@ -78,7 +78,7 @@ def spans_of(blocks: Blocks, prepared: Sequences) -> tuple[int, ...]:
     (2,)
     """
     return tuple(
-        (max(n_extents(scatter_of(blocks, [b], one)) for one in prepared) or n) if kind in ("point", "vector") else n
+        (max(_n_extents(scatter_of(blocks, [b], one)) for one in prepared) or n) if kind in ("point", "vector") else n
         for b, (kind, n) in enumerate(zip(blocks.kinds, blocks.sizes, strict=True))
     )
 
@@ -93,7 +93,7 @@ def line_axes(blocks: Blocks, prepared: Sequences) -> FloatArray:
         return axes
     for i, one in enumerate(prepared):
         scatter = scatter_of(blocks, blocks.sized, one)
-        if n_extents(scatter) == 1:
+        if _n_extents(scatter) == 1:
             axes[i] = np.linalg.eigh(scatter)[1][:, -1]
     return axes
 
@@ -105,10 +105,10 @@ def scatter_of(blocks: Blocks, chosen: Sequence[int], steps: FloatArray) -> Floa
     return np.asarray(sum(one.T @ one / len(one) for one in centred))
 
 
-def n_extents(scatter: FloatArray) -> int:
+def _n_extents(scatter: FloatArray) -> int:
     """Return in how many directions a recording in units of blocks extends; 0 if it rests."""
     extents = np.linalg.eigvalsh(scatter)
-    return int((extents > FLAT**2 * extents[-1]).sum()) if extents[-1] > RESTING**2 else 0
+    return int((extents > FLAT**2 * extents[-1]).sum()) if extents[-1] > _RESTING**2 else 0
 
 
 def typical_size(parts: Sequence[FloatArray], *, about_zero: bool) -> float:
@@ -118,7 +118,7 @@ def typical_size(parts: Sequence[FloatArray], *, about_zero: bool) -> float:
     """
     squares = [np.mean((part - (0.0 if about_zero else part.mean(axis=0))) ** 2) for part in parts]
     median, together = float(np.median(squares)), float(np.concatenate(parts).var(axis=0).mean())
-    return float(np.sqrt(median if median > ROUNDING * together else together))
+    return float(np.sqrt(median if median > _ROUNDING * together else together))
 
 
 def block_weights(
@@ -144,13 +144,13 @@ def block_weights(
     spans = blocks.sizes if spans is None else spans
     shares = [
         # Dimensions filled with noise are uncorrelated and lower the mean over all dimensions.
-        independent_share(whitened(steps[:, block], path), edges, extra=n / span)
+        independent_share(_whitened(steps[:, block], path), edges, extra=n / span)
         for block, n, span in zip(blocks.slices, blocks.sizes, spans, strict=True)
     ]
     return np.maximum(shares, (len(edges) - 1) / len(path))
 
 
-def whitened(values: FloatArray, path: IntArray) -> FloatArray:
+def _whitened(values: FloatArray, path: IntArray) -> FloatArray:
     """Return deviations of values from the mean of their state, whitened by its covariance."""
     residuals = np.empty_like(values)
     for k in np.unique(path):

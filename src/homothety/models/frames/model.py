@@ -12,11 +12,11 @@ import numpy as np
 from homothety.arrays import frozen, read_only
 from homothety.errors import InputError
 from homothety.models import ibphmm
+from homothety.models._parts import check_array, check_finite, check_labels
 from homothety.models.crp import log_partition_prior
 from homothety.models.emissions.missing import drawn_steps, plain_steps
 from homothety.models.frames._kernels import StateGaussians, Sums, add_expected, add_recorded, log_frame_prior
 from homothety.models.frames.frames import Frames, aligned_steps, gaps_in_frames, log_determinants, recorded_steps
-from homothety.models.parts import check_array, check_finite, check_labels
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Model:
 
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit the self. Parts of the segmentation that are out of date are not looked at."""
-        check_frames(self, state.frames)
+        _check_frames(self, state.frames)
         for name in ("turns", "log_sizes", "places"):
             check_finite(getattr(state.frames, name), f"{name} of frames")
         check_finite(self.steps, "steps")
@@ -137,7 +137,7 @@ class Model:
         """Return the segmentation model of the recordings seen through frames; that of the last call is remembered."""
         last = self._last.get("last")  # once: chains of one process may share a model
         if last is None or last[0] is not frames:
-            check_frames(self, frames)
+            _check_frames(self, frames)
             steps = aligned_steps(self.blocks, frames, self.steps, self.starts)
             last = (frames, replace(self.segmentation, z=frozen(self.emission.augment_steps(steps))))
             if self.fill is not None:
@@ -194,8 +194,8 @@ def log_frames(model: Model, frames: Frames) -> float:
     return total
 
 
-Info = TypeVar("Info")
-Move: TypeAlias = Callable[["Generator", "Model", "ChainState"], tuple["ChainState", Info]]
+_Info = TypeVar("_Info")
+_Move: TypeAlias = Callable[["Generator", "Model", "ChainState"], tuple["ChainState", _Info]]
 
 
 @storable
@@ -217,7 +217,7 @@ class ChainState:
     step: int = 0
 
 
-def check_frames(model: Model, frames: Frames) -> None:
+def _check_frames(model: Model, frames: Frames) -> None:
     """Raise if frames do not fit the model."""
     blocks, n, n_series = model.blocks, frames.n_frames, len(model.starts) - 1
     n_sizes, places = len(blocks.sized), (len(blocks.placed), blocks.dim)
@@ -230,12 +230,12 @@ def check_frames(model: Model, frames: Frames) -> None:
     check_array(frames.places, "places of frames", (n, *places), np.float64)
 
 
-def checked(move: Move[Info]) -> Move[Info]:
+def checked(move: _Move[_Info]) -> _Move[_Info]:
     """Return a move of frames that first checks the state: nothing is out of date, and all parts fit the model."""
 
     @wraps(move)
-    def check_and_move(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Info]:
-        check_frames(model, state.frames)
+    def check_and_move(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, _Info]:
+        _check_frames(model, state.frames)
         ibphmm.check_parts(model.segmentation, state.segmentation)
         return move(rng, model, state)
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from homothety.models.frames.model import ChainState, Model
 
 
-HAAR_SHARE = 0.3  # of large rotations that are drawn uniformly instead of being half turns
-PRIOR_SHARE = 0.1  # of new frames that are drawn from the prior
+_HAAR_SHARE = 0.3  # of large rotations that are drawn uniformly instead of being half turns
+_PRIOR_SHARE = 0.1  # of new frames that are drawn from the prior
 
 
 def move_segmentation(move: Callable[..., Any], rng: Generator, model: Model, state: ChainState) -> Any:
@@ -65,7 +65,7 @@ def redrawn_frames(
 
 
 @checked
-def turn_globally(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
+def _turn_globally(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Propose a half turn or any rotation of a frame, paths integrated out, and redraw the paths.
 
     See docs/model.md, section 5.7. The half turn is about a principal axis of the recordings as they were recorded: it
@@ -83,18 +83,18 @@ def turn_globally(rng: Generator, model: Model, state: ChainState) -> tuple[Chai
 
 def turned(rng: Generator, model: Model, frames: Frames, f: int) -> Frames:
     """Return frames with one of them turned by half a turn, or at random; the middle of its steps stays."""
-    centre, axes = middle_and_axes(model, np.flatnonzero(frames.labels == f))
+    centre, axes = _middle_and_axes(model, np.flatnonzero(frames.labels == f))
     turns, places = frames.turns.copy(), frames.places.copy()
-    if rng.random() < HAAR_SHARE:
+    if rng.random() < _HAAR_SHARE:
         turns[f] = draw_turn(rng, model.blocks)
     else:
-        turns[f] = product_of_turns(half_turn(rng, model, axes), frames.turns[f])
+        turns[f] = product_of_turns(_half_turn(rng, model, axes), frames.turns[f])
     old = frames[f]
     _kernels.carry_places(old, turns[f], old.log_sizes, centre, model.blocks.layout, places[f])
     return replace(frames, turns=turns, places=places)
 
 
-def half_turn(rng: Generator, model: Model, axes: FloatArray) -> FloatArray:
+def _half_turn(rng: Generator, model: Model, axes: FloatArray) -> FloatArray:
     """Draw a half turn about one of some axes."""
     turn = np.zeros(model.blocks.turn_size)
     if model.blocks.dim == 2:
@@ -106,7 +106,7 @@ def half_turn(rng: Generator, model: Model, axes: FloatArray) -> FloatArray:
     return turn
 
 
-def middle_and_axes(model: Model, series: IntArray) -> tuple[FloatArray, FloatArray]:
+def _middle_and_axes(model: Model, series: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the mean of each block with a place over some recordings, and principal axes of the leading block."""
     blocks = model.blocks
     steps, _ = model.steps_of(series.tolist())
@@ -158,37 +158,37 @@ def another_frame(rng: Generator, model: Model, state: ChainState, i: int) -> tu
     if is_new or alone:
         candidates = candidate_frames(model, state.segmentation, i)
     if is_new:
-        fresh = draw_new(rng, model, candidates)
+        fresh = _draw_new(rng, model, candidates)
         log_ratio += _kernels.log_frame_prior(fresh.log_sizes[0], fresh.places[0], model.prior)
-        log_ratio -= log_density_new(model, candidates, fresh)
+        log_ratio -= _log_density_new(model, candidates, fresh)
     if alone:
         old = Frames.single(frames[own])
-        log_ratio += log_density_new(model, candidates, old)
+        log_ratio += _log_density_new(model, candidates, old)
         log_ratio -= _kernels.log_frame_prior(old.log_sizes[0], old.places[0], model.prior)
     labels = frames.labels.copy()
     labels[i] = chosen
     proposed = stacked(labels, [frames, fresh]) if is_new else replace(frames, labels=labels)
-    return without_unused(proposed), log_ratio
+    return _without_unused(proposed), log_ratio
 
 
-def without_unused(frames: Frames) -> Frames:
+def _without_unused(frames: Frames) -> Frames:
     """Return the frames that some recording has, numbered anew."""
     used, labels = np.unique(frames.labels, return_inverse=True)
     return frames.taken(labels.astype(np.int64), used)
 
 
-def draw_new(rng: Generator, model: Model, candidates: Frames) -> Frames:
+def _draw_new(rng: Generator, model: Model, candidates: Frames) -> Frames:
     """Draw a new frame near one of the candidates, or from the prior."""
-    if rng.random() < PRIOR_SHARE:
+    if rng.random() < _PRIOR_SHARE:
         return draw_frame(rng, model.blocks, model.prior)
     return draw_near(rng, model, candidates, int(rng.integers(candidates.n_frames)))
 
 
-def log_density_new(model: Model, candidates: Frames, frame: Frames) -> float:
-    """Log density of drawing a frame by `draw_new`."""
+def _log_density_new(model: Model, candidates: Frames, frame: Frames) -> float:
+    """Log density of drawing a frame by `_draw_new`."""
     near = log_density_near(model, candidates, frame) - np.log(candidates.n_frames)
     log_prior = _kernels.log_frame_prior(frame.log_sizes[0], frame.places[0], model.prior)
-    parts = np.append(np.log(1 - PRIOR_SHARE) + near, np.log(PRIOR_SHARE) + log_prior)
+    parts = np.append(np.log(1 - _PRIOR_SHARE) + near, np.log(_PRIOR_SHARE) + log_prior)
     return float(np.logaddexp.reduce(parts))
 
 
@@ -232,7 +232,7 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     lifted = {name: partial(move_segmentation, move) for name, move in ibphmm.default_sweep().items()}
     return {
         "frames": resample_frames,
-        "large rotations": turn_globally,
+        "large rotations": _turn_globally,
         "sharing of frames": resample_sharing,
         **lifted,
     }
@@ -246,16 +246,16 @@ class KeptFrames(NamedTuple):
     frames: Frames
 
 
-def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
     """Return the numbers of the segmentation, with the log joint of frames and segmentation together."""
     scalars = ibphmm.RECORDING.scalars(model.aligned(state.frames), state.segmentation, infos)
     scalars["log_joint"] += log_frames(model, state.frames)
     return scalars | {"n_frames": state.frames.n_frames}
 
 
-def keep_frames(state: ChainState) -> KeptFrames:
+def _keep_frames(state: ChainState) -> KeptFrames:
     """Return what is kept of a state after burn-in."""
     return KeptFrames(RunPath.of(state.segmentation.id_path), state.frames)
 
 
-RECORDING = Recording(scalars=trace_scalars, keep=keep_frames)
+RECORDING = Recording(scalars=_trace_scalars, keep=_keep_frames)

@@ -45,16 +45,16 @@ if TYPE_CHECKING:
     from homothety.models.frames.frames import Blocks
     from homothety.models.frames.model import Model
 
-N_JOINT = 10  # rounds of EM after every search for frames
+_N_JOINT = 10  # rounds of EM after every search for frames
 N_LAST = 30  # rounds of the last EM of a fit
-N_SHORT = 6  # rounds of EM after which splits of states are compared
-N_COMPARED = 3  # states with which models are compared
-N_AFRESH = 3  # states up to which models are fitted afresh; larger ones come from splits of states
-N_REFIT = 4  # numbers of states that are fitted again when weights have changed
-N_SPLIT = 2  # fits whose states are split when a state is added
-N_REFERENCES = 2  # recordings that are the reference in turn, for each number of states
-LEAST_TURN = 0.5  # radians: recordings that turn less were in the same frame before
-N_WORSE = 2  # numbers of states in a row that may be worse than the best before the search ends
+_N_SHORT = 6  # rounds of EM after which splits of states are compared
+_N_COMPARED = 3  # states with which models are compared
+_N_AFRESH = 3  # states up to which models are fitted afresh; larger ones come from splits of states
+_N_REFIT = 4  # numbers of states that are fitted again when weights have changed
+_N_SPLIT = 2  # fits whose states are split when a state is added
+_N_REFERENCES = 2  # recordings that are the reference in turn, for each number of states
+_LEAST_TURN = 0.5  # radians: recordings that turn less were in the same frame before
+_N_WORSE = 2  # numbers of states in a row that may be worse than the best before the search ends
 
 
 class Start(NamedTuple):
@@ -66,12 +66,12 @@ class Start(NamedTuple):
     n_states: int
 
 
-class Search(NamedTuple):
+class _Search(NamedTuple):
     """What was found so far."""
 
     model: Model
     starts: list[Start]
-    latest: list[Fitted]  # with the largest number of states, best first
+    latest: list[_Fitted]  # with the largest number of states, best first
 
     @property
     def best(self) -> float:
@@ -93,26 +93,26 @@ def search_starts(
     rng : Generator
     model : Model
     ways : sequence of Model, optional
-        Models of the same recordings whose frames act on other blocks. With up to `N_COMPARED` states they are fitted
+        Models of the same recordings whose frames act on other blocks. With up to `_N_COMPARED` states they are fitted
         too, beginning with the fits of `model`; then the likeliest of them takes its place.
     most_states : int
     """
-    search, n_since = Search(model, [], []), 0
-    others = [Search(way, [], []) for way in ways]
+    search, n_since = _Search(model, [], []), 0
+    others = [_Search(way, [], []) for way in ways]
     for n_states in range(1, most_states + 1):
         before = search.best
-        search = with_more_states(rng, search, n_states)
-        if n_states <= N_COMPARED:
-            others = [fitted_again(rng, other, search) for other in others]
-        if n_states == min(N_COMPARED, most_states) and others:
+        search = _with_more_states(rng, search, n_states)
+        if n_states <= _N_COMPARED:
+            others = [_fitted_again(rng, other, search) for other in others]
+        if n_states == min(_N_COMPARED, most_states) and others:
             search, others, before = max(others, key=lambda one: one.best), [], -np.inf
         n_since = 0 if search.best > before else n_since + 1
-        if not others and (not search.latest or n_since == N_WORSE):
+        if not others and (not search.latest or n_since == _N_WORSE):
             break
-    return search.model, best_first(search.starts)
+    return search.model, _best_first(search.starts)
 
 
-def best_first(starts: list[Start]) -> list[Start]:
+def _best_first(starts: list[Start]) -> list[Start]:
     """Return starts sorted by their scores."""
     return sorted(starts, key=lambda start: -start.score)
 
@@ -120,82 +120,82 @@ def best_first(starts: list[Start]) -> list[Start]:
 # --- one number of states ---------------------------------------------------------------------------------------------
 
 
-def with_more_states(rng: Generator, search: Search, n_states: int) -> Search:
+def _with_more_states(rng: Generator, search: _Search, n_states: int) -> _Search:
     """Return a search with fits of one state more: afresh if they are few, and with a state of the best fits split."""
     model = search.model
-    fits = fits_afresh(rng, model, n_states) if n_states <= min(N_AFRESH, len(model.steps)) else []
-    fits += [fitted for one in search.latest[:N_SPLIT] for fitted in with_state_split(rng, model, one)]
+    fits = _fits_afresh(rng, model, n_states) if n_states <= min(_N_AFRESH, len(model.steps)) else []
+    fits += [fitted for one in search.latest[:_N_SPLIT] for fitted in _with_state_split(rng, model, one)]
     if fits and n_states > 1:
         fits += laid_anew(model, max(fits, key=lambda one: one.log_likelihood))
-    return with_fits(rng, search, fits)
+    return _with_fits(rng, search, fits)
 
 
-def fitted_again(rng: Generator, other: Search, search: Search) -> Search:
+def _fitted_again(rng: Generator, other: _Search, search: _Search) -> _Search:
     """Return the search of another model with the latest fits of a search added, fitted to that model."""
     model, old = other.model, search.model.blocks
-    fits = [fit(model, frames_of_blocks(old, model, one.frames), one.probs, N_LAST) for one in search.latest]
-    return with_fits(rng, other, fits)
+    fits = [fit(model, _frames_of_blocks(old, model, one.frames), one.probs, N_LAST) for one in search.latest]
+    return _with_fits(rng, other, fits)
 
 
-def with_fits(rng: Generator, search: Search, fits: list[Fitted]) -> Search:
+def _with_fits(rng: Generator, search: _Search, fits: list[_Fitted]) -> _Search:
     """Return a search with some fits, all of one number of states, added, and the best also with frames shared."""
     model = search.model
-    found = [start_of(rng, model, fitted) for fitted in fits]
+    found = [_start_of(rng, model, fitted) for fitted in fits]
     if fits and model.sharing == "inferred":
         best = fits[int(np.argmax([start.score for start in found]))]
-        frames = shared_frames(model, state_of(rng, model, best))
+        frames = shared_frames(model, _state_of(rng, model, best))
         if frames.n_frames < best.frames.n_frames:
             shared = fit(model, frames, best.probs, N_LAST)
-            fits, found = [*fits, shared], [*found, start_of(rng, model, shared)]
+            fits, found = [*fits, shared], [*found, _start_of(rng, model, shared)]
     order = np.argsort([-start.score for start in found], kind="stable")
-    return Search(model, search.starts + found, [fits[place] for place in order])
+    return _Search(model, search.starts + found, [fits[place] for place in order])
 
 
-def fits_afresh(rng: Generator, model: Model, n_states: int) -> list[Fitted]:
+def _fits_afresh(rng: Generator, model: Model, n_states: int) -> list[_Fitted]:
     """Return fits with a number of states: recordings as they are, centred, and in frames found from references."""
     groups = model.start_groups
     together = np.zeros_like(groups) if model.sharing == "inferred" else groups
-    shared = fit_clusters(rng, model, unturned_frames(model, together), n_states, N_LAST)
+    shared = _fit_clusters(rng, model, _unturned_frames(model, together), n_states, N_LAST)
     n_groups = int(groups.max()) + 1
     if n_groups == 1 or not (model.blocks.turned or model.blocks.placed):
         return [shared]
-    centred = fit_clusters(rng, model, centred_frames(model), n_states, N_LAST)
+    centred = _fit_clusters(rng, model, _centred_frames(model), n_states, N_LAST)
     # A single state is much the same whichever recording it is fitted to.
-    references = rng.permutation(n_groups)[: 1 if n_states == 1 else N_REFERENCES].tolist()
-    return [shared, centred, *(fit_from_reference(rng, model, reference, n_states) for reference in references)]
+    references = rng.permutation(n_groups)[: 1 if n_states == 1 else _N_REFERENCES].tolist()
+    return [shared, centred, *(_fit_from_reference(rng, model, reference, n_states) for reference in references)]
 
 
-def fit_from_reference(rng: Generator, model: Model, reference: int, n_states: int) -> Fitted:
+def _fit_from_reference(rng: Generator, model: Model, reference: int, n_states: int) -> _Fitted:
     """Fit states to the longest recording of one group, lay that of every other group on it, and fit all together."""
-    longest = longest_recordings(model)
-    alone = Frames.single(centred_frames(model)[reference])
-    fitted = fit_clusters(rng, model, alone, n_states, N_JOINT, [longest[reference]])
+    longest = _longest_recordings(model)
+    alone = Frames.single(_centred_frames(model)[reference])
+    fitted = _fit_clusters(rng, model, alone, n_states, _N_JOINT, [longest[reference]])
     known: list[Frames | None] = [alone if g == reference else None for g in range(len(longest))]
     for _ in range(2):
-        fitted = fit_clusters(rng, model, laid_on_states(model, fitted.chain, known), n_states, N_JOINT)
+        fitted = _fit_clusters(rng, model, _laid_on_states(model, fitted.chain, known), n_states, _N_JOINT)
         known = [Frames.single(fitted.frames[g]) for g in range(len(longest))]
     return fit(model, fitted.frames, fitted.probs, N_LAST)
 
 
-def longest_recordings(model: Model) -> list[int]:
+def _longest_recordings(model: Model) -> list[int]:
     """Return the longest recording of every group of recordings that share a frame."""
     groups, lengths = model.start_groups, np.diff(model.starts)
     return [int(np.where(groups == g, lengths, 0).argmax()) for g in range(int(groups.max()) + 1)]
 
 
-def laid_on_states(model: Model, chain: Chain, known: Sequence[Frames | None]) -> Frames:
+def _laid_on_states(model: Model, chain: Chain, known: Sequence[Frames | None]) -> Frames:
     """Return the likeliest frame of every group of recordings given the states, a known frame being among those tried.
 
     Judged by the longest recording of the group.
     """
     found = [
         likely_frames(model, model.steps_of([i])[0], chain, own, n_kept=1)[0]
-        for i, own in zip(longest_recordings(model), known, strict=True)
+        for i, own in zip(_longest_recordings(model), known, strict=True)
     ]
     return stacked(model.start_groups, found)
 
 
-def laid_anew(model: Model, fitted: Fitted) -> list[Fitted]:
+def laid_anew(model: Model, fitted: _Fitted) -> list[_Fitted]:
     """Return a fit with every recording laid on the states of a fit anew; none if all stay in their frames.
 
     With few states, frames that are wrong by half a turn are nearly as likely as the right ones. More states tell them
@@ -203,19 +203,19 @@ def laid_anew(model: Model, fitted: Fitted) -> list[Fitted]:
     """
     if not model.blocks.n_angles or int(model.start_groups.max()) == 0:
         return []
-    known = [Frames.single(fitted.frames[fitted.frames.labels[i]]) for i in longest_recordings(model)]
-    frames = laid_on_states(model, fitted.chain, known)
+    known = [Frames.single(fitted.frames[fitted.frames.labels[i]]) for i in _longest_recordings(model)]
+    frames = _laid_on_states(model, fitted.chain, known)
     angles = [angles_between(model.blocks, old.turns[0], new) for old, new in zip(known, frames.turns, strict=True)]
-    if np.linalg.norm(angles, axis=1).max() < LEAST_TURN:
+    if np.linalg.norm(angles, axis=1).max() < _LEAST_TURN:
         return []
     probs, _, _ = smooth_through(model, model.steps, model.starts, fitted.chain, frames)
     return [fit(model, frames, probs, N_LAST)]
 
 
-def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitted]:
+def _with_state_split(rng: Generator, model: Model, fitted: _Fitted) -> list[_Fitted]:
     """Return the best fit in which one state of another fit becomes two; none if all states are too short to split."""
     aligned = aligned_steps(model.blocks, fitted.frames, model.steps, model.starts)
-    scaled = aligned / block_spreads(model, aligned)
+    scaled = aligned / _block_spreads(model, aligned)
     path, tried = fitted.probs.argmax(axis=1), []
     for k in range(fitted.n_states):
         own = np.flatnonzero(path == k)
@@ -225,7 +225,7 @@ def with_state_split(rng: Generator, model: Model, fitted: Fitted) -> list[Fitte
             second = own[k_means(rng, values, 2) == 1]
             split = np.column_stack([fitted.probs, np.zeros(len(path))])
             split[second, -1], split[second, k] = split[second, k], 0.0
-            tried.append(fit(model, fitted.frames, split, N_SHORT))
+            tried.append(fit(model, fitted.frames, split, _N_SHORT))
     if not tried:
         return []
     best = max(tried, key=lambda one: one.log_likelihood)
@@ -245,14 +245,14 @@ def local_products(model: Model, steps: FloatArray) -> FloatArray:
     return np.asarray(uniform_filter1d(np.hstack(parts), min(window, len(steps)), axis=0))
 
 
-def start_of(rng: Generator, model: Model, fitted: Fitted) -> Start:
+def _start_of(rng: Generator, model: Model, fitted: _Fitted) -> Start:
     """Return the likeliest path of a fit, short stays mended, with its frames and their score."""
-    state = state_of(rng, model, fitted)
+    state = _state_of(rng, model, fitted)
     volume = log_frame_volume(model, likeliest_frames(model, state))
     return Start(state.segmentation.path, state.frames, log_joint(model, state) + volume, state.segmentation.n_states)
 
 
-def state_of(rng: Generator, model: Model, fitted: Fitted) -> ChainState:
+def _state_of(rng: Generator, model: Model, fitted: _Fitted) -> ChainState:
     """Return the likeliest path of a fit, short stays mended, and its frames as the state of a chain."""
     path = mend_short_stays(fitted.probs.argmax(axis=1), model.starts, model.segmentation.least_stay)
     aligned = model.aligned(fitted.frames)
@@ -263,21 +263,21 @@ def state_of(rng: Generator, model: Model, fitted: Fitted) -> ChainState:
 # --- frames that fits begin with --------------------------------------------------------------------------------------
 
 
-def unturned_frames(model: Model, labels: IntArray) -> Frames:
+def _unturned_frames(model: Model, labels: IntArray) -> Frames:
     """Return frames that neither turn nor resize, with places at their prior means."""
     frames = identity_frames(model.blocks, labels)
     return replace(frames, places=np.tile(model.prior.place_mean, (frames.n_frames, 1, 1)))
 
 
-def centred_frames(model: Model) -> Frames:
+def _centred_frames(model: Model) -> Frames:
     """Return frames of all groups of recordings that neither turn nor resize, with places at the middles."""
-    return replace(identity_frames(model.blocks, model.start_groups), places=middles(model, model.start_groups))
+    return replace(identity_frames(model.blocks, model.start_groups), places=_middles(model, model.start_groups))
 
 
-def frames_of_blocks(old: Blocks, model: Model, frames: Frames) -> Frames:
+def _frames_of_blocks(old: Blocks, model: Model, frames: Frames) -> Frames:
     """Return frames for the blocks of a model: sizes and places of old blocks are kept, other blocks are centred."""
     new = model.blocks
-    sizes, places = np.zeros((frames.n_frames, len(new.sized))), middles(model, frames.labels)
+    sizes, places = np.zeros((frames.n_frames, len(new.sized))), _middles(model, frames.labels)
     for own, b in enumerate(new.sized):
         if b in old.sized:
             sizes[:, own] = frames.log_sizes[:, old.sized.index(b)]
@@ -287,7 +287,7 @@ def frames_of_blocks(old: Blocks, model: Model, frames: Frames) -> Frames:
     return Frames(frames.labels, frames.turns, sizes, places)
 
 
-def middles(model: Model, labels: IntArray) -> FloatArray:
+def _middles(model: Model, labels: IntArray) -> FloatArray:
     """Return the middle of each block with a place over the recordings of each frame, (n_frames, n_places, dim).
 
     The middle of a point is its mean, that of other blocks their median: a force sensor shows its zero most of the
@@ -312,19 +312,19 @@ def refit_starts(rng: Generator, model: Model, starts: list[Start]) -> list[Star
     Where steps count more than before, more states may be told apart: a state of the best fit is split, and so on while
     that makes it better.
     """
-    fits = [fit(model, start.frames, probs_of(start), N_LAST) for start in best_of_each_number(starts)]
-    found = [start_of(rng, model, fitted) for fitted in fits]
+    fits = [fit(model, start.frames, _probs_of(start), N_LAST) for start in _best_of_each_number(starts)]
+    found = [_start_of(rng, model, fitted) for fitted in fits]
     best = int(np.argmax([start.score for start in found]))
     while True:
-        split = with_state_split(rng, model, fits[best])
+        split = _with_state_split(rng, model, fits[best])
         if not split:
             break
         split += laid_anew(model, split[0])
-        fits, found = [*fits, *split], [*found, *(start_of(rng, model, fitted) for fitted in split)]
+        fits, found = [*fits, *split], [*found, *(_start_of(rng, model, fitted) for fitted in split)]
         before, best = best, int(np.argmax([start.score for start in found]))
         if best == before:
             break
-    return best_first(found)
+    return _best_first(found)
 
 
 def extended_starts(rng: Generator, part: Model, starts: list[Start], model: Model) -> list[Start]:
@@ -342,27 +342,27 @@ def extended_starts(rng: Generator, part: Model, starts: list[Start], model: Mod
     """
     frames = identity_frames(model.blocks, np.zeros(len(model.starts) - 1, dtype=np.int64))
     fits = []
-    for start in best_of_each_number(starts):
-        known = fit(part, start.frames, probs_of(start), 1)
+    for start in _best_of_each_number(starts):
+        known = fit(part, start.frames, _probs_of(start), 1)
         probs, _, _ = smooth_through(model, model.steps, model.starts, known.chain, frames)
-        fits.append(fit(model, frames, probs, N_SHORT))
-    return best_first([start_of(rng, model, fitted) for fitted in fits])
+        fits.append(fit(model, frames, probs, _N_SHORT))
+    return _best_first([_start_of(rng, model, fitted) for fitted in fits])
 
 
-def best_of_each_number(starts: list[Start]) -> list[Start]:
-    """Return the best start of each number of states, the best `N_REFIT` of these, best first."""
-    return best_first(list({start.n_states: start for start in reversed(starts)}.values()))[:N_REFIT]
+def _best_of_each_number(starts: list[Start]) -> list[Start]:
+    """Return the best start of each number of states, the best `_N_REFIT` of these, best first."""
+    return _best_first(list({start.n_states: start for start in reversed(starts)}.values()))[:_N_REFIT]
 
 
-def probs_of(start: Start) -> FloatArray:
+def _probs_of(start: Start) -> FloatArray:
     """Return the path of a start as probabilities of states, (n_steps, n_states)."""
     return np.eye(start.n_states)[np.unique(start.path, return_inverse=True)[1]]
 
 
-N_NEWTON = 10  # steps to the likeliest frame
+_N_NEWTON = 10  # steps to the likeliest frame
 
 
-class Likeliest(NamedTuple):
+class _Likeliest(NamedTuple):
     """The likeliest frame of some recordings, given the states of their steps."""
 
     frame: Frame
@@ -376,26 +376,26 @@ class Likeliest(NamedTuple):
         return self.log_target + self.log_width
 
 
-def likeliest_frames(model: Model, state: ChainState) -> list[Likeliest]:
+def likeliest_frames(model: Model, state: ChainState) -> list[_Likeliest]:
     """Return the likeliest frame for the recordings of each frame."""
     sums = recorded_sums(model, state.segmentation.path, state.segmentation.n_states, state.frames)
     gaussians = state_gaussians(model, state.segmentation.whiteners)
-    return [likeliest_frame(model, gaussians, sums, [f], state.frames) for f in range(state.frames.n_frames)]
+    return [_likeliest_frame(model, gaussians, sums, [f], state.frames) for f in range(state.frames.n_frames)]
 
 
-def likeliest_frame(
+def _likeliest_frame(
     model: Model, gaussians: StateGaussians, sums: Sums, chosen: list[int], frames: Frames
-) -> Likeliest:
+) -> _Likeliest:
     """Return the likeliest common frame for the recordings of some frames, searched from the first of these."""
     n, first, second = (part[chosen].sum(axis=0) for part in sums[:3])
     own = Sums(n, first, second, centres_of(model.blocks, n[None], first[None])[0])
     frame = frames[chosen[0]]
     target = Target(own, gaussians, model.prior, model.blocks.layout)
-    log_target = _kernels.climb(frame, target, N_NEWTON)
-    return Likeliest(frame, log_target, _kernels.log_width(log_target, frame, target))
+    log_target = _kernels.climb(frame, target, _N_NEWTON)
+    return _Likeliest(frame, log_target, _kernels.log_width(log_target, frame, target))
 
 
-def log_frame_volume(model: Model, likeliest: Sequence[Likeliest]) -> float:
+def log_frame_volume(model: Model, likeliest: Sequence[_Likeliest]) -> float:
     """Log of the factor between the joint density and that with frames integrated out.
 
     Without it, a start would score higher the more frames it has and the tighter their prior is. If states and all
@@ -415,7 +415,7 @@ def shared_frames(model: Model, state: ChainState) -> Frames:
     gaussians, n_recordings = state_gaussians(model, state.segmentation.whiteners), np.bincount(frames.labels)
 
     def evidence(group: tuple[int, ...]) -> float:
-        own = likeliest_frame(model, gaussians, sums, list(group), frames)
+        own = _likeliest_frame(model, gaussians, sums, list(group), frames)
         prior = np.log(model.concentration) + gammaln(n_recordings[list(group)].sum())
         return own.log_evidence + float(prior)
 
@@ -433,16 +433,16 @@ def shared_frames(model: Model, state: ChainState) -> Frames:
     labels = np.empty_like(frames.labels)
     for number, group in enumerate(groups):
         labels[np.isin(frames.labels, group)] = number
-    found = [likeliest_frame(model, gaussians, sums, list(group), frames).frame for group in groups]
+    found = [_likeliest_frame(model, gaussians, sums, list(group), frames).frame for group in groups]
     return Frames(labels, *(np.stack(parts) for parts in zip(*found, strict=True)))
 
 
-ENOUGH = 0.2  # nats: EM ends where a round gains less
-SMALL_COUNT = 0.3  # added to the expected number of every transition
+_ENOUGH = 0.2  # nats: EM ends where a round gains less
+_SMALL_COUNT = 0.3  # added to the expected number of every transition
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class _Fitted:
     """States and frames after some rounds of expectation-maximisation."""
 
     frames: Frames
@@ -456,7 +456,7 @@ class Fitted:
         return self.probs.shape[1]
 
 
-def fit(model: Model, frames: Frames, probs: FloatArray, n_rounds: int, series: list[int] | None = None) -> Fitted:
+def fit(model: Model, frames: Frames, probs: FloatArray, n_rounds: int, series: list[int] | None = None) -> _Fitted:
     """Fit states, and frames if there are several, to recordings, beginning with probabilities of states.
 
     Parameters
@@ -472,7 +472,7 @@ def fit(model: Model, frames: Frames, probs: FloatArray, n_rounds: int, series: 
     """
     steps, starts = model.steps_of(series)
     n_states = probs.shape[1]
-    initial, transition = np.full(n_states, 1 / n_states), transition_probs(model, np.zeros((n_states, n_states)))
+    initial, transition = np.full(n_states, 1 / n_states), _transition_probs(model, np.zeros((n_states, n_states)))
     aligned = aligned_steps(model.blocks, frames, steps, starts)
     before = -np.inf
     for number in range(n_rounds):
@@ -485,21 +485,21 @@ def fit(model: Model, frames: Frames, probs: FloatArray, n_rounds: int, series: 
         total = float(
             totals.sum() - np.diff(starts) @ log_determinants(model.blocks, model.block_weights, frames)[frames.labels]
         )
-        transition = transition_probs(model, n_transitions)
+        transition = _transition_probs(model, n_transitions)
         initial = 0.5 + probs[starts[:-1]].sum(axis=0)
         initial /= initial.sum()
-        if abs(total - before) < ENOUGH:
+        if abs(total - before) < _ENOUGH:
             break
         before = total
-    return Fitted(frames, probs, chain, total)
+    return _Fitted(frames, probs, chain, total)
 
 
-def fit_clusters(
+def _fit_clusters(
     rng: Generator, model: Model, frames: Frames, n_states: int, n_rounds: int, series: list[int] | None = None
-) -> Fitted:
+) -> _Fitted:
     """Fit states and frames, beginning with clusters of the aligned steps by k-means."""
     aligned = aligned_steps(model.blocks, frames, *model.steps_of(series))
-    probs = np.eye(n_states)[k_means(rng, aligned / block_spreads(model, aligned), n_states)]
+    probs = np.eye(n_states)[k_means(rng, aligned / _block_spreads(model, aligned), n_states)]
     return fit(model, frames, probs, n_rounds, series)
 
 
@@ -514,16 +514,16 @@ def k_means(rng: Generator, steps: FloatArray, n_clusters: int) -> IntArray:
         return np.asarray(means.fit_predict(steps))
 
 
-def block_spreads(model: Model, steps: FloatArray) -> FloatArray:
+def _block_spreads(model: Model, steps: FloatArray) -> FloatArray:
     """Return the root mean variance of its block for every channel, (n_dims,)."""
     blocks, tiny = model.blocks, np.finfo(float).tiny
     return np.repeat([np.sqrt(steps[:, block].var(axis=0).mean() + tiny) for block in blocks.slices], blocks.sizes)
 
 
-def transition_probs(model: Model, n_transitions: FloatArray) -> FloatArray:
+def _transition_probs(model: Model, n_transitions: FloatArray) -> FloatArray:
     """Return transition probabilities from expected numbers of transitions."""
     n, segmentation = len(n_transitions), model.segmentation
-    counts = n_transitions + SMALL_COUNT + (0.0 if segmentation.leaving else 10.0) * np.eye(n)
+    counts = n_transitions + _SMALL_COUNT + (0.0 if segmentation.leaving else 10.0) * np.eye(n)
     leaving = segmentation.leaving
     if segmentation.leaving_range is not None and n_transitions.any():
         n_left = n_transitions.sum() - np.trace(n_transitions)

@@ -22,10 +22,10 @@ from scipy.special import gammaln
 from homothety.arrays import check_count, frozen
 from homothety.distributions.dirichlet import LEAST_PARAMETER
 from homothety.errors import InputError, SweepError
+from homothety.models._parts import ReadOnly, check_array, check_finite, check_labels
 from homothety.models.emissions import Emission
 from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, values_in
 from homothety.models.hmm.messages import has_short_stay, transition_steps
-from homothety.models.parts import ReadOnly, check_array, check_finite, check_labels
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Model:
                 "positive numbers and one from 0 to 1."
             )
         path_of(self, state)
-        for name in REDRAWN_BY:
+        for name in _REDRAWN_BY:
             if name != "tables" and getattr(state, name) is not None:
                 check_finite(part_of(self, state, name), name)
         if state.tables is not None:
@@ -169,12 +169,12 @@ def log_path_prior(model: Model, state: ChainState) -> float:
     path, weights = path_of(model, state), part_of(model, state, "weights")
     if has_short_stay(path, model.sequences.starts, model.least_stay):
         return -np.inf
-    rows = log_polya(model.count_transitions(path), transition_parameters(state, weights))
-    first = log_polya(model.count_starts(path), model.initial_concentration * weights)
+    rows = _log_polya(model.count_transitions(path), transition_parameters(state, weights))
+    first = _log_polya(model.count_starts(path), model.initial_concentration * weights)
     return float(rows.sum() + first)
 
 
-def log_polya(counts: IntArray, parameters: FloatArray) -> FloatArray:
+def _log_polya(counts: IntArray, parameters: FloatArray) -> FloatArray:
     """Log probability of draws with given counts along the last axis, their Dirichlet probabilities integrated out."""
     terms = gammaln(parameters + counts) - gammaln(parameters)
     total = parameters.sum(axis=-1)
@@ -268,12 +268,12 @@ class ChainState(ReadOnly):
         """Return a part of the state, or raise if an earlier move has integrated it out."""
         value = getattr(self, name)
         if value is None:
-            raise SweepError(name, REDRAWN_BY[name])
+            raise SweepError(name, _REDRAWN_BY[name])
         return value
 
 
 # What may be out of date, and the move that redraws it.
-REDRAWN_BY = {
+_REDRAWN_BY = {
     "weights": "weights",
     "initial": "transitions",
     "transition": "transitions",
@@ -303,6 +303,6 @@ def part_of(model: Model, state: ChainState, name: str) -> FloatArray:
 
 def check_whole(state: ChainState, needed_by: str = "This move") -> None:
     """Raise if any part of a state is out of date but the tables, which no sweep leaves behind."""
-    for part, remedy in REDRAWN_BY.items():
+    for part, remedy in _REDRAWN_BY.items():
         if part != "tables" and getattr(state, part) is None:
             raise SweepError(part, remedy, needed_by)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from homothety.models.hdphmm.model import Model
 
 
-class PathsInfo(NamedTuple):
+class _PathsInfo(NamedTuple):
     """What one draw of all paths did."""
 
     n_changed: int
@@ -48,19 +48,19 @@ class PathsInfo(NamedTuple):
     """Of all recordings given transitions and emissions, paths summed out."""
 
 
-def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
+def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, _PathsInfo]:
     """Redraw every path given transitions and emissions: forward filtering, backward sampling."""
     from homothety.models.hmm._kernels import Chain
 
     chain = Chain(np.arange(model.n_states), part_of(model, state, "initial"), part_of(model, state, "transition"))
     # One recording at a time: its messages fit the cache, those of all recordings would not.
-    draws = [draw_path(rng, evidence, chain, model.least_stay) for evidence in evidence_of_series(model, state)]
+    draws = [draw_path(rng, evidence, chain, model.least_stay) for evidence in _evidence_of_series(model, state)]
     path = np.concatenate([drawn for drawn, _ in draws])
-    info = PathsInfo(int((path != path_of(model, state)).sum()), sum(log_likelihood for _, log_likelihood in draws))
+    info = _PathsInfo(int((path != path_of(model, state)).sum()), sum(log_likelihood for _, log_likelihood in draws))
     return replace(state, path=path, tables=None), info
 
 
-def evidence_of_series(model: Model, state: ChainState) -> Iterator[FloatArray]:
+def _evidence_of_series(model: Model, state: ChainState) -> Iterator[FloatArray]:
     """Yield the log densities of what is observed of the steps of each recording, (n_steps, n_states)."""
     if len(model.gaps.steps):
         z = model.emission.augment_steps(model.sequences.steps)
@@ -228,7 +228,7 @@ def sum_by_state(centred: FloatArray, path: IntArray, n_states: int) -> tuple[In
     return sizes, totals, scatters
 
 
-def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:  # noqa: ARG001
+def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:  # noqa: ARG001
     """Return numbers of one sweep that do not depend on how states are numbered."""
     check_whole(state, "What is recorded of a sweep")
     likelihood = log_likelihood(model, state)
@@ -244,12 +244,12 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     }
 
 
-def keep_path(state: ChainState) -> RunPath:
+def _keep_path(state: ChainState) -> RunPath:
     """Return what is kept of a state after burn-in: its path."""
     return RunPath.of(state.path)
 
 
-RECORDING = Recording(scalars=trace_scalars, keep=keep_path)
+RECORDING = Recording(scalars=_trace_scalars, keep=_keep_path)
 
 
 def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> ChainState:

@@ -15,8 +15,8 @@ import numpy as np
 from homothety.arrays import check_count, check_option, check_points
 from homothety.distributions.gaussian import gaussian_log_density
 from homothety.errors import InputError
+from homothety.models._parts import check_starts
 from homothety.models.hmm.messages import most_likely_path
-from homothety.models.parts import check_starts
 from homothety.workers import run_all
 
 if TYPE_CHECKING:
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
 
-Criterion = Literal["bic", "aic"]
+_Criterion = Literal["bic", "aic"]
 
-MAX_ITERATIONS = 100
-LEAST_GAIN = 1e-4  # of log-likelihood in one iteration
+_MAX_ITERATIONS = 100
+_LEAST_GAIN = 1e-4  # of log-likelihood in one iteration
 
 # The likelihood of a state that shrinks on a few coincident steps has no maximum. No state may be narrower, in any
 # direction, than this share of the variance of all steps: 3 % of their spread.
-VARIANCE_SHARE = 1e-3
+_VARIANCE_SHARE = 1e-3
 
-ROUNDING = 1e-10  # spreads below this share of the largest coordinate mean nothing
+_ROUNDING = 1e-10  # spreads below this share of the largest coordinate mean nothing
 
 
 class Parameters(NamedTuple):
@@ -57,7 +57,7 @@ class Expectations(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class HMMFit:
+class _HMMFit:
     """A Gaussian hidden Markov model and how it was found.
 
     Parameters
@@ -110,7 +110,7 @@ class HMMSelection:
         Why there is no fit, by number of states.
     """
 
-    best: HMMFit
+    best: _HMMFit
     paths: IntArray
     criteria: dict[int, float]
     skipped: dict[int, str]
@@ -122,9 +122,9 @@ def select_hmm(
     starts: ArrayLike,
     n_states: Iterable[int] = range(1, 16),
     *,
-    criterion: Criterion = "bic",
+    criterion: _Criterion = "bic",
     n_init: int = 5,
-    max_iter: int = MAX_ITERATIONS,
+    max_iter: int = _MAX_ITERATIONS,
 ) -> HMMSelection:
     """Fit models of each number of states and return the one of least BIC or AIC, with its paths.
 
@@ -155,7 +155,7 @@ def select_hmm(
     """
     points, bounds = check_points(steps, "steps"), np.asarray(starts, dtype=np.int64)
     check_starts(bounds, len(points))
-    check_option(criterion, "criterion", get_args(Criterion))
+    check_option(criterion, "criterion", get_args(_Criterion))
     fits, skipped = {}, {}
     for number in sorted(set(n_states)):
         try:
@@ -185,8 +185,8 @@ def fit_hmm(
     n_states: int,
     *,
     n_init: int = 5,
-    max_iter: int = MAX_ITERATIONS,
-) -> HMMFit:
+    max_iter: int = _MAX_ITERATIONS,
+) -> _HMMFit:
     """Fit a model of `n_states` states by EM from several starts and return the likeliest.
 
     Parameters are those of `select_hmm`.
@@ -206,12 +206,12 @@ def fit_hmm(
     if n_distinct < n_states:
         raise TooFewStepsError(f"There are {n_distinct} distinct steps, needed at least as many as states, {n_states}.")
     floor = variance_floor(points)
-    improve = partial(run_em, points, bounds, floor=floor, max_iter=max_iter, tol=LEAST_GAIN)
-    fits = run_all([partial(improve, draw_start(rng, points, n_states, floor)) for _ in range(n_init)])
+    improve = partial(run_em, points, bounds, floor=floor, max_iter=max_iter, tol=_LEAST_GAIN)
+    fits = run_all([partial(improve, _draw_start(rng, points, n_states, floor)) for _ in range(n_init)])
     return max(fits, key=lambda fit: fit.log_likelihood)
 
 
-def most_likely_paths(fit: HMMFit, steps: FloatArray, starts: IntArray) -> IntArray:
+def most_likely_paths(fit: _HMMFit, steps: FloatArray, starts: IntArray) -> IntArray:
     """Most probable path through every recording, one after the other (n_steps,)."""
     evidence = gaussian_log_density(steps, fit.means, fit.covariances)
     paths = [most_likely_path(evidence[a:b], fit.initial, fit.transition)[0] for a, b in pairwise(starts.tolist())]
@@ -223,7 +223,7 @@ def most_likely_paths(fit: HMMFit, steps: FloatArray, starts: IntArray) -> IntAr
 
 def run_em(
     steps: FloatArray, starts: IntArray, parameters: Parameters, floor: FloatArray, *, max_iter: int, tol: float
-) -> HMMFit:
+) -> _HMMFit:
     """Improve parameters until an iteration gains less than `tol` of log-likelihood, or there were `max_iter`."""
     expectations = expect(steps, starts, parameters)
     gain, log_likelihoods = np.inf, [expectations.log_likelihood]
@@ -232,7 +232,7 @@ def run_em(
         expectations = expect(steps, starts, parameters)
         gain = expectations.log_likelihood - log_likelihoods[-1]
         log_likelihoods.append(expectations.log_likelihood)
-    return HMMFit(*parameters, np.array(log_likelihoods), bool(gain < tol))
+    return _HMMFit(*parameters, np.array(log_likelihoods), bool(gain < tol))
 
 
 def expect(steps: FloatArray, starts: IntArray, parameters: Parameters) -> Expectations:
@@ -287,11 +287,11 @@ def weighted_covariance(centred: FloatArray, shares: FloatArray, floor: FloatArr
 def variance_floor(steps: FloatArray) -> FloatArray:
     """Least variance of a state along each dimension (n_dims,)."""
     tiny = np.finfo(float).tiny
-    rounding = (ROUNDING * np.abs(steps).max(axis=0)) ** 2
-    return np.asarray(np.maximum(np.maximum(VARIANCE_SHARE * steps.var(axis=0), rounding), tiny))
+    rounding = (_ROUNDING * np.abs(steps).max(axis=0)) ** 2
+    return np.asarray(np.maximum(np.maximum(_VARIANCE_SHARE * steps.var(axis=0), rounding), tiny))
 
 
-def draw_start(rng: Generator, steps: FloatArray, n_states: int, floor: FloatArray) -> Parameters:
+def _draw_start(rng: Generator, steps: FloatArray, n_states: int, floor: FloatArray) -> Parameters:
     """Draw a start of EM: emissions from k-means of all steps, random initial and transition probabilities."""
     from sklearn.cluster import KMeans
 
@@ -319,7 +319,7 @@ def count_parameters(n_states: int, n_dims: int) -> int:
     return n_states - 1 + n_states * (n_states - 1) + n_states * n_dims + n_states * n_dims * (n_dims + 1) // 2
 
 
-def information_criterion(log_likelihood: float, n_states: int, shape: tuple[int, ...], criterion: Criterion) -> float:
+def information_criterion(log_likelihood: float, n_states: int, shape: tuple[int, ...], criterion: _Criterion) -> float:
     """Return BIC or AIC of a model on steps of the given shape (n_steps, n_dims); smaller is better."""
     n_steps, n_dims = shape
     penalty = np.log(n_steps) if criterion == "bic" else 2.0

@@ -15,7 +15,7 @@ import numpy as np
 
 from homothety.arrays import check_count, read_only
 from homothety.errors import InputError
-from homothety.models.parts import check_starts
+from homothety.models._parts import check_starts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.hmm._kernels import Chain
 
-SUM_TOLERANCE = 1e-8  # how far from one probabilities may sum
+_SUM_TOLERANCE = 1e-8  # how far from one probabilities may sum
 
 
-class Smoothed(NamedTuple):
+class _Smoothed(NamedTuple):
     """What expectation-maximisation needs of one recording."""
 
     probs: FloatArray
@@ -110,7 +110,7 @@ def smooth_series(
     *,
     states: ArrayLike | None = None,
     least_stay: int = 1,
-) -> Smoothed:
+) -> _Smoothed:
     """Return smoothed probabilities, expected numbers of transitions and the log-likelihood of a recording at once.
 
     Parameters are those of `log_likelihood`. Raises `InputError` if no path is possible. Steps that a stay lasts
@@ -133,7 +133,7 @@ def smooth_series(
         _stay_kernels.smooth_stays(evidence, chain, least_stay, *kept, *working, probs, n_transitions)
     else:
         _kernels.smooth(chain.transition, kept.rows, np.empty((1, n_active)), probs, n_transitions)
-    return Smoothed(probs, n_transitions, kept.log_likelihood)
+    return _Smoothed(probs, n_transitions, kept.log_likelihood)
 
 
 def sample_path(
@@ -315,7 +315,7 @@ def _check_probs(probs: ArrayLike, shape: tuple[int, ...], name: str) -> FloatAr
     if array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}, needed {shape}, one entry per state in use.")
     off = np.abs(array.sum(axis=-1) - 1)
-    if not (array.min() >= 0 and off.max() <= SUM_TOLERANCE):
+    if not (array.min() >= 0 and off.max() <= _SUM_TOLERANCE):
         raise InputError(
             f"{name} has a smallest entry of {array.min():.3g} and sums off one by up to {off.max():.3g}. "
             "Needed probabilities; divide by their sum."

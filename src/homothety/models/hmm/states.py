@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from homothety.models.emissions.missing import Gaps
     from homothety.sequences import Sequences
 
-Scalar = TypeVar("Scalar", bound=np.generic)
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
-LOG_2_PI = float(np.log(2 * np.pi))
+_LOG_2_PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +112,13 @@ class StateModel:
     def _log_evidence(self, series: FloatArray, dim_weights: FloatArray) -> FloatArray:
         if np.isnan(series).any():
             return self._log_evidence_of_observed(series, dim_weights)
-        regressors, observed = regression_of(series, self.order)
+        regressors, observed = _regression_of(series, self.order)
         residuals = observed[None] - regressors @ self.coefficients.transpose(0, 2, 1)
         roots = np.linalg.cholesky(self.covariances)
         white = np.linalg.solve(roots, residuals.transpose(0, 2, 1))
         log_dets = (dim_weights * np.log(np.diagonal(roots, axis1=1, axis2=2))).sum(axis=1)
         squares = (dim_weights[:, None] * white**2).sum(axis=1)
-        return np.ascontiguousarray((-0.5 * squares - log_dets[:, None] - dim_weights.sum() / 2 * LOG_2_PI).T)
+        return np.ascontiguousarray((-0.5 * squares - log_dets[:, None] - dim_weights.sum() / 2 * _LOG_2_PI).T)
 
     def _log_evidence_of_observed(self, series: FloatArray, dim_weights: FloatArray) -> FloatArray:
         if self.order:
@@ -173,11 +173,11 @@ class StateModel:
             series[t] = self.coefficients[k] @ series[t - self.order : t][::-1].ravel() + shock
         return self._from_first(drawn), series
 
-    def _from_first(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
+    def _from_first(self, values: NDArray[_Scalar]) -> NDArray[_Scalar]:
         return np.concatenate([np.repeat(values[:1], self.order, axis=0), values])
 
 
-def regression_of(series: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
+def _regression_of(series: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
     """Return regressors, a one or the last `order` steps, and the steps they are of: all but the first `order`."""
     n_kept = len(series) - order
     if order == 0:
@@ -196,7 +196,7 @@ def pooled_transitions(
     return initial / initial.sum(), counts / counts.sum(axis=1, keepdims=True)
 
 
-PRIOR_COUNT = 0.5  # added to the number of transitions between every two states
+_PRIOR_COUNT = 0.5  # added to the number of transitions between every two states
 
 
 def log_left_out(
@@ -243,8 +243,8 @@ def draw_log_transitions(
     rng: Generator, path: IntArray, starts: IntArray, n_states: int
 ) -> tuple[FloatArray, FloatArray]:
     """Draw start and transition probabilities given a path through states 0, 1, ...; return their logarithms."""
-    initial = np.bincount(path[starts[:-1]], minlength=n_states) + PRIOR_COUNT
-    counts, later = np.full((n_states, n_states), PRIOR_COUNT), np.ones(len(path), dtype=bool)
+    initial = np.bincount(path[starts[:-1]], minlength=n_states) + _PRIOR_COUNT
+    counts, later = np.full((n_states, n_states), _PRIOR_COUNT), np.ones(len(path), dtype=bool)
     later[starts[:-1]] = False
     after = np.flatnonzero(later)
     np.add.at(counts, (path[after - 1], path[after]), 1.0)

@@ -15,23 +15,23 @@ from scipy.special import gammaln
 
 from homothety.arrays import check_count, check_positive, read_only
 from homothety.errors import InputError, SweepError
+from homothety.models._parts import ReadOnly, check_array, check_finite, check_labels, check_starts, up_to_date
 from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, steps_with, values_in
 from homothety.models.emissions.regression import Statistics, log_marginals, statistics_of
 from homothety.models.hmm.messages import has_short_stay
-from homothety.models.ibphmm.blocks import blocks_of
-from homothety.models.parts import ReadOnly, check_array, check_finite, check_labels, check_starts, up_to_date
+from homothety.models.ibphmm._blocks import blocks_of
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.models._parts import MaybeNone
     from homothety.models.emissions import Emission
     from homothety.models.emissions.missing import Gaps
-    from homothety.models.parts import MaybeNone
     from homothety.sequences import Sequences
 
-BirthProposal = Literal["prior", "data-driven"]
+_BirthProposal = Literal["prior", "data-driven"]
 
 
 @storable
@@ -47,7 +47,7 @@ class GammaPrior(NamedTuple):
         return float(log_constant + (self.shape - 1) * np.log(value) - self.rate * value)
 
 
-NEAR_ZERO, ABOUT_ONE, ABOUT_TEN = GammaPrior(0.5, 0.5), GammaPrior(1.0, 1.0), GammaPrior(1.0, 0.1)
+_NEAR_ZERO, _ABOUT_ONE, _ABOUT_TEN = GammaPrior(0.5, 0.5), GammaPrior(1.0, 1.0), GammaPrior(1.0, 0.1)
 
 
 @storable
@@ -70,10 +70,10 @@ class Hyperpriors:
     over many orders of magnitude, and chains with the same states do not agree.
     """
 
-    gamma: GammaPrior = NEAR_ZERO
+    gamma: GammaPrior = _NEAR_ZERO
     mass: GammaPrior | None = None
-    alpha: GammaPrior = ABOUT_ONE
-    kappa: GammaPrior = ABOUT_TEN
+    alpha: GammaPrior = _ABOUT_ONE
+    kappa: GammaPrior = _ABOUT_TEN
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Proposals:
         Steps on c per sweep.
     """
 
-    birth: BirthProposal = "data-driven"
+    birth: _BirthProposal = "data-driven"
     window: tuple[int, int] = (5, 50)
     n_split_merge: int = 5
     n_halving: int = 5
@@ -405,16 +405,16 @@ class ChainState(ReadOnly):
     @property
     def id_path(self) -> IntArray:
         """Persistent number of the state of every step, (n_steps,)."""
-        return self.ids[up_to_date(self.path, *PATH)]
+        return self.ids[up_to_date(self.path, *_PATH)]
 
     @property
     def n_used(self) -> int:
         """Number of states with at least one step."""
-        return int(np.count_nonzero(np.bincount(up_to_date(self.path, *PATH))))
+        return int(np.count_nonzero(np.bincount(up_to_date(self.path, *_PATH))))
 
 
 # What may be out of date, and the move that redraws it.
-PATH, WEIGHTS, WHITENERS = ("path", "paths"), ("weights", "weights"), ("whiteners", "emissions")
+_PATH, _WEIGHTS, _WHITENERS = ("path", "paths"), ("weights", "weights"), ("whiteners", "emissions")
 
 
 def active_of(model: Model, state: ChainState) -> BoolArray:
@@ -427,24 +427,24 @@ def active_of(model: Model, state: ChainState) -> BoolArray:
 
 def path_of(model: Model, state: ChainState) -> IntArray:
     """Return the path, or raise if it is out of date, or has numbers that are not those of states."""
-    return check_labels(up_to_date(state.path, *PATH), "path", model.n_steps, state.n_states)
+    return check_labels(up_to_date(state.path, *_PATH), "path", model.n_steps, state.n_states)
 
 
 def weights_of(model: Model, state: ChainState) -> FloatArray:
     """Return the transition weights, or raise if they are out of date, or do not fit the model."""
     shape = (model.n_series, state.n_states, state.n_states)
-    return check_array(up_to_date(state.weights, *WEIGHTS), "weights", shape, np.float64)
+    return check_array(up_to_date(state.weights, *_WEIGHTS), "weights", shape, np.float64)
 
 
 def whiteners_of(model: Model, state: ChainState) -> FloatArray:
     """Return the emission parameters, or raise if they are out of date, or do not fit the model."""
     shape = (state.n_states, model.emission.n_dims, model.z.shape[1])
-    return check_array(up_to_date(state.whiteners, *WHITENERS), "whiteners", shape, np.float64)
+    return check_array(up_to_date(state.whiteners, *_WHITENERS), "whiteners", shape, np.float64)
 
 
 def check_whole(state: ChainState, needed_by: str = "This move") -> None:
     """Raise if any part of a state is out of date."""
-    for part, remedy in (PATH, WEIGHTS, WHITENERS):
+    for part, remedy in (_PATH, _WEIGHTS, _WHITENERS):
         if getattr(state, part) is None:
             raise SweepError(part, remedy, needed_by)
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from homothety.arrays import read_only
+from homothety.models._parts import check_labels
 from homothety.models.emissions.regression import draw_parameters
 from homothety.models.hmm.messages import check_possible
-from homothety.models.ibphmm.blocks import over_blocks
+from homothety.models.ibphmm._blocks import over_blocks
 from homothety.models.ibphmm.model import (
     Tried,
     active_of,
@@ -31,7 +32,6 @@ from homothety.models.ibphmm.model import (
     weights_of,
     whiteners_of,
 )
-from homothety.models.parts import check_labels
 from homothety.sampling.driver import Recording
 from homothety.sampling.trace import RunPath, count_segments, occupancy_entropy
 
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from homothety.models.ibphmm.model import ChainState, GammaPrior, Model
 
 
-LOG_STEP = 0.5  # of random walks on the logarithm of a parameter
-LEAVING_GRID = 200  # points at which the probability of leaving is looked at
+_LOG_STEP = 0.5  # of random walks on the logarithm of a parameter
+_LEAVING_GRID = 200  # points at which the probability of leaving is looked at
 
 
-class PathsInfo(NamedTuple):
+class _PathsInfo(NamedTuple):
     """Log-likelihood of the recordings given states and parameters, paths summed out."""
 
     log_likelihood: float
@@ -122,7 +122,7 @@ def draw_log_odds(rng: Generator, active: BoolArray, mass: float) -> FloatArray:
 
 def resample_unique_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Let every recording try to gain or lose a state of its own (docs/model.md, section 3.9)."""
-    outcomes, newborns = try_jumps(rng, model, state)
+    outcomes, newborns = _try_jumps(rng, model, state)
     return apply_jumps(state, outcomes, newborns), Tried(model.n_series, int((outcomes >= 0).sum()))
 
 
@@ -158,7 +158,7 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
     )
 
 
-def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, PathsInfo]:
+def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, _PathsInfo]:
     """Draw the path of every recording given its states, weights and parameters (docs/model.md, section 3.7)."""
     from homothety.models.ibphmm._kernels import build_room, draw_paths
 
@@ -170,7 +170,7 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
 
     total = sum(over_blocks(rng, model.blocks, draw))
     check_possible(total)
-    return replace(state, path=path), PathsInfo(total)
+    return replace(state, path=path), _PathsInfo(total)
 
 
 def redrawn_paths(rng: Generator, model: Model, state: ChainState, series: IntArray) -> IntArray:
@@ -180,11 +180,11 @@ def redrawn_paths(rng: Generator, model: Model, state: ChainState, series: IntAr
     active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, path = data_of(model, state), path_of(model, state).copy()
     room = build_room(data, state.n_states)
-    check_possible(draw_paths(rng, check_series(model, series), active, weights, data, room, path))
+    check_possible(draw_paths(rng, _check_series(model, series), active, weights, data, room, path))
     return path
 
 
-def check_series(model: Model, series: IntArray) -> IntArray:
+def _check_series(model: Model, series: IntArray) -> IntArray:
     """Return numbers of recordings, or raise if the model does not have them."""
     return check_labels(series, "series", len(series), model.n_series)
 
@@ -196,7 +196,7 @@ def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) ->
     active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
     data, out = data_of(model, state), np.empty(len(series))
     room = build_room(data, state.n_states)
-    write_log_likelihoods(check_series(model, series), active, weights, data, room, out)
+    write_log_likelihoods(_check_series(model, series), active, weights, data, room, out)
     return out
 
 
@@ -209,7 +209,7 @@ def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> 
     shapes = float(priors.alpha.shape), float(priors.kappa.shape)
     rates, start = (float(priors.alpha.rate), float(priors.kappa.rate)), (float(state.alpha), float(state.kappa))
     alpha, kappa, n_accepted = walk_concentrations(
-        rng, n_tried, LOG_STEP, *start, shapes, rates, counts, read_only(active), leaving
+        rng, n_tried, _LOG_STEP, *start, shapes, rates, counts, read_only(active), leaving
     )
     return replace(state, alpha=alpha, kappa=kappa, weights=None), Tried(n_tried, n_accepted)
 
@@ -217,7 +217,7 @@ def resample_concentrations(rng: Generator, model: Model, state: ChainState) -> 
 def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the probability of leaving a state given the paths.
 
-    Its logarithm is drawn on a grid of `LEAVING_GRID` points with a random offset: exact up to the spacing of the grid.
+    Its logarithm is drawn on a grid of `_LEAVING_GRID` points with a random offset: exact up to the grid's spacing.
     """
     path = path_of(model, state)
     if model.leaving_range is None:
@@ -227,7 +227,7 @@ def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[C
     n_stays = float(np.trace(counts[several], axis1=1, axis2=2).sum())
     n_left = float(counts[several].sum()) - n_stays
     low, high = np.log(model.leaving_range)
-    grid = np.exp(low + (high - low) * (np.arange(LEAVING_GRID) + rng.random()) / LEAVING_GRID)
+    grid = np.exp(low + (high - low) * (np.arange(_LEAVING_GRID) + rng.random()) / _LEAVING_GRID)
     log_density = n_left * np.log(grid) + n_stays * np.log1p(-grid)
     probs = np.exp(log_density - log_density.max())
     return replace(state, leaving=float(rng.choice(grid, p=probs / probs.sum()))), ()
@@ -268,7 +268,7 @@ def _walk_mass(
     """Walk on the logarithm of c."""
     n_accepted = 0
     for _ in range(n_steps):
-        proposed = float(mass * np.exp(LOG_STEP * rng.standard_normal()))
+        proposed = float(mass * np.exp(_LOG_STEP * rng.standard_normal()))
         log_ratio = log_owner_prior(n_owners, n_series, gamma, proposed) + prior.log_density(proposed)
         log_ratio -= log_owner_prior(n_owners, n_series, gamma, mass) + prior.log_density(mass)
         if np.log(rng.random()) < log_ratio + np.log(proposed / mass):
@@ -301,7 +301,7 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     }
 
 
-def try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArray, Newborns]:
+def _try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArray, Newborns]:
     """Let every recording try one birth or death.
 
     What is born or dropped belongs to one recording: no attempt sees another's outcome.
@@ -315,7 +315,7 @@ def try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArray
     from homothety.models.ibphmm._kernels import build_room, build_window, jump_all
 
     data, active = data_of(model, state), active_of(model, state)
-    births, newborns = births_of(model, state), expect_newborns(model, state)
+    births, newborns = _births_of(model, state), expect_newborns(model, state)
     n_owners, outcomes = active.sum(axis=0).astype(np.float64), np.empty(model.n_series, dtype=np.int64)
 
     def work(rng: Generator, series: IntArray) -> None:
@@ -336,7 +336,7 @@ def data_of(model: Model, state: ChainState) -> Data:
     return Data(model.z, model.starts, whiteners, *settings)
 
 
-def births_of(model: Model, state: ChainState) -> Births:
+def _births_of(model: Model, state: ChainState) -> Births:
     """Return how states are born, as kernels want it."""
     from homothety.models.ibphmm._kernels import Births
 
@@ -370,7 +370,7 @@ def expect_newborns(model: Model, state: ChainState) -> Newborns:
     return Newborns(active, weights, np.empty((n_series, model.emission.n_dims, model.z.shape[1])))
 
 
-def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
     """Return numbers of one sweep that do not depend on how states are numbered, and acceptance by move."""
     check_whole(state, "What is recorded of a sweep")
     scalars = {
@@ -390,9 +390,9 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     return scalars
 
 
-def keep_path(state: ChainState) -> RunPath:
+def _keep_path(state: ChainState) -> RunPath:
     """Return what is kept of a sweep after burn-in: the path, by persistent numbers of states."""
     return RunPath.of(state.id_path)
 
 
-RECORDING = Recording(scalars=trace_scalars, keep=keep_path)
+RECORDING = Recording(scalars=_trace_scalars, keep=_keep_path)

@@ -10,7 +10,7 @@ so far. Else the two are merged.
 its steps are divided between them, by parameters of two clusters of these steps; all other steps stay where they are.
 States of the same owners are joined.
 
-A model of several blocks (see `blocks.py`) shares recordings out among threads.
+A model of several blocks (see `_blocks.py`) shares recordings out among threads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.models.emissions.regression import empty_statistics
-from homothety.models.ibphmm.blocks import in_blocks, sum_over_blocks
+from homothety.models.ibphmm._blocks import in_blocks, sum_over_blocks
 from homothety.models.ibphmm.model import Tried, active_of, path_of
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Try to split or merge states, a few times; parameters and weights, integrated out, are left out of date."""
-    return try_often(rng, model, state, True, model.proposals.n_split_merge if model.n_series > 1 else 0)
+    return _try_often(rng, model, state, True, model.proposals.n_split_merge if model.n_series > 1 else 0)
 
 
 def halve_or_join(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Try to halve or join states, a few times; parameters and weights, integrated out, are left out of date."""
-    return try_often(rng, model, state, False, model.proposals.n_halving)
+    return _try_often(rng, model, state, False, model.proposals.n_halving)
 
 
-def try_often(
+def _try_often(
     rng: Generator, model: Model, state: ChainState, by_anchors: bool, n_trials: int
 ) -> tuple[ChainState, Tried]:
     """Propose other states and paths some times, parameters and weights integrated out."""
@@ -53,9 +53,9 @@ def try_often(
     state = replace(state, weights=None, whiteners=None)  # also if no trial succeeds: an order fails always or never
     if n_trials == 0:
         return state, Tried(0, 0)
-    bench = build_bench(model, state, active, path, state.n_states + n_trials)
+    bench = _build_bench(model, state, active, path, state.n_states + n_trials)
     arguments = (n_trials, by_anchors, state.n_states, bench)
-    tried = try_trials(rng, *arguments) if len(model.blocks) == 1 else try_in_blocks(rng, model, *arguments)
+    tried = try_trials(rng, *arguments) if len(model.blocks) == 1 else _try_in_blocks(rng, model, *arguments)
     n, n_splits, n_merges = tried
     if n_splits + n_merges:
         ids = np.append(state.ids, state.next_id + np.arange(n_splits))[bench.numbers[:n]]
@@ -64,14 +64,14 @@ def try_often(
     return state, Tried(n_trials, n_splits + n_merges)
 
 
-def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArray, n_most: int) -> Bench:
+def _build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArray, n_most: int) -> Bench:
     """Return what trials read and write, with room for up to `n_most` states."""
     from homothety.models.ibphmm._kernels import Data
     from homothety.models.ibphmm._split_kernels import Halves, build_workspace
     from homothety.models.ibphmm._trial_kernels import Bench, Concentrations
 
     emission, at = model.emission, Concentrations(state.gamma, state.mass, state.alpha, state.kappa)
-    current, proposed, reordered = (build_version(model, n_most) for _ in range(3))
+    current, proposed, reordered = (_build_version(model, n_most) for _ in range(3))
     current.active[:, : state.n_states], current.path[:] = active, path
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
     # Without gaps: to integrate parameters out, steps have to be taken as they are filled.
@@ -98,7 +98,7 @@ def build_bench(model: Model, state: ChainState, active: BoolArray, path: IntArr
     )
 
 
-def build_version(model: Model, n_most: int) -> Version:
+def _build_version(model: Model, n_most: int) -> Version:
     """Return room for states and paths, and what follows from them."""
     from homothety.models.ibphmm._trial_kernels import Version
 
@@ -111,7 +111,7 @@ def build_version(model: Model, n_most: int) -> Version:
 # --- in blocks -------------------------------------------------------------------------------------------------------
 
 
-def try_in_blocks(
+def _try_in_blocks(
     rng: Generator, model: Model, n_trials: int, by_anchors: bool, n: int, bench: Bench
 ) -> tuple[int, int, int]:
     """Do what the kernel `try_trials` does, except that threads share out the recordings of each way."""
@@ -122,16 +122,16 @@ def try_in_blocks(
         choice = kernels.choose(rng, by_anchors, n, bench)
         if choice.kind == kernels.NOTHING:
             continue
-        log_forth = walk_in_blocks(rng, model, choice, kernels.leave(rng, n, choice, bench), bench)
+        log_forth = _walk_in_blocks(rng, model, choice, kernels.leave(rng, n, choice, bench), bench)
         turn = kernels.turn_round(rng, n, log_current, log_forth, choice, bench)
-        log_back = walk_in_blocks(rng, model, choice, turn.way, bench)
+        log_back = _walk_in_blocks(rng, model, choice, turn.way, bench)
         n_before, n = n, kernels.settle(n, n_old + n_more, choice, turn, log_back, bench)
         n_more, n_less = n_more + (n > n_before), n_less + (n < n_before)
         log_current = turn.log_density if n != n_before else log_current
     return n, n_more, n_less
 
 
-def walk_in_blocks(rng: Generator, model: Model, choice: Choice, way: Way, bench: Bench) -> float:
+def _walk_in_blocks(rng: Generator, model: Model, choice: Choice, way: Way, bench: Bench) -> float:
     """Draw or follow a way; return its log probability."""
     from homothety.models.ibphmm._split_kernels import build_workspace, redraw_paths
     from homothety.models.ibphmm._trial_kernels import JOIN, SPLIT
@@ -157,7 +157,7 @@ def allocate_in_batches(rng: Generator, model: Model, choice: Choice, way: Way, 
 
     total, trial, n_seen = 0.0, way.trial, model.n_series - len(way.visits)
     count_all_halves(np.array([choice.first, choice.second]), 1.0, trial, halves)
-    for batch in doubling_batches(way.visits):
+    for batch in _doubling_batches(way.visits):
         total += choose_batch(model, rng, batch, NEITHER, n_seen, way.least - total, trial, halves)
         n_seen += len(batch)
     for anchor, kept in ((choice.first, FIRST), (choice.second, SECOND)):
@@ -167,12 +167,12 @@ def allocate_in_batches(rng: Generator, model: Model, choice: Choice, way: Way, 
     return total
 
 
-def doubling_batches(order: IntArray) -> list[IntArray]:
+def _doubling_batches(order: IntArray) -> list[IntArray]:
     """Return what is to be visited in batches, each as large as all before it: a few choices say what halves are like.
 
     Examples
     --------
-    >>> doubling_batches(np.arange(5))
+    >>> _doubling_batches(np.arange(5))
     [array([0]), array([1]), array([2, 3]), array([4])]
     """
     ends = 2 ** np.arange(max(len(order), 1).bit_length())

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from homothety.models.ibphmm.model import Model
     from homothety.sampling.driver import Sweep
 
-CLUSTERS_AT_START = (1, 20)  # fewest and most
-STEPS_PER_CLUSTER = 10  # at least, on average
+_CLUSTERS_AT_START = (1, 20)  # fewest and most
+_STEPS_PER_CLUSTER = 10  # at least, on average
 MANY_STEPS = 100_000  # of more, a sample is clustered
 
 
@@ -66,7 +66,7 @@ def init_state(
 
 def draw_number(rng: Generator) -> int:
     """Draw the number of clusters that a chain starts from."""
-    return int(rng.integers(*CLUSTERS_AT_START, endpoint=True))
+    return int(rng.integers(*_CLUSTERS_AT_START, endpoint=True))
 
 
 def init_from_clusters(rng: Generator, model: Model, *, n_clusters: int | None = None, **options: Any) -> ChainState:
@@ -84,7 +84,7 @@ def init_from_clusters(rng: Generator, model: Model, *, n_clusters: int | None =
     steps = model.z[:, model.emission.n_regressors :]
     steps = steps / np.maximum(steps.std(axis=0), np.finfo(float).tiny)
     drawn = draw_number(rng) if n_clusters is None else n_clusters
-    n_clusters = max(1, min(drawn, len(steps) // STEPS_PER_CLUSTER))
+    n_clusters = max(1, min(drawn, len(steps) // _STEPS_PER_CLUSTER))
     means = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31)))
     if len(steps) <= MANY_STEPS:
         return init_state(rng, model, path=means.fit_predict(steps), **options)
@@ -120,10 +120,10 @@ def _states_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray]:
 
 
 N_ANNEALING = 100  # sweeps of a short run
-LEAST_SHARE = 0.1  # of the weight of a step, in the first of these sweeps
+_LEAST_SHARE = 0.1  # of the weight of a step, in the first of these sweeps
 N_MEASURED = 2  # such runs in succession, each with the weight of a step that was measured before it
 CLUSTERS_MEASURED = 20  # at the start of these runs
-LEAST_OBSERVATIONS = 60.0  # that all recordings count as together: with fewer no two states are told apart
+_LEAST_OBSERVATIONS = 60.0  # that all recordings count as together: with fewer no two states are told apart
 
 
 def init_annealed(
@@ -146,7 +146,7 @@ def init_annealed(
 
 def annealed(rng: Generator, model: Any, weight: float, state: Any, sweep: Sweep, n_sweeps: int) -> Any:
     """Return where a short run ends in which steps count little at first, and by a given weight at last."""
-    for share in np.geomspace(LEAST_SHARE, 1.0, n_sweeps):
+    for share in np.geomspace(_LEAST_SHARE, 1.0, n_sweeps):
         tempered = model.at_weight(share * weight)
         state, _ = next(iterate(rng, tempered, state, sweep))
     return replace(state, step=0)
@@ -186,4 +186,4 @@ def weight_in_states(model: Model, path: IntArray, missing: BoolArray | None = N
         steps = model.z[:, model.emission.n_regressors :] / np.sqrt(model.emission.dim_weights)
         residuals = np.where(missing, np.nan, (steps - means[path]) / spreads[path])
     share = independent_share(residuals, stay_edges(path, model.starts))
-    return min(1.0, max(share, LEAST_OBSERVATIONS / model.n_steps))
+    return min(1.0, max(share, _LEAST_OBSERVATIONS / model.n_steps))

@@ -50,9 +50,9 @@ from homothety.covariance.similarity import pairwise_similarity
 from homothety.covariance.spectra import DEFAULT_FLOOR
 from homothety.errors import EmbeddingWarning, InputError
 from homothety.models import ddcrp
+from homothety.models._parts import ReadOnly, check_labels, check_starts
 from homothety.models.ddcrp import labels_from_links
 from homothety.models.partitions import base_measure
-from homothety.models.parts import ReadOnly, check_labels, check_starts
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -245,9 +245,9 @@ def count_stays(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatA
     return visits, succession
 
 
-TINY = np.finfo(float).tiny
-DEGREES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # small: a recording keeps to one version of an action
-LEAST_SIZE = 1e-2  # observations that a state counts as at least: the shape of one without steps is unknown
+_TINY = np.finfo(float).tiny
+_DEGREES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # small: a recording keeps to one version of an action
+_LEAST_SIZE = 1e-2  # observations that a state counts as at least: the shape of one without steps is unknown
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ class ShapeGrouping:
     between: float = 1.0
     concentration: float = 1.0
     followers: float | None = 0.5
-    versions: Sequence[float] | float | None = DEGREES
+    versions: Sequence[float] | float | None = _DEGREES
     n_warm: int = 2
     n_reset: int = 10
 
@@ -304,18 +304,18 @@ class ShapeGrouping:
         """Return states as points with noise."""
         from homothety.models.icsc._kernels import Shapes
 
-        check_states(states)
-        points = coordinates_of_spectra(spectra_of(states.covariances))
-        precisions = 1.0 / (self.within**2 + 0.5 / np.maximum(states.sizes, LEAST_SIZE))
+        _check_states(states)
+        points = coordinates_of_spectra(_spectra_of(states.covariances))
+        precisions = 1.0 / (self.within**2 + 0.5 / np.maximum(states.sizes, _LEAST_SIZE))
         prior = self.between**-2, self.concentration
         most_in_series, most_in_all = int(states.visits.sum(axis=1).max(initial=0.0)), int(states.succession.sum())
-        followers = log_rising_factorials(weights_of(self.followers), len(points) + 2, most_in_all)
-        versions = log_rising_factorials(weights_of(self.versions), len(points), most_in_series)
+        followers = log_rising_factorials(_weights_of(self.followers), len(points) + 2, most_in_all)
+        versions = log_rising_factorials(_weights_of(self.versions), len(points), most_in_series)
         followers = followers[0] if len(followers) else np.empty((0, 0))
         return Shapes(points, precisions, states.visits, states.succession, *prior, followers, versions)
 
 
-def check_states(states: States) -> None:
+def _check_states(states: States) -> None:
     """Raise unless there is something of every state, and counts of stays are counts."""
     n = len(states.ids)
     shapes = {"sizes": (n,), "visits": (len(states.visits), n), "succession": (n + 1, n + 1)}
@@ -327,7 +327,7 @@ def check_states(states: States) -> None:
         raise InputError(f"There are {len(states.covariances)} covariances, needed one for each of {n} states.")
 
 
-def weights_of(setting: Sequence[float] | float | None) -> FloatArray:
+def _weights_of(setting: Sequence[float] | float | None) -> FloatArray:
     """Return prior weights as an array, without any for None."""
     return np.atleast_1d(np.array([] if setting is None else setting, dtype=np.float64))
 
@@ -340,7 +340,7 @@ def log_rising_factorials(weights: FloatArray, most_at_once: int, most_steps: in
     >>> np.exp(log_rising_factorials(np.array([0.5]), 2, 3))[0, 1].round(3)
     array([1.   , 0.5  , 0.75 , 1.875])
     """
-    multiples = np.maximum(weights[:, None] * np.arange(most_at_once + 1), TINY)[:, :, None]
+    multiples = np.maximum(weights[:, None] * np.arange(most_at_once + 1), _TINY)[:, :, None]
     out = np.zeros((len(weights), most_at_once + 1, most_steps + 1))
     np.cumsum(np.log(multiples + np.arange(most_steps)), axis=2, out=out[:, :, 1:])
     return out
@@ -355,7 +355,7 @@ def redrawn(rng: Generator, labels: IntArray, shapes: Shapes, powers: FloatArray
     return labels
 
 
-def spectra_of(covariances: FloatArray) -> FloatArray:
+def _spectra_of(covariances: FloatArray) -> FloatArray:
     """Return eigenvalues, none of them smaller than rounding leaves them."""
     spectra = np.asarray(np.linalg.eigvalsh(covariances), dtype=np.float64)
     return np.maximum(spectra, DEFAULT_FLOOR * spectra[:, -1:])

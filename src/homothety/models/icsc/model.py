@@ -9,8 +9,8 @@ import numpy as np
 
 from homothety.errors import InputError, SweepError
 from homothety.models import ibphmm
+from homothety.models._parts import check_array, up_to_date
 from homothety.models.icsc.grouping import Clusters, ShapeGrouping
-from homothety.models.parts import check_array, up_to_date
 from homothety.sampling.codec import storable
 from homothety.sampling.trace import revive
 
@@ -60,7 +60,7 @@ class Model:
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit the self. Parts of the segmentation that are out of date are not looked at."""
         self.segmentation.check_state(state.segmentation)
-        check_clusters(state.clusters)
+        _check_clusters(state.clusters)
         revive(state.generator)
 
     def with_gaps(self, missing: BoolArray) -> Model:
@@ -110,7 +110,7 @@ class ChainState:
     step: int = 0
 
 
-def check_clusters(clusters: Clusters) -> None:
+def _check_clusters(clusters: Clusters) -> None:
     """Raise if the links of clusters are not one per state, to states that have a cluster."""
     ids, links = clusters.ids, clusters.links
     check_array(ids, "ids of clusters", (len(ids),), np.int64)
@@ -125,7 +125,7 @@ def clusters_of(state: ChainState, needed_by: str = "This move") -> Clusters:
     used = state.segmentation.ids[np.unique(up_to_date(state.segmentation.path, "path", "paths"))]
     if not np.isin(used, state.clusters.ids).all():
         raise SweepError("clusters", "clusters", needed_by)
-    check_clusters(state.clusters)
+    _check_clusters(state.clusters)
     return state.clusters
 
 

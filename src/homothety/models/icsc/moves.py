@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from homothety.sampling.driver import Move
 
 
-TINY = np.finfo(float).tiny
-SPHERE = 0.2  # observations that a sphere counts as, beside the steps of a state
+_TINY = np.finfo(float).tiny
+_SPHERE = 0.2  # observations that a sphere counts as, beside the steps of a state
 
 
-def move_segmentation(move: Move, rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Any]:
+def _move_segmentation(move: Move, rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Any]:
     """Make a move of the segmentation under the hyper-priors in force."""
     conditions = model.segmentation
     if state.hyperpriors != conditions.hyperpriors:  # a copy would have to work out again what the model remembers
@@ -54,7 +54,7 @@ def states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:
     path, n_states = path_of(model.segmentation, segmentation), segmentation.n_states
     statistics = path_statistics(model.segmentation, path, n_states)
     chosen = np.arange(n_states) if model.include_unused else np.flatnonzero(statistics.sizes > 0)
-    covariances, sizes = state_covariances(model, segmentation, statistics)
+    covariances, sizes = _state_covariances(model, segmentation, statistics)
     visits, succession = count_stays(path, model.segmentation.starts, n_states)
     with_ends = np.append(chosen, n_states)
     return States(
@@ -66,7 +66,7 @@ def states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:
     )
 
 
-def state_covariances(
+def _state_covariances(
     model: Model, segmentation: ibphmm.ChainState, statistics: Statistics
 ) -> tuple[FloatArray, FloatArray]:
     """Return what stands for the covariance of every state, and on how many observations it rests."""
@@ -88,9 +88,9 @@ def sample_covariances(scatters: FloatArray, sizes: FloatArray) -> FloatArray:
     The sphere makes them definite however few steps there are, and they still don't depend on units or a prior.
     """
     n_dims = scatters.shape[-1]
-    mean_squares = np.trace(scatters, axis1=1, axis2=2) / n_dims / np.maximum(sizes, TINY)
-    spheres = np.where(mean_squares > TINY, mean_squares, 1.0)[:, None, None] * np.eye(n_dims)
-    return (scatters + SPHERE * spheres) / (sizes + SPHERE)[:, None, None]
+    mean_squares = np.trace(scatters, axis1=1, axis2=2) / n_dims / np.maximum(sizes, _TINY)
+    spheres = np.where(mean_squares > _TINY, mean_squares, 1.0)[:, None, None] * np.eye(n_dims)
+    return (scatters + _SPHERE * spheres) / (sizes + _SPHERE)[:, None, None]
 
 
 def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:  # noqa: ARG001
@@ -124,7 +124,7 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     """
     sweep: dict[str, Callable[..., tuple[ChainState, Any]]] = {}
     for name, move in ibphmm.default_sweep().items():
-        sweep[name] = partial(move_segmentation, move)
+        sweep[name] = partial(_move_segmentation, move)
         if name == "emissions":
             sweep |= {"clusters": resample_clusters, "coupling": couple_hyperpriors}
     return sweep
@@ -159,10 +159,10 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     }
 
 
-def keep_actions(state: ChainState) -> KeptActions:
+def _keep_actions(state: ChainState) -> KeptActions:
     """Return what is kept of a state after burn-in."""
     clusters = clusters_of(state, "What is kept of a sweep")
     return KeptActions(RunPath.of(state.segmentation.id_path), clusters.ids, clusters.labels)
 
 
-RECORDING = Recording(scalars=trace_scalars, keep=keep_actions)
+RECORDING = Recording(scalars=trace_scalars, keep=_keep_actions)

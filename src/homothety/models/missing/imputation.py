@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray
 
-N_HALVINGS = 50  # of the interval that holds a quantile
+_N_HALVINGS = 50  # of the interval that holds a quantile
 
 
 class Imputed(NamedTuple):
@@ -57,12 +57,12 @@ def impute_steps(
         spreads = np.sqrt(np.maximum(variances, 0.0))
         cells = np.ix_(chosen, lacking)
         values[cells] = np.einsum("tk,tkm->tm", probs[chosen], expected)
-        lower[cells] = mixture_quantile((1 - level) / 2, probs[chosen], expected, spreads)
-        upper[cells] = mixture_quantile((1 + level) / 2, probs[chosen], expected, spreads)
+        lower[cells] = _mixture_quantile((1 - level) / 2, probs[chosen], expected, spreads)
+        upper[cells] = _mixture_quantile((1 + level) / 2, probs[chosen], expected, spreads)
     return Imputed(values, lower, upper)
 
 
-def mixture_quantile(share: float, probs: FloatArray, means: FloatArray, spreads: FloatArray) -> FloatArray:
+def _mixture_quantile(share: float, probs: FloatArray, means: FloatArray, spreads: FloatArray) -> FloatArray:
     """Return a quantile of mixtures of Gaussians, (n_steps, n_values).
 
     Parameters
@@ -75,13 +75,13 @@ def mixture_quantile(share: float, probs: FloatArray, means: FloatArray, spreads
     Examples
     --------
     >>> probs, means = np.array([[0.5, 0.5]]), np.array([[[-1.0], [1.0]]])
-    >>> float(np.abs(mixture_quantile(0.5, probs, means, np.ones((2, 1))))[0, 0].round(6))
+    >>> float(np.abs(_mixture_quantile(0.5, probs, means, np.ones((2, 1))))[0, 0].round(6))
     0.0
     """
     scale = np.maximum(spreads, np.finfo(float).tiny)
     own = means + ndtri(share) * scale  # that of the mixture is between those of its parts
     low, high = own.min(axis=1), own.max(axis=1)
-    for _ in range(N_HALVINGS):
+    for _ in range(_N_HALVINGS):
         middle = (low + high) / 2
         below = np.einsum("tk,tkm->tm", probs, ndtr((middle[:, None] - means) / scale)) < share
         low, high = np.where(below, middle, low), np.where(below, high, middle)

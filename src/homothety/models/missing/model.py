@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from homothety.models import ibphmm
+from homothety.models._parts import ReadOnly, check_array, check_finite
 from homothety.models.ibphmm.starts import CLUSTERS_MEASURED, N_ANNEALING, N_MEASURED, annealed, weight_in_states
-from homothety.models.parts import ReadOnly, check_array, check_finite
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Recording
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from homothety.sampling.driver import Move, Sweep
 
 
-class Incomplete(Protocol):
+class _Incomplete(Protocol):
     """A model of complete recordings that knows which of their values are filled in."""
 
     def with_gaps(self, missing: BoolArray) -> Self:
@@ -61,7 +61,7 @@ class Model:
     missing: BoolArray
 
     @classmethod
-    def of(cls, inner: Incomplete, missing: BoolArray) -> Model:
+    def of(cls, inner: _Incomplete, missing: BoolArray) -> Model:
         """Return the model of recordings in which some values are missing; `inner` has them filled in somehow."""
         return cls(inner.with_gaps(missing), missing)
 
@@ -109,10 +109,10 @@ class ChainState(ReadOnly):
     step: int = 0
 
 
-AFTER = "paths"  # the move after which values are drawn
+_AFTER = "paths"  # the move after which values are drawn
 
 
-def move_completed(move: Move, rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Any]:
+def _move_completed(move: Move, rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Any]:
     """Make a move of complete recordings on those with the values of the state filled in."""
     inner, info = move(rng, model.completed(state.values), replace(state.inner, step=state.step))
     return replace(state, inner=inner), info
@@ -128,8 +128,8 @@ def lifted_sweep(sweep: Sweep) -> dict[str, Move]:
     """Return the moves of a sweep over complete recordings, and, after that of paths, the one of missing values."""
     lifted: dict[str, Move] = {}
     for name, move in sweep.items():
-        lifted[name] = partial(move_completed, move)
-        if name == AFTER:
+        lifted[name] = partial(_move_completed, move)
+        if name == _AFTER:
             lifted["missing values"] = resample_values
     return lifted
 
@@ -139,25 +139,25 @@ def lifted_recording(recording: Recording) -> Recording:
 
     The log joint density includes that of the values drawn.
     """
-    return Recording(partial(trace_completed, recording), partial(keep_inner, recording))
+    return Recording(partial(_trace_completed, recording), partial(_keep_inner, recording))
 
 
-def trace_completed(recording: Recording, model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+def _trace_completed(recording: Recording, model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
     """Return the numbers of one sweep on the recordings as they are filled in."""
     return recording.scalars(model.completed(state.values), state.inner, infos)
 
 
-def keep_inner(recording: Recording, state: ChainState) -> Any:
+def _keep_inner(recording: Recording, state: ChainState) -> Any:
     """Return what is kept of a state; missing values are not."""
     return recording.keep(state.inner)
 
 
 def lifted_start(start: Callable[[Generator, Any], Any]) -> Callable[[Generator, Model], ChainState]:
     """Return where chains start, from where those of the filled recordings do."""
-    return partial(start_filled, start)
+    return partial(_start_filled, start)
 
 
-def start_filled(start: Callable[[Generator, Any], Any], rng: Generator, model: Model) -> ChainState:
+def _start_filled(start: Callable[[Generator, Any], Any], rng: Generator, model: Model) -> ChainState:
     """Return a first state at which missing values are what they were first filled in with."""
     return ChainState(start(rng, model.inner), model.inner.values(model.missing))
 
@@ -182,13 +182,13 @@ def init_annealed(
     n_clusters, n_sweeps, **options
         As in `ibphmm.init_annealed`.
     """
-    state: ibphmm.ChainState = run_annealed(rng, Model(model, missing), n_clusters, n_sweeps, **options).inner
+    state: ibphmm.ChainState = _run_annealed(rng, Model(model, missing), n_clusters, n_sweeps, **options).inner
     return state
 
 
-def run_annealed(rng: Generator, model: Model, n_clusters: int | None, n_sweeps: int, **options: Any) -> ChainState:
+def _run_annealed(rng: Generator, model: Model, n_clusters: int | None, n_sweeps: int, **options: Any) -> ChainState:
     """Return where a short run ends that starts from clusters of the filled steps."""
-    state = start_filled(partial(ibphmm.init_from_clusters, n_clusters=n_clusters, **options), rng, model)
+    state = _start_filled(partial(ibphmm.init_from_clusters, n_clusters=n_clusters, **options), rng, model)
     sweep, weight = lifted_sweep(ibphmm.default_sweep()), model.inner.emission.weight
     found: ChainState = annealed(rng, model, weight, state, sweep, n_sweeps)
     return found
@@ -196,13 +196,13 @@ def run_annealed(rng: Generator, model: Model, n_clusters: int | None, n_sweeps:
 
 def measured_weight(rng: Generator, model: Model, n_sweeps: int = N_ANNEALING) -> float:
     """Return how much of an independent observation a step counts as, measured between values that are observed."""
-    state = start_filled(partial(ibphmm.init_from_clusters, n_clusters=CLUSTERS_MEASURED), rng, model)
+    state = _start_filled(partial(ibphmm.init_from_clusters, n_clusters=CLUSTERS_MEASURED), rng, model)
     for _ in range(N_MEASURED):
-        weighted = model.at_weight(weight_between(model, state))
-        state = run_annealed(rng, weighted, CLUSTERS_MEASURED, n_sweeps)
-    return weight_between(model, state)
+        weighted = model.at_weight(_weight_between(model, state))
+        state = _run_annealed(rng, weighted, CLUSTERS_MEASURED, n_sweeps)
+    return _weight_between(model, state)
 
 
-def weight_between(model: Model, state: ChainState) -> float:
+def _weight_between(model: Model, state: ChainState) -> float:
     """Return the weight of a step given the states of a chain."""
     return weight_in_states(model.completed(state.values), state.inner.path, model.missing)

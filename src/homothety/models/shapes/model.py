@@ -17,8 +17,8 @@ from homothety.arrays import check_points, check_positive, frozen, read_only
 from homothety.distributions import NIW
 from homothety.distributions.niw import multigammaln_of
 from homothety.errors import InputError
+from homothety.models._parts import ReadOnly, check_array, check_finite, check_labels
 from homothety.models.partitions import check_partition, number_by_appearance
-from homothety.models.parts import ReadOnly, check_array, check_finite, check_labels
 from homothety.sampling.codec import storable
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from homothety.models.shapes._kernels import Compiled
 
 # Neighbouring widths differ by this factor: a cluster is at most a factor of 1.4 from one of them.
-WIDTH_RATIO = 2.0
+_WIDTH_RATIO = 2.0
 # Degrees of freedom beyond those at which the mean of the covariance exists: an ellipsoid, or nearly a ball. The
 # sampling noise of log axis lengths is nearly a ball, so small clusters need not pay for a covariance of their own.
-ROUNDNESS = (10.0, 100.0)
+_ROUNDNESS = (10.0, 100.0)
 # Standard deviation, per coordinate, of shapes before any is seen: axis lengths differ by a factor of about 1.6.
-UNIT = 0.5
+_UNIT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,9 @@ class ClusterKinds:
     def of_points(cls, points: FloatArray, narrowest: float) -> ClusterKinds:
         """Return kinds from the narrowest width up to the spread of all points, of every roundness."""
         n_dims = points.shape[1]
-        variance = float(points.var(axis=0).mean()) + UNIT**2
-        n_widths = 1 + max(int(np.ceil(np.log(np.sqrt(variance) / narrowest) / np.log(WIDTH_RATIO))), 0)
-        widths, extra = np.meshgrid(narrowest * WIDTH_RATIO ** np.arange(n_widths), ROUNDNESS, indexing="ij")
+        variance = float(points.var(axis=0).mean()) + _UNIT**2
+        n_widths = 1 + max(int(np.ceil(np.log(np.sqrt(variance) / narrowest) / np.log(_WIDTH_RATIO))), 0)
+        widths, extra = np.meshgrid(narrowest * _WIDTH_RATIO ** np.arange(n_widths), _ROUNDNESS, indexing="ij")
         width, free = widths.ravel() ** 2, extra.ravel()
         return cls(points.mean(axis=0), width / variance, width * free, n_dims + 1 + free)
 
@@ -135,7 +135,7 @@ def log_partition_weight(labels: IntArray, concentration: float, attraction: flo
 
 
 @lru_cache(maxsize=16)
-def log_normalisers(n_items: int, attraction: float) -> FloatArray:
+def _log_normalisers(n_items: int, attraction: float) -> FloatArray:
     """Log of the sum of the weights of all partitions, for each of the values of the concentration."""
     return frozen(np.array([log_normaliser(n_items, value, attraction) for value in CONCENTRATIONS]))
 
@@ -163,9 +163,9 @@ def log_normaliser(n_items: int, concentration: float, attraction: float) -> flo
 
 # Tails: one item in ten spreads twice as far about the mean of its cluster, one in a hundred four times. The smallest
 # axis of a covariance from few samples has such a tail, and would make clusters of single matrices otherwise.
-PRECISIONS, PRECISION_SHARES = (1.0, 1 / 4, 1 / 16), (0.89, 0.1, 0.01)
+_PRECISIONS, _PRECISION_SHARES = (1.0, 1 / 4, 1 / 16), (0.89, 0.1, 0.01)
 SHARE_MASS = 1.0  # of the Dirichlet prior of the shares of kinds, all kinds together: clusters tend to be of few kinds
-N_NEAREST = 20  # neighbours among which half of all split-merge proposals choose
+_N_NEAREST = 20  # neighbours among which half of all split-merge proposals choose
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,8 +185,8 @@ class Model:
     points: FloatArray
     kinds: ClusterKinds
     attraction: float = ATTRACTION
-    precisions: tuple[float, ...] = PRECISIONS
-    precision_shares: tuple[float, ...] = PRECISION_SHARES
+    precisions: tuple[float, ...] = _PRECISIONS
+    precision_shares: tuple[float, ...] = _PRECISION_SHARES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", frozen(np.array(check_points(self.points))))
@@ -209,14 +209,14 @@ class Model:
     @cached_property
     def concentration_weights(self) -> FloatArray:
         """Log prior of the values of the concentration, less the log normaliser of the partitions."""
-        return frozen(LOG_DENSITY - log_normalisers(self.n_items, self.attraction))
+        return frozen(LOG_DENSITY - _log_normalisers(self.n_items, self.attraction))
 
     @cached_property
     def nearest(self) -> IntArray:
         """The items nearest to each item, (n_items, n_nearest), itself among them."""
         from scipy.spatial import cKDTree
 
-        n_nearest = min(N_NEAREST + 1, self.n_items)
+        n_nearest = min(_N_NEAREST + 1, self.n_items)
         found = cKDTree(self.points).query(self.points, k=n_nearest)[1]
         return read_only(np.asarray(found, dtype=np.int64).reshape(self.n_items, n_nearest))
 

@@ -31,30 +31,30 @@ if TYPE_CHECKING:
     from homothety.models.shapes._kernels import Tables
     from homothety.models.shapes.model import Model
 
-N_PROPOSALS = 3  # splits and merges of a sweep
-LEAST_SHARE = 1e-300
+_N_PROPOSALS = 3  # splits and merges of a sweep
+_LEAST_SHARE = 1e-300
 
 
-class LabelsInfo(NamedTuple):
+class _LabelsInfo(NamedTuple):
     """What one sweep over the labels did: labels that changed, also of items whose cluster only got another number."""
 
     n_changed: int
 
 
-class SplitMergeInfo(NamedTuple):
+class _SplitMergeInfo(NamedTuple):
     """How many splits or merges were proposed and taken."""
 
     n_proposed: int
     n_accepted: int
 
 
-class KindsInfo(NamedTuple):
+class _KindsInfo(NamedTuple):
     """Log likelihood with the kinds of clusters integrated out."""
 
     log_likelihood: float
 
 
-def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, LabelsInfo]:
+def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, _LabelsInfo]:
     """Redraw cluster and spread of every item given all others, in random order (Neal 2000, algorithm 3)."""
     from homothety.models.shapes import _kernels
 
@@ -68,10 +68,10 @@ def resample_labels(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
     args = state.n_clusters, state.concentration, state.log_shares, by_itself, tables, compiled, weights
     n_clusters = _kernels.sweep_labels(rng, order, *args)
     moved = _with_tables(state, tables, n_clusters)
-    return moved, LabelsInfo(int((moved.labels != state.labels).sum()))
+    return moved, _LabelsInfo(int((moved.labels != state.labels).sum()))
 
 
-def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, SplitMergeInfo]:
+def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, _SplitMergeInfo]:
     """Propose several times to split a cluster or to merge two (Jain and Neal 2004).
 
     The first of two items is any one, the second any other, or as often one of those nearest to it.
@@ -80,21 +80,21 @@ def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
 
     model.check_state(state)
     if model.n_items < 2:
-        return state, SplitMergeInfo(0, 0)
+        return state, _SplitMergeInfo(0, 0)
     tables = _kernels.build_tables(state.labels, state.kinds, state.spreads, model.compiled)
     n_clusters, n_accepted = state.n_clusters, 0
-    for _ in range(N_PROPOSALS):
+    for _ in range(_N_PROPOSALS):
         i = int(rng.integers(model.n_items))
         near = model.nearest[i]
         j = int(near[rng.integers(len(near))]) if rng.random() < 0.5 else int(rng.integers(model.n_items))
         if i == j:
             continue
-        after = propose(rng, i, j, n_clusters, model, state, tables)
+        after = _propose(rng, i, j, n_clusters, model, state, tables)
         n_clusters, n_accepted = after, n_accepted + (after != n_clusters)
-    return _with_tables(state, tables, n_clusters), SplitMergeInfo(N_PROPOSALS, n_accepted)
+    return _with_tables(state, tables, n_clusters), _SplitMergeInfo(_N_PROPOSALS, n_accepted)
 
 
-def propose(rng: Generator, i: int, j: int, n_clusters: int, model: Model, state: ChainState, tables: Tables) -> int:
+def _propose(rng: Generator, i: int, j: int, n_clusters: int, model: Model, state: ChainState, tables: Tables) -> int:
     """Propose to split the cluster of two items, or to merge their two clusters; return the number of clusters.
 
     Kinds of clusters are integrated out and drawn again afterwards. The scans that lead to a split use two kinds drawn
@@ -104,7 +104,7 @@ def propose(rng: Generator, i: int, j: int, n_clusters: int, model: Model, state
 
     labels, compiled, shares, logs = tables.labels, model.compiled, state.log_shares, np.empty(len(state.log_shares))
     own, other = int(labels[i]), int(labels[j])
-    tables.kinds[n_clusters : n_clusters + 2] = [draw_kind(rng, shares), draw_kind(rng, shares)]
+    tables.kinds[n_clusters : n_clusters + 2] = [_draw_kind(rng, shares), _draw_kind(rng, shares)]
     sides, wanted = np.empty((2, model.n_items), dtype=np.int64)
     n_members = _kernels.start_sides(i, j, n_clusters, tables, compiled, sides, wanted)
     members = tables.members[:n_members].copy()
@@ -130,20 +130,20 @@ def propose(rng: Generator, i: int, j: int, n_clusters: int, model: Model, state
     return n_clusters - 1
 
 
-def draw_kind(rng: Generator, log_shares: FloatArray) -> int:
+def _draw_kind(rng: Generator, log_shares: FloatArray) -> int:
     """Return a kind for the scans of a proposal: as often by its share as evenly."""
     if rng.random() < 0.5:
         return int(rng.integers(len(log_shares)))
-    return draw_by(rng, np.exp(log_shares))
+    return _draw_by(rng, np.exp(log_shares))
 
 
-def draw_by(rng: Generator, weights: FloatArray) -> int:
+def _draw_by(rng: Generator, weights: FloatArray) -> int:
     """Return a place drawn in proportion to the weights. `Generator.choice` takes ten times as long."""
     sums = weights.cumsum()
     return int(sums.searchsorted(rng.random() * sums[-1], side="right"))
 
 
-def resample_kinds(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, KindsInfo]:
+def resample_kinds(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, _KindsInfo]:
     """Redraw the kind of every cluster, then how probable each kind is; both exactly."""
     from homothety.models.shapes import _kernels
 
@@ -156,16 +156,16 @@ def resample_kinds(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     )
     counts = np.bincount(kinds, minlength=model.kinds.n_kinds)
     # Gamma draws of tiny shape underflow; what is left of them is as good as none.
-    masses = np.maximum(rng.gamma(counts + SHARE_MASS / len(counts)), LEAST_SHARE)
+    masses = np.maximum(rng.gamma(counts + SHARE_MASS / len(counts)), _LEAST_SHARE)
     log_shares = np.log(masses) - np.log(masses.sum())
-    return replace(state, kinds=kinds, log_shares=log_shares), KindsInfo(float(log_likelihood))
+    return replace(state, kinds=kinds, log_shares=log_shares), _KindsInfo(float(log_likelihood))
 
 
 def resample_concentration(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the concentration given the number of clusters, exactly, among the values it can have."""
     model.check_state(state)
     logs = state.n_clusters * np.log(CONCENTRATIONS) + model.concentration_weights
-    place = draw_by(rng, np.exp(logs - logs.max()))
+    place = _draw_by(rng, np.exp(logs - logs.max()))
     return replace(state, concentration=float(CONCENTRATIONS[place])), ()
 
 
@@ -191,7 +191,7 @@ def _with_tables(state: ChainState, tables: Tables, n_clusters: int) -> ChainSta
     return replace(state, labels=labels, kinds=kinds, spreads=tables.spreads.copy())
 
 
-def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
+def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
     """Return log joint of partition and points, its likelihood part, number of clusters and concentration.
 
     The kinds of clusters are integrated out: which of two similar kinds a cluster has says nothing of the partition.
@@ -203,12 +203,12 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     return scalars_of(state, log_prior, known)
 
 
-RECORDING = Recording(scalars=trace_scalars, keep=keep_labels)
+RECORDING = Recording(scalars=_trace_scalars, keep=keep_labels)
 
 
 # Cells to begin with, one number drawn for each chain: starts differ, and two of three are finer than most answers.
-N_CELLS = (20, 50, 100)
-N_NEIGHBORS = 6  # nearest cells that a cell may merge with
+_N_CELLS = (20, 50, 100)
+_N_NEIGHBORS = 6  # nearest cells that a cell may merge with
 
 
 def grow_state(rng: Generator, model: Model) -> ChainState:
@@ -217,21 +217,21 @@ def grow_state(rng: Generator, model: Model) -> ChainState:
     Single items rarely leave a large cluster to found one of their own, and large clusters that overlap rarely merge:
     a chain that begins with cells merged already has to do little of either.
     """
-    return init_state(model, merge_cells(model, draw_cells(rng, model)))
+    return init_state(model, _merge_cells(model, _draw_cells(rng, model)))
 
 
-def draw_cells(rng: Generator, model: Model) -> IntArray:
+def _draw_cells(rng: Generator, model: Model) -> IntArray:
     """Return cells of nearby points by k-means, each of two points on average or more, (n_items,)."""
     from sklearn.cluster import KMeans
 
-    n_cells = int(rng.choice(N_CELLS))
+    n_cells = int(rng.choice(_N_CELLS))
     # At most a cell for two points where there are more than a few.
     n_cells = min(n_cells, len(np.unique(model.points, axis=0)), max(model.n_items // 2, min(model.n_items, 8)))
     means = KMeans(n_cells, n_init=1, random_state=int(rng.integers(2**31)))
     return np.unique(means.fit_predict(model.points), return_inverse=True)[1]
 
 
-def merge_cells(model: Model, cells: IntArray) -> IntArray:
+def _merge_cells(model: Model, cells: IntArray) -> IntArray:
     """Merge the two cells that gain most by it, until none gain; return the label of each item."""
     parts = _Parts(model, cells)
     while len(parts.alive) > 1:
@@ -274,7 +274,7 @@ class _Parts:
     def neighbors(self, part: int) -> list[int]:
         """Return the parts whose means are nearest."""
         distances = np.square(np.array([self.means[other] for other in self.alive]) - self.means[part]).sum(axis=1)
-        nearest = np.argsort(distances, kind="stable")[: N_NEIGHBORS + 1]
+        nearest = np.argsort(distances, kind="stable")[: _N_NEIGHBORS + 1]
         return [self.alive[place] for place in nearest if self.alive[place] != part]
 
     def gain(self, one: int, other: int) -> float:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from homothety.arrays import IntArray
     from homothety.models.ibphmm.model import Model
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 MANY_STEPS = 200_000  # of all recordings: fewer are one block, in which each recording sees the draws of those before
 STEPS_TOGETHER = 20_000  # of a block, about: for fewer, starting a thread takes longer than the work
@@ -41,7 +41,9 @@ def in_blocks(model: Model, series: IntArray) -> list[IntArray]:
     return np.array_split(series, np.clip(n_blocks, 1, max(len(series), 1)))
 
 
-def over_blocks(rng: Generator, blocks: list[IntArray], work: Callable[[Generator, IntArray], Result]) -> list[Result]:
+def over_blocks(
+    rng: Generator, blocks: list[IntArray], work: Callable[[Generator, IntArray], _Result]
+) -> list[_Result]:
     """Return what work on each block returns. The result does not depend on the number of threads.
 
     Parameters

@@ -66,7 +66,7 @@ class SharedRun:
         return [self._traces[chain] for chain in chains]
 
 
-SECONDS = 1.0  # at least, between two messages of a chain
+_SECONDS = 1.0  # at least, between two messages of a chain
 
 
 def run_on_workers(chains: Sequence[Chain]) -> list[Visit]:
@@ -82,7 +82,7 @@ def run_on_workers(chains: Sequence[Chain]) -> list[Visit]:
                     recorder.on_sweep(_seen(*glimpse))
 
     with workers.listening(show) if watching else nullcontext() as topic:
-        jobs = [partial(_to_end, sendable(chain), topic) for chain in chains]
+        jobs = [partial(_to_end, _sendable(chain), topic) for chain in chains]
         for number, end in workers.run_as_completed(jobs):
             with lock:
                 show(_glimpse(number, end.trace))
@@ -90,7 +90,7 @@ def run_on_workers(chains: Sequence[Chain]) -> list[Visit]:
     return [ends[number] for number in sorted(ends)]
 
 
-def sendable(chain: Chain) -> Chain:
+def _sendable(chain: Chain) -> Chain:
     """Return a chain without what stays here, and with a folder that has the same name everywhere."""
     checkpoints = chain.checkpoints
     if checkpoints is not None:
@@ -99,7 +99,7 @@ def sendable(chain: Chain) -> Chain:
     return replace(chain, recorders=recorders, checkpoints=checkpoints, run=SharedRun())
 
 
-class Messenger(Recorder):
+class _Messenger(Recorder):
     """Tells the client where a chain is, and ends the chain when nobody waits for it any more.
 
     Parameters
@@ -112,12 +112,12 @@ class Messenger(Recorder):
 
     def __init__(self, topic: str | None, run: SharedRun) -> None:
         self.topic, self.run = topic, run
-        self._last = -SECONDS
+        self._last = -_SECONDS
 
     def on_sweep(self, visit: Visit) -> None:
         """Send news if it is time to."""
         now = perf_counter()
-        if now - self._last >= SECONDS:
+        if now - self._last >= _SECONDS:
             self._last = now
             if self.topic is not None:
                 workers.tell(self.topic, _glimpse(visit.chain, visit.trace))
@@ -130,7 +130,7 @@ def _to_end(chain: Chain, topic: str | None) -> Visit:
     if chain.checkpoints is not None:
         chain.checkpoints.check_shared()
     run = SharedRun()
-    return replace(chain, recorders=[*chain.recorders, Messenger(topic, run)], run=run).to_end()
+    return replace(chain, recorders=[*chain.recorders, _Messenger(topic, run)], run=run).to_end()
 
 
 def _glimpse(chain: int, trace: Trace) -> tuple[int, int, int, dict[str, float]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # None while a part is out of date. It stands for `Any`, as in typeshed: who reads a part after a check needs no cast.
 MaybeNone: TypeAlias = Any
 
-Part = TypeVar("Part")
+_Part = TypeVar("_Part")
 
 
 class ReadOnly:
@@ -33,7 +33,7 @@ class ReadOnly:
                 value.setflags(write=False)
 
 
-def up_to_date(value: Part | None, part: str, remedy: str) -> Part:
+def up_to_date(value: _Part | None, part: str, remedy: str) -> _Part:
     """Return a part of a state, or raise if it is out of date.
 
     Parameters
