@@ -15,7 +15,6 @@ import pytest
 import naive_hdphmm as naive
 from homothety.distributions import NIW
 from homothety.models import hdphmm
-from homothety.models.hdphmm import moves
 from homothety.sequences import Sequences
 from naive_crp import mean_and_error, z_scores
 
@@ -111,13 +110,13 @@ def mass_by_states_chosen(rng, model, state):
     """Counts the states that were chosen in place of the tables of the last restaurants."""
     considered = state.tables.n_considered
     n_chosen = int((considered > 0).sum())
-    mass = moves.sample_concentration(rng, state.mass, considered.sum(keepdims=True), n_chosen, model.mass_prior)
+    mass = hdphmm.sample_concentration(rng, state.mass, considered.sum(keepdims=True), n_chosen, model.mass_prior)
     return replace(state, mass=mass, weights=None), ()
 
 
 def concentration_with_first_states(rng, model, state):
     """Lets the first states enter as if they had the concentration of a row."""
-    first = moves.sample_tables(rng, model.count_starts(state.path), model.initial_concentration * state.weights)
+    first = hdphmm.sample_tables(rng, model.count_starts(state.path), model.initial_concentration * state.weights)
     tables = state.tables
     n_left = np.append(tables.n_left, model.sequences.n_series)
     tables = tables._replace(n_left=n_left, n_tables=tables.n_tables + int(first.sum()))

@@ -18,7 +18,6 @@ import naive_ibphmm as naive
 from homothety.distributions import NIW
 from homothety.models import frames, hdphmm, missing
 from homothety.models.frames import Blocks, candidates
-from homothety.models.hdphmm import moves as hdphmm_moves
 from homothety.models.ibphmm import default_sweep
 from homothety.sequences import Sequences
 from naive_crp import mean_and_error
@@ -121,7 +120,7 @@ def draw_shared(rng):
     for t in range(12):
         path.append(int(rng.choice(3, p=initial if t % 4 == 0 else transition[path[-1]])))
     path = np.array(path)
-    means, covariances = hdphmm_moves.sample_gaussians(rng, BASE, np.empty((0, 2)), np.empty(0, dtype=np.int64), 3)
+    means, covariances = hdphmm.sample_gaussians(rng, BASE, np.empty((0, 2)), np.empty(0, dtype=np.int64), 3)
     governed = (weights, initial, transition, means, covariances)
     return hdphmm.ChainState(path, mass, concentration, self_share, *governed)
 

@@ -39,8 +39,7 @@ from homothety.models.frames.grouping import Evidence, draw_groups, merge_tree, 
 from homothety.models.frames.intervals import interval_factors
 from homothety.models.frames.measurements import line_axes, resting_recordings, spans_of
 from homothety.models.hmm.messages import log_likelihood, mend_short_stays
-from homothety.models.hmm.states import StateModel, log_left_out
-from homothety.models.missing.imputation import Imputed, impute_steps
+from homothety.models.hmm.states import Imputed, StateModel, impute_steps, log_left_out
 from homothety.models.missing.starts import lacks_coordinate, starts_in_observed
 from homothety.orientations import middle_orientation, orientations, rotation_vectors
 from homothety.sampling.trace import Trace, count_segments, occupancy_entropy

@@ -21,8 +21,7 @@ from homothety.known import mean_of_known, variance_of_known
 from homothety.models import missing
 from homothety.models.emissions.missing import augmented
 from homothety.models.hmm.messages import mend_short_stays
-from homothety.models.hmm.states import StateModel, log_left_out
-from homothety.models.missing.imputation import Imputed, impute_steps
+from homothety.models.hmm.states import Imputed, StateModel, impute_steps, log_left_out
 from homothety.preprocessing import Preprocessing
 from homothety.sampling.diagnostics import draws_by_weight, leave_one_out, stacking_weights, thinned
 from homothety.sampling.trace import RunPath

@@ -10,7 +10,7 @@ from homothety.cli.comparing import Comparison, Method, named_after
 from homothety.datasets import make_toy_2d
 from homothety.estimators.methods import METHODS
 from homothety.metrics import ari, hamming, nmi, vi
-from homothety.models.hdphmm import moves
+from homothety.models import hdphmm
 from homothety.models.ibphmm import moves as ibp_moves
 
 QUICK = ("--chains", "1", "--sweeps", "6", "--max-states", "4")
@@ -234,7 +234,7 @@ def test_an_interrupt_leaves_what_was_finished(run, series_file, tmp_path, monke
     def interrupted(rng, model, state):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(moves, "resample_tables", interrupted)
+    monkeypatch.setattr(hdphmm, "resample_tables", interrupted)
     options = ("--methods", "icsc,hdp,hmm", "-o", tmp_path / "results")
     answer = run("compare", series_file, *options, *QUICK)
     assert answer.status == 130

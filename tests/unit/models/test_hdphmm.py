@@ -15,8 +15,7 @@ from homothety.distributions.dirichlet import sample_dirichlet
 from homothety.distributions.gaussian import gaussian_log_density
 from homothety.errors import InputError
 from homothety.models import hdphmm, hmm
-from homothety.models.hdphmm import moves
-from homothety.models.hdphmm.moves import RECORDING
+from homothety.models.hdphmm import RECORDING
 from homothety.models.hmm.messages import has_short_stay
 from homothety.sampling import iterate
 from homothety.sampling.codec import from_bytes, to_bytes
@@ -62,7 +61,7 @@ def test_dirichlet_draws_of_tiny_parameters_are_corners(rng):
 @pytest.mark.parametrize("n_customers", [0, 1, 2, 7])
 def test_tables_are_those_of_a_restaurant(rng, n_customers, concentration):
     n_draws = 4000
-    found = moves.sample_tables(rng, np.full((n_draws, 2), n_customers), np.full((n_draws, 2), concentration))
+    found = hdphmm.sample_tables(rng, np.full((n_draws, 2), n_customers), np.full((n_draws, 2), concentration))
     probs = naive.table_probs(n_customers, concentration)
     frequencies = np.bincount(found.ravel(), minlength=n_customers + 1) / found.size
     errors = np.sqrt(probs * (1 - probs) / found.size) + 1e-6
@@ -71,14 +70,14 @@ def test_tables_are_those_of_a_restaurant(rng, n_customers, concentration):
 
 def test_every_restaurant_has_its_own_customers(rng):
     customers = np.array([[0, 4], [1000, 1]])
-    found = moves.sample_tables(rng, customers, np.array([[1.0, 1e12], [1e-12, 1e-12]]))
+    found = hdphmm.sample_tables(rng, customers, np.array([[1.0, 1e12], [1e-12, 1e-12]]))
     np.testing.assert_array_equal(found, [[0, 4], [1, 1]])
 
 
 def test_concentration_has_its_posterior(rng):
     customers, n_tables, prior, value, draws = np.array([3, 9, 1]), 6, (2.0, 0.7), 1.0, []
     for _ in range(20_000):
-        value = moves.sample_concentration(rng, value, customers, n_tables, prior)
+        value = hdphmm.sample_concentration(rng, value, customers, n_tables, prior)
         draws.append(value)
     # The probability of that many tables, up to what does not depend on the concentration.
     grid = np.linspace(1e-4, 40, 200_000)
@@ -102,7 +101,7 @@ def test_gaussians_are_drawn_as_the_prior_draws_them():
     model = make_model(n_states=1, n_dims=3)
     steps, paths = model.sequences.steps, np.zeros(model.sequences.n_steps, dtype=np.int64)
     mean, covariance = model.base.posterior(steps).sample(np.random.default_rng(4))
-    means, covariances = moves.sample_gaussians(np.random.default_rng(4), model.base, steps, paths, 1)
+    means, covariances = hdphmm.sample_gaussians(np.random.default_rng(4), model.base, steps, paths, 1)
     np.testing.assert_allclose(means[0], mean, rtol=1e-12)
     np.testing.assert_allclose(covariances[0], covariance, rtol=1e-10)
 
@@ -110,7 +109,7 @@ def test_gaussians_are_drawn_as_the_prior_draws_them():
 def test_gaussians_follow_the_posteriors_of_their_states(rng):
     model = make_model(n_states=3)
     steps, paths = model.sequences.steps, np.arange(model.sequences.n_steps) % 2  # state 2 has no steps
-    draws = [moves.sample_gaussians(rng, model.base, steps, paths, 3) for _ in range(6000)]
+    draws = [hdphmm.sample_gaussians(rng, model.base, steps, paths, 3) for _ in range(6000)]
     for k in range(3):
         posterior = model.base.posterior(steps[paths == k])
         assert z_scores([means[k] for means, _ in draws], posterior.mean).max() < MAX_Z
@@ -134,7 +133,7 @@ def test_paths_are_those_of_the_messages():
 
 def test_sums_by_state(rng):
     centred, paths = rng.normal(size=(20, 2)), rng.integers(3, size=20)
-    sizes, totals, scatters = moves.sum_by_state(centred, paths, 4)
+    sizes, totals, scatters = hdphmm.sum_by_state(centred, paths, 4)
     for k in range(4):
         members = centred[paths == k]
         assert sizes[k] == len(members)

@@ -19,7 +19,7 @@ from homothety.models.emissions.regression import residual_scatters, statistics_
 from homothety.models.icsc import _kernels, grouping
 from homothety.models.icsc._kernels import redraw_groups
 from homothety.models.icsc.grouping import admissible, links_to_start_from, positions_of
-from homothety.models.icsc.moves import couple_hyperpriors, sample_covariances, states_to_cluster
+from homothety.models.icsc.model import couple_hyperpriors, sample_covariances, states_to_cluster
 from homothety.sampling.codec import from_bytes, to_bytes
 from homothety.sampling.driver import iterate, run_chain
 from homothety.sequences import check_sequences

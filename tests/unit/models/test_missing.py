@@ -20,8 +20,7 @@ from homothety.models.emissions.missing import (
     observed_evidence,
 )
 from homothety.models.emissions.regression import statistics_of
-from homothety.models.hmm.states import StateModel
-from homothety.models.missing.imputation import impute_steps
+from homothety.models.hmm.states import StateModel, impute_steps
 from homothety.sequences import check_sequences
 
 N_STEPS, SIZES, WEIGHTS = 60, (2, 3, 1), (0.2, 0.5, 1.0)
