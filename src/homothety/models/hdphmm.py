@@ -114,10 +114,10 @@ class Model:
                 f"mass is {state.mass}, concentration {state.concentration}, self_share {state.self_share}: needed two "
                 "positive numbers and one from 0 to 1."
             )
-        path_of(self, state)
+        _path_of(self, state)
         for name in _REDRAWN_BY:
             if name != "tables" and getattr(state, name) is not None:
-                check_finite(part_of(self, state, name), name)
+                check_finite(_part_of(self, state, name), name)
         if state.tables is not None:
             for name in ("n_left", "n_considered"):
                 check_array(getattr(state.tables, name), f"{name} of tables", (self.n_states,), np.int64)
@@ -144,13 +144,13 @@ class Model:
 
     def draw_values(self, rng: Generator, state: ChainState, missing: BoolArray) -> FloatArray:
         """Draw the missing values given paths and parameters, (n_missing,)."""
-        z, path = self.emission.augment_steps(self.sequences.steps), path_of(self, state)
+        z, path = self.emission.augment_steps(self.sequences.steps), _path_of(self, state)
         drawn = drawn_steps(rng, self.emission, z, path, self.whiteners_of(state), self.gaps)
         return values_in(self.emission, drawn, missing)
 
     def whiteners_of(self, state: ChainState) -> FloatArray:
         """Return means and covariances in the form of `models/emissions`."""
-        means, covariances = part_of(self, state, "means"), part_of(self, state, "covariances")
+        means, covariances = _part_of(self, state, "means"), _part_of(self, state, "covariances")
         return self.emission.whiteners_of(means[:, :, None], covariances)
 
     def count_transitions(self, path: IntArray) -> IntArray:
@@ -167,7 +167,7 @@ class Model:
         return np.bincount(path[self.sequences.starts[:-1]], minlength=self.n_states)
 
 
-def transition_parameters(state: ChainState, weights: FloatArray) -> FloatArray:
+def _transition_parameters(state: ChainState, weights: FloatArray) -> FloatArray:
     """Return the Dirichlet parameters of the rows of transitions, (n_states, n_states)."""
     parameters = state.transition_concentration * weights + state.stickiness * np.eye(len(weights))
     return np.maximum(parameters, LEAST_PARAMETER)
@@ -178,10 +178,10 @@ def log_path_prior(model: Model, state: ChainState) -> float:
 
     Minus infinity if a stay is too short for the model.
     """
-    path, weights = path_of(model, state), part_of(model, state, "weights")
+    path, weights = _path_of(model, state), _part_of(model, state, "weights")
     if has_short_stay(path, model.sequences.starts, model.least_stay):
         return -np.inf
-    rows = _log_polya(model.count_transitions(path), transition_parameters(state, weights))
+    rows = _log_polya(model.count_transitions(path), _transition_parameters(state, weights))
     first = _log_polya(model.count_starts(path), model.initial_concentration * weights)
     return float(rows.sum() + first)
 
@@ -204,7 +204,7 @@ def log_joint(model: Model, state: ChainState) -> float:
 
     Raises `SweepError` if a part of the state is out of date.
     """
-    check_whole(state, "The log joint")
+    _check_whole(state, "The log joint")
     return log_path_prior(model, state) + log_likelihood(model, state)
 
 
@@ -295,12 +295,12 @@ _REDRAWN_BY = {
 }
 
 
-def path_of(model: Model, state: ChainState) -> IntArray:
+def _path_of(model: Model, state: ChainState) -> IntArray:
     """Return the path of a state, or raise if it is not of states of the model."""
     return check_labels(state.path, "path", model.sequences.n_steps, model.n_states)
 
 
-def part_of(model: Model, state: ChainState, name: str) -> FloatArray:
+def _part_of(model: Model, state: ChainState, name: str) -> FloatArray:
     """Return a part of a state, or raise if it is out of date, or does not fit the model."""
     n_states, n_dims = model.n_states, model.sequences.n_dims
     shapes: dict[str, tuple[int, ...]] = {
@@ -313,7 +313,7 @@ def part_of(model: Model, state: ChainState, name: str) -> FloatArray:
     return check_array(state.needed(name), name, shapes[name], np.float64)
 
 
-def check_whole(state: ChainState, needed_by: str = "This move") -> None:
+def _check_whole(state: ChainState, needed_by: str = "This move") -> None:
     """Raise if any part of a state is out of date but the tables, which no sweep leaves behind."""
     for part, remedy in _REDRAWN_BY.items():
         if part != "tables" and getattr(state, part) is None:
@@ -332,11 +332,11 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     """Redraw every path given transitions and emissions: forward filtering, backward sampling."""
     from homothety.models.hmm._kernels import Chain
 
-    chain = Chain(np.arange(model.n_states), part_of(model, state, "initial"), part_of(model, state, "transition"))
+    chain = Chain(np.arange(model.n_states), _part_of(model, state, "initial"), _part_of(model, state, "transition"))
     # One recording at a time: its messages fit the cache, those of all recordings would not.
     draws = [draw_path(rng, evidence, chain, model.least_stay) for evidence in _evidence_of_series(model, state)]
     path = np.concatenate([drawn for drawn, _ in draws])
-    info = _PathsInfo(int((path != path_of(model, state)).sum()), sum(log_likelihood for _, log_likelihood in draws))
+    info = _PathsInfo(int((path != _path_of(model, state)).sum()), sum(log_likelihood for _, log_likelihood in draws))
     return replace(state, path=path, tables=None), info
 
 
@@ -346,7 +346,7 @@ def _evidence_of_series(model: Model, state: ChainState) -> Iterator[FloatArray]
         z = model.emission.augment_steps(model.sequences.steps)
         yield from model.sequences.split(observed_evidence(model.emission, z, model.whiteners_of(state), model.gaps))
         return
-    means, covariances = part_of(model, state, "means"), part_of(model, state, "covariances")
+    means, covariances = _part_of(model, state, "means"), _part_of(model, state, "covariances")
     for series in model.sequences:
         yield gaussian_log_density(series, means, covariances)
 
@@ -356,8 +356,8 @@ def resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[Ch
 
     Transitions are integrated out; first states have a restaurant of their own, without stickiness.
     """
-    weights, counts = part_of(model, state, "weights"), model.count_transitions(path_of(model, state))
-    tables = sample_tables(rng, counts, transition_parameters(state, weights))
+    weights, counts = _part_of(model, state, "weights"), model.count_transitions(_path_of(model, state))
+    tables = sample_tables(rng, counts, _transition_parameters(state, weights))
     first = sample_tables(rng, model.count_starts(state.path), model.initial_concentration * weights)
     staying = np.diagonal(tables)
     # A table of those who stay chose its state by the weights with odds (1 - share) * weight to share.
@@ -409,8 +409,8 @@ def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[C
 
 def resample_transitions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw initial and transition probabilities given paths and weights."""
-    weights = part_of(model, state, "weights")
-    rows = transition_parameters(state, weights) + model.count_transitions(path_of(model, state))
+    weights = _part_of(model, state, "weights")
+    rows = _transition_parameters(state, weights) + model.count_transitions(_path_of(model, state))
     first = model.initial_concentration * weights + model.count_starts(state.path)
     drawn = replace(state, transition=sample_dirichlet(rng, rows), initial=sample_dirichlet(rng, first))
     return drawn, ()
@@ -418,7 +418,9 @@ def resample_transitions(rng: Generator, model: Model, state: ChainState) -> tup
 
 def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw mean and covariance of every state given its steps; a state without steps draws from the prior."""
-    means, covariances = sample_gaussians(rng, model.base, model.sequences.steps, path_of(model, state), model.n_states)
+    means, covariances = sample_gaussians(
+        rng, model.base, model.sequences.steps, _path_of(model, state), model.n_states
+    )
     return replace(state, means=means, covariances=covariances), ()
 
 
@@ -510,7 +512,7 @@ def sum_by_state(centred: FloatArray, path: IntArray, n_states: int) -> tuple[In
 
 def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:  # noqa: ARG001
     """Return numbers of one sweep that do not depend on how states are numbered."""
-    check_whole(state, "What is recorded of a sweep")
+    _check_whole(state, "What is recorded of a sweep")
     likelihood = log_likelihood(model, state)
     return {
         "log_joint": log_path_prior(model, state) + likelihood,

@@ -127,7 +127,7 @@ def _check_clusters(clusters: Clusters) -> None:
         raise InputError("A state is linked to one that has no cluster.")
 
 
-def clusters_of(state: ChainState, needed_by: str = "This move") -> Clusters:
+def _clusters_of(state: ChainState, needed_by: str = "This move") -> Clusters:
     """Return the clusters of a state, or raise if a state that some step is in has none."""
     # Clusters of the sweep before are where the next ones begin: they are kept, not None, while they are out of date.
     used = state.segmentation.ids[np.unique(up_to_date(state.segmentation.path, "path", "paths"))]
@@ -223,7 +223,7 @@ def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple
     """Set the hyper-priors of the segmentation by the numbers of states and clusters, while the model says so."""
     if not model.adapts_at(state.step):
         return state, ()
-    clusters = clusters_of(state)
+    clusters = _clusters_of(state)
     counts = (len(clusters.ids), clusters.n_clusters, model.segmentation.n_series)
     return replace(state, hyperpriors=coupled_hyperpriors(*counts, state.hyperpriors)), ()
 
@@ -276,7 +276,7 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     """
     conditions = replace(model.segmentation, hyperpriors=state.hyperpriors)
     scalars = ibphmm.RECORDING.scalars(conditions, state.segmentation, infos)
-    clusters = clusters_of(state, "What is recorded of a sweep")
+    clusters = _clusters_of(state, "What is recorded of a sweep")
     return scalars | {
         "n_actions": clusters.n_clusters,
         "log_clusters": clusters.log_density,
@@ -287,7 +287,7 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
 
 def _keep_actions(state: ChainState) -> KeptActions:
     """Return what is kept of a state after burn-in."""
-    clusters = clusters_of(state, "What is kept of a sweep")
+    clusters = _clusters_of(state, "What is kept of a sweep")
     return KeptActions(RunPath.of(state.segmentation.id_path), clusters.ids, clusters.labels)
 
 
