@@ -72,7 +72,7 @@ def from_bytes(content: bytes) -> Any:
     try:
         with opened_archive(io.BytesIO(content[N_SEALED:]), "The content") as archive:
             members = {name: array_of(read_member(archive, name), name) for name in archive.namelist() if name != TEXT}
-            return _Decoder(members).decode(json.loads(read_member(archive, TEXT)))
+            return _decode(json.loads(read_member(archive, TEXT)), members)
     except (InputError, MemoryError):
         raise
     except Exception as error:  # whoever forges a file can make zipfile, json and NumPy raise nearly anything
@@ -141,50 +141,28 @@ def _encode(value: Any, pool: _ArrayPool) -> Any:
     }
 
 
-class _Decoder:
+def _decode(code: Any, members: dict[str, np.ndarray[Any, Any]]) -> Any:
     """Undo `_encode`."""
-
-    def __init__(self, members: dict[str, np.ndarray[Any, Any]]) -> None:
-        self._members = members
-
-    def decode(self, code: Any) -> Any:
-        if not isinstance(code, dict):
-            return code
-        return getattr(self, f"_{_KINDS[code['is']]}")(code)
-
-    def _array(self, code: dict[str, Any]) -> np.ndarray[Any, Any]:
+    if not isinstance(code, dict):
+        return code
+    kind = code["is"]
+    if kind in ("array", "number"):
         size = int(np.prod(code["shape"], dtype=np.int64))
-        flat = self._members[code["in"]][code["from"] : code["from"] + size]
+        flat = members[code["in"]][code["from"] : code["from"] + size]
         array = flat.copy().reshape(code["shape"], order=code["order"])
         array.setflags(write=code["writeable"])
-        return array
-
-    def _number(self, code: dict[str, Any]) -> Any:
-        return self._array(code)[()]
-
-    def _sequence(self, code: dict[str, Any]) -> list[Any] | tuple[Any, ...]:
-        items = [self.decode(item) for item in code["items"]]
-        return tuple(items) if code["is"] == "tuple" else items
-
-    def _mapping(self, code: dict[str, Any]) -> dict[Any, Any]:
-        return {self.decode(key): self.decode(value) for key, value in code["items"]}
-
-    def _object(self, code: dict[str, Any]) -> Any:
-        if code["class"] not in _storable:
-            known = ", ".join(sorted(_storable)) or "none"
-            raise CheckpointError(f"The file holds a {code['class']!r}, which is not known here; known are {known}.")
-        values = {name: self.decode(value) for name, value in code["fields"].items()}
-        return _storable[code["class"]](**values)
-
-
-_KINDS = {
-    "array": "array",
-    "number": "number",
-    "list": "sequence",
-    "tuple": "sequence",
-    "dict": "mapping",
-    "object": "object",
-}
+        return array[()] if kind == "number" else array
+    if kind in ("list", "tuple"):
+        items = [_decode(item, members) for item in code["items"]]
+        return tuple(items) if kind == "tuple" else items
+    if kind == "dict":
+        return {_decode(key, members): _decode(value, members) for key, value in code["items"]}
+    if kind != "object":
+        raise ValueError(f"{kind!r} is no kind of value.")
+    if code["class"] not in _storable:
+        known = ", ".join(sorted(_storable)) or "none"
+        raise CheckpointError(f"The file holds a {code['class']!r}, which is not known here; known are {known}.")
+    return _storable[code["class"]](**{name: _decode(value, members) for name, value in code["fields"].items()})
 
 
 def _stored_name(value: Any) -> str:
