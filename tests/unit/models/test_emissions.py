@@ -440,7 +440,7 @@ def test_steps_are_augmented_in_one_go():
     expected = np.column_stack([np.tile(roots, (7, 1)), steps * roots[[0, 0, 1]]])
     np.testing.assert_allclose(emission.augment_steps(steps), expected, rtol=1e-15)
     np.testing.assert_array_equal(emission.augment_steps(steps), emission.augment(check_sequences([steps]))[0])
-    with pytest.raises(InputError, match="Regressors of order 2 depend on where series begin"):
+    with pytest.raises(InputError, match="Regressors of order 2 depend on where recordings begin"):
         EMISSIONS["order 2"].augment_steps(steps[:, :2])
 
 
