@@ -45,6 +45,8 @@ _LEAST_SHARE = 0.01  # of the leading non-trivial eigenvalue, below which a colu
 _NEAR_THRESHOLD = 0.2  # the published rule looks again at weights this close to its threshold
 _UNIT_ROUNDING = 1e-8  # difference from one, on the diagonal of a similarity, that is forgiven
 _NO_SPREAD = 1e-10  # eigenvalues this close together are all the same
+BLOCK = 2**14  # matrices worked on at a time, at most
+BLOCK_ENTRIES = 2**22  # numbers of what they are compared with
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,10 +260,6 @@ def unit_rows(rows: FloatArray) -> FloatArray:
     """Return rows divided by their length; a row of zeros stays as it is (Algorithm 1, line 10)."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
-
-
-BLOCK = 2**14  # matrices worked on at a time, at most
-BLOCK_ENTRIES = 2**22  # numbers of what they are compared with
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,15 @@ _Engine: TypeAlias = Callable[[FloatArray, FloatArray | None], FloatArray]
 
 LEAST_PAIRS = 2**16  # fewer are computed sooner than they are sent to workers
 BLOCKS_EACH = 4  # of each worker: small blocks, so that all workers end at about the same time
+_BLOCK_ENTRIES = 2**20  # matrix entries worked on at a time where every pair needs a matrix of its own
+_EQUAL = 1e-6  # a distance between equal matrices that is forgiven: about the root of rounding
+_SYMMETRIC = 1e-8  # relative difference between the two orders of a pair that is forgiven
+_NEGATIVE = 1e-9  # negative distance, relative to the largest one, that is forgiven
+MEASURES = ("spcm", "bspcm", "airm", "lerm", "kldm", "jbld")
+_SPCM = ("spcm", "bspcm")
+_FORMS_OF_LOG_RATIOS = {"airm": airm_of_log_ratios, "kldm": kldm_of_log_ratios, "jbld": jbld_of_log_ratios}
+_DIVERGENCES = ("kldm", "jbld")
+_NEGLIGIBLE = 1e-8  # a distance of the standard measures that rounding alone can make
 
 
 def _shared_out(engine: _Engine, items: FloatArray, others: FloatArray | None) -> FloatArray:
@@ -79,12 +88,6 @@ def _mirrored(rows: Sequence[FloatArray], blocks: Sequence[slice]) -> FloatArray
         table[block, block.start :] = row
         table[block.start :, block] = row.T
     return table
-
-
-_BLOCK_ENTRIES = 2**20  # matrix entries worked on at a time where every pair needs a matrix of its own
-_EQUAL = 1e-6  # a distance between equal matrices that is forgiven: about the root of rounding
-_SYMMETRIC = 1e-8  # relative difference between the two orders of a pair that is forgiven
-_NEGATIVE = 1e-9  # negative distance, relative to the largest one, that is forgiven
 
 
 def _spcm_pairs(
@@ -201,12 +204,6 @@ def _largest_finite(distance: FloatArray) -> float:
 
 
 _Measure: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
-
-MEASURES = ("spcm", "bspcm", "airm", "lerm", "kldm", "jbld")
-_SPCM = ("spcm", "bspcm")
-_FORMS_OF_LOG_RATIOS = {"airm": airm_of_log_ratios, "kldm": kldm_of_log_ratios, "jbld": jbld_of_log_ratios}
-_DIVERGENCES = ("kldm", "jbld")
-_NEGLIGIBLE = 1e-8  # a distance of the standard measures that rounding alone can make
 
 
 def pairwise_distance(

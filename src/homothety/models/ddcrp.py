@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from homothety.distributions import NIW, NormalGamma
     from homothety.models._ddcrp_kernels import Proposals
 
+_LOG_STEP = 0.5  # of the random walk on the logarithm of the concentration
+
 
 def link_weights(similarity: FloatArray) -> FloatArray:
     """Return the weights of links between different items: the similarity with its diagonal set to zero."""
@@ -182,9 +184,6 @@ def check_links(n_items: int, state: ChainState) -> None:
     """Raise if the links are not links between so many items, or the concentration is not positive."""
     check_labels(state.links, "links", n_items, n_items)
     check_positive(state.concentration, "concentration")
-
-
-_LOG_STEP = 0.5  # of the random walk on the logarithm of the concentration
 
 
 class LinksInfo(NamedTuple):

@@ -48,6 +48,16 @@ if TYPE_CHECKING:
     from homothety.models.emissions.missing import Gaps
     from homothety.sequences import Sequences
 
+# What may be out of date, and the move that redraws it.
+_REDRAWN_BY = {
+    "weights": "weights",
+    "initial": "transitions",
+    "transition": "transitions",
+    "means": "emissions",
+    "covariances": "emissions",
+    "tables": "tables",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -282,17 +292,6 @@ class ChainState(ReadOnly):
         if value is None:
             raise SweepError(name, _REDRAWN_BY[name])
         return value
-
-
-# What may be out of date, and the move that redraws it.
-_REDRAWN_BY = {
-    "weights": "weights",
-    "initial": "transitions",
-    "transition": "transitions",
-    "means": "emissions",
-    "covariances": "emissions",
-    "tables": "tables",
-}
 
 
 def _path_of(model: Model, state: ChainState) -> IntArray:

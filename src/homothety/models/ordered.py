@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     from homothety.models._ddcrp_kernels import Tables
     from homothety.models._ordered_kernels import LinkWeights, Neighbors, Pairs
 
+_NO_NEIGHBOR = -1
+N_SLOTS = 64  # tables there is room for at least
+N_SAMPLE, _N_SWEEPS = 2000, 50
+# To start with in the sample, at most: too many are merged in a few sweeps, one too few is hard to split.
+_N_CLUSTERS = 30
+
 
 @dataclass(frozen=True, eq=False)
 class PairSimilarity:
@@ -87,9 +93,6 @@ class PairSimilarity:
         return _kernels.Pairs(
             self.features, self.variant.ddof, dispersion, _kernels.DECAYS[self.variant.decay], self.strength
         )
-
-
-_NO_NEIGHBOR = -1
 
 
 def grid_neighbors(positions: ArrayLike) -> IntArray:
@@ -246,9 +249,6 @@ def log_joint(model: Model, state: ChainState) -> float:
     return _log_link_weights(model, state) + log_likelihood(model, state)
 
 
-N_SLOTS = 64  # tables there is room for at least
-
-
 def resample_links(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, LinksInfo]:
     """Redraw every link given all others, in order (Algorithm 2, lines 6-16; Eqs. 21-23).
 
@@ -310,11 +310,6 @@ def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> di
 
 
 RECORDING = Recording(scalars=_trace_scalars, keep=keep_labels)
-
-
-N_SAMPLE, _N_SWEEPS = 2000, 50
-# To start with in the sample, at most: too many are merged in a few sweeps, one too few is hard to split.
-_N_CLUSTERS = 30
 
 
 def grow_state(

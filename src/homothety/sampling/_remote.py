@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from homothety.sampling.driver import Chain
 
+_SECONDS = 1.0  # at least, between two messages of a chain
+
 
 class SharedRun:
     """Lets the thread that started the chains stop them between two sweeps and collect what they have.
@@ -64,9 +66,6 @@ class SharedRun:
         for chain in chains:
             self._ended[chain].wait()
         return [self._traces[chain] for chain in chains]
-
-
-_SECONDS = 1.0  # at least, between two messages of a chain
 
 
 def run_on_workers(chains: Sequence[Chain]) -> list[Visit]:

@@ -41,6 +41,22 @@ from homothety.sampling.recorders import Recorder, Visit
 from homothety.sampling.trace import Trace
 
 Fingerprint = dict[str, str]
+FORMAT = 2
+HEADER = "run.json"
+POSITION, BEFORE = "position.zip", "position-before.zip"
+_OWNER = "owner.txt"
+_CHAIN, _PIECE = re.compile(r"chain-[0-9]+"), re.compile(r"sweeps-[0-9]{9,}\.zip")
+_MAX_POOL = 1024  # numbers in the pool of a seed: NumPy's own seeds have 4
+_POSITION_PARTS = {
+    "state": object,
+    "generator": dict,
+    "pieces": dict,
+    "n_sweeps": int,
+    "n_kept": int,
+    "stopped_by": str | None,
+}
+_PIECE_PARTS = {"scalars": dict, "kept": list}
+_HEADER_PARTS = {"format": int, "version": str, "seed": dict, "fingerprint": dict}
 
 
 def fingerprint(**parts: Any) -> Fingerprint:
@@ -110,14 +126,6 @@ def _describe_items(name: str, items: list[Any] | tuple[Any, ...]) -> str:
     """Short sequences are spelled out, long ones are told by length and digest."""
     text = ", ".join("; ".join(map(" ".join, _leaves(name, item))).removeprefix(f"{name} ") for item in items)
     return f"[{text}]" if len(text) <= 60 else f"{len(items)} items {sha256(text.encode()).hexdigest()[:12]}"
-
-
-FORMAT = 2
-HEADER = "run.json"
-POSITION, BEFORE = "position.zip", "position-before.zip"
-_OWNER = "owner.txt"
-_CHAIN, _PIECE = re.compile(r"chain-[0-9]+"), re.compile(r"sweeps-[0-9]{9,}\.zip")
-_MAX_POOL = 1024  # numbers in the pool of a seed: NumPy's own seeds have 4
 
 
 @dataclass(frozen=True)
@@ -405,17 +413,6 @@ def _check_no_link(folder: Path) -> None:
         raise CheckpointError(f"{folder} is a link. Links are not followed here: remove it, or name another folder.")
 
 
-_POSITION_PARTS = {
-    "state": object,
-    "generator": dict,
-    "pieces": dict,
-    "n_sweeps": int,
-    "n_kept": int,
-    "stopped_by": str | None,
-}
-_PIECE_PARTS = {"scalars": dict, "kept": list}
-
-
 def _read(path: Path, parts: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Return what a file holds, and its seal, or raise unless it has these parts."""
     try:
@@ -484,9 +481,6 @@ def _header_of(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} is damaged or not of homothety: {error}.") from error
     return header
-
-
-_HEADER_PARTS = {"format": int, "version": str, "seed": dict, "fingerprint": dict}
 
 
 def _stored_seed(path: Path, header: dict[str, Any]) -> SeedSequence:

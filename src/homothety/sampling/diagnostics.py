@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from homothety.sampling.trace import Trace
 
 _MIN_DRAWS = 4  # per chain: R-hat halves each chain and needs a variance of each half
+_MAX_ROUNDS = 10_000
+_TOLERANCE = 1e-8  # largest change of a weight at which the search ends
 
 
 class Diagnosis(NamedTuple):
@@ -275,10 +277,6 @@ def _praise(table: Sequence[Diagnosis], n_chains: int, n_draws: int) -> str:
         f"chains agree: over {n_chains} chains of {n_draws} draws, R-hat is at most {r_hat:.2f} and the effective "
         f"sample size at least {ess:.0f}."
     )
-
-
-_MAX_ROUNDS = 10_000
-_TOLERANCE = 1e-8  # largest change of a weight at which the search ends
 
 
 def stacking_weights(log_densities: FloatArray) -> FloatArray:

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.emissions.missing import Gaps
 
+LOG_2, LOG_PI = float(np.log(2.0)), float(np.log(np.pi))
+BLOCK = 192  # steps whose evidence is worked out together: their whitened values stay in the first-level cache
+
 
 class Structure(NamedTuple):
     """Blocks of dimensions that are independent given the state.
@@ -58,10 +61,6 @@ class Structure(NamedTuple):
     regressors: IntArray  # (n_blocks, 2) first regressor of each block, and the one after its last
     dofs: FloatArray  # (n_blocks,) prior degrees of freedom
     weights: FloatArray  # (n_blocks,) of a step in each block, besides the weight that all of them share
-
-
-LOG_2, LOG_PI = float(np.log(2.0)), float(np.log(np.pi))
-BLOCK = 192  # steps whose evidence is worked out together: their whitened values stay in the first-level cache
 
 
 @jit

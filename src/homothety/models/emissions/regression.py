@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.sequences import Sequences
 
+_ROUNDING = 1e-12
+
 
 class Blocks(NamedTuple):
     """Blocks of dimensions that are independent given the state, in order."""
@@ -320,9 +322,6 @@ class Emission:
         """Return parameters as the sampler keeps them, (n_states, n_dims, n_regressors + n_dims)."""
         inverse_roots = np.linalg.inv(np.linalg.cholesky(covariances))
         return np.ascontiguousarray(np.concatenate([-inverse_roots @ coefficients, inverse_roots], axis=2))
-
-
-_ROUNDING = 1e-12
 
 
 class Statistics(NamedTuple):

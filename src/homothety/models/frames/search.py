@@ -55,6 +55,9 @@ _N_SPLIT = 2  # fits whose states are split when a state is added
 _N_REFERENCES = 2  # recordings that are the reference in turn, for each number of states
 _LEAST_TURN = 0.5  # radians: recordings that turn less were in the same frame before
 _N_WORSE = 2  # numbers of states in a row that may be worse than the best before the search ends
+_N_NEWTON = 10  # steps to the likeliest frame
+_ENOUGH = 0.2  # nats: EM ends where a round gains less
+_SMALL_COUNT = 0.3  # added to the expected number of every transition
 
 
 class Start(NamedTuple):
@@ -359,9 +362,6 @@ def _probs_of(start: Start) -> FloatArray:
     return np.eye(start.n_states)[np.unique(start.path, return_inverse=True)[1]]
 
 
-_N_NEWTON = 10  # steps to the likeliest frame
-
-
 class _Likeliest(NamedTuple):
     """The likeliest frame of some recordings, given the states of their steps."""
 
@@ -435,10 +435,6 @@ def shared_frames(model: Model, state: ChainState) -> Frames:
         labels[np.isin(frames.labels, group)] = number
     found = [_likeliest_frame(model, gaussians, sums, list(group), frames).frame for group in groups]
     return Frames(labels, *(np.stack(parts) for parts in zip(*found, strict=True)))
-
-
-_ENOUGH = 0.2  # nats: EM ends where a round gains less
-_SMALL_COUNT = 0.3  # added to the expected number of every transition
 
 
 @dataclass(frozen=True, eq=False)

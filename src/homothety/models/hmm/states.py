@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 _LOG_2_PI = float(np.log(2 * np.pi))
+_PRIOR_COUNT = 0.5  # added to the number of transitions between every two states
+_N_HALVINGS = 50  # of the interval that holds a quantile
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,9 +202,6 @@ def pooled_transitions(
     return initial / initial.sum(), counts / counts.sum(axis=1, keepdims=True)
 
 
-_PRIOR_COUNT = 0.5  # added to the number of transitions between every two states
-
-
 def log_left_out(
     rng: Generator, emission: Emission, z: FloatArray, starts: IntArray, path: IntArray, gaps: Gaps = NO_GAPS
 ) -> FloatArray:
@@ -284,9 +283,6 @@ def left_out_densities(
     for start, stop in pairwise(starts):
         write_left_out(start, stop, log_evidence, log_initial, log_transition, forward, backward, out)
     return out
-
-
-_N_HALVINGS = 50  # of the interval that holds a quantile
 
 
 class Imputed(NamedTuple):

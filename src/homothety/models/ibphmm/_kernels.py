@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions._kernels import Structure
 
+LEAST_WEIGHT = 1e-200  # of a transition: gamma variates of small shape underflow, and subnormal products are slow
+NOTHING = -1  # neither born nor dropped
+
 
 class Data(NamedTuple):
     """All recordings, and parameters to evaluate them under."""
@@ -212,9 +215,6 @@ def log_sticky_path_density(
     if scratch.least_stay > 1:
         return log_stay_density(path, log_evidence, chain, scratch.least_stay, positions)
     return log_chain_density(path, log_evidence, chain, positions)
-
-
-LEAST_WEIGHT = 1e-200  # of a transition: gamma variates of small shape underflow, and subnormal products are slow
 
 
 @jit
@@ -653,9 +653,6 @@ def walk_concentrations(
         else:
             values[which] = before
     return values[0], values[1], n_accepted
-
-
-NOTHING = -1  # neither born nor dropped
 
 
 class Source(NamedTuple):

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from homothety.sequences import Sequences
 
 _BirthProposal = Literal["prior", "data-driven"]
+# What may be out of date, and the move that redraws it.
+_PATH, _WEIGHTS, _WHITENERS = ("path", "paths"), ("weights", "weights"), ("whiteners", "emissions")
 
 
 @storable
@@ -411,10 +413,6 @@ class ChainState(ReadOnly):
     def n_used(self) -> int:
         """Number of states with at least one step."""
         return int(np.count_nonzero(np.bincount(up_to_date(self.path, *_PATH))))
-
-
-# What may be out of date, and the move that redraws it.
-_PATH, _WEIGHTS, _WHITENERS = ("path", "paths"), ("weights", "weights"), ("whiteners", "emissions")
 
 
 def active_of(model: Model, state: ChainState) -> BoolArray:

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 _CLUSTERS_AT_START = (1, 20)  # fewest and most
 _STEPS_PER_CLUSTER = 10  # at least, on average
 MANY_STEPS = 100_000  # of more, a sample is clustered
+N_ANNEALING = 100  # sweeps of a short run
+_LEAST_SHARE = 0.1  # of the weight of a step, in the first of these sweeps
+N_MEASURED = 2  # such runs in succession, each with the weight of a step that was measured before it
+CLUSTERS_MEASURED = 20  # at the start of these runs
+_LEAST_OBSERVATIONS = 60.0  # that all recordings count as together: with fewer no two states are told apart
 
 
 def init_state(
@@ -117,13 +122,6 @@ def _states_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray]:
     for i, (start, stop) in enumerate(model.bounds):
         active[i, numbered[start:stop]] = True
     return active, numbered.astype(np.int64)
-
-
-N_ANNEALING = 100  # sweeps of a short run
-_LEAST_SHARE = 0.1  # of the weight of a step, in the first of these sweeps
-N_MEASURED = 2  # such runs in succession, each with the weight of a step that was measured before it
-CLUSTERS_MEASURED = 20  # at the start of these runs
-_LEAST_OBSERVATIONS = 60.0  # that all recordings count as together: with fewer no two states are told apart
 
 
 def init_annealed(

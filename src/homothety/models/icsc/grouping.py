@@ -64,6 +64,10 @@ if TYPE_CHECKING:
     from homothety.covariance.embedding import DimensionRule
     from homothety.models.icsc._kernels import Shapes
 
+_TINY = np.finfo(float).tiny
+_DEGREES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # small: a recording keeps to one version of an action
+_LEAST_SIZE = 1e-2  # observations that a state counts as at least: the shape of one without steps is unknown
+
 
 @dataclass(frozen=True)
 class LinkGrouping:
@@ -243,11 +247,6 @@ def count_stays(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatA
     visits, succession = np.zeros((len(starts) - 1, n_states)), np.zeros((n_states + 1, n_states + 1))
     add_stays(path, starts, visits, succession)
     return visits, succession
-
-
-_TINY = np.finfo(float).tiny
-_DEGREES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # small: a recording keeps to one version of an action
-_LEAST_SIZE = 1e-2  # observations that a state counts as at least: the shape of one without steps is unknown
 
 
 @dataclass(frozen=True)

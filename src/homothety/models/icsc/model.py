@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 Covariances = Literal["sample", "mean", "draw"]
 Coupling = Literal["paper", "burnin"]
+_TINY = np.finfo(float).tiny
+_SPHERE = 0.2  # observations that a sphere counts as, beside the steps of a state
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,10 +154,6 @@ def init_state(
     segmentation = start(rng, model.segmentation)
     generator = rng.spawn(1)[0].bit_generator.state
     return ChainState(segmentation, Clusters.none(), model.segmentation.hyperpriors, dict(generator))
-
-
-_TINY = np.finfo(float).tiny
-_SPHERE = 0.2  # observations that a sphere counts as, beside the steps of a state
 
 
 def _move_segmentation(move: Move, rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Any]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray
     from homothety.sampling.driver import Move, Sweep
 
+_AFTER = "paths"  # the move after which values are drawn
+
 
 class _Incomplete(Protocol):
     """A model of complete recordings that knows which of their values are filled in."""
@@ -107,9 +109,6 @@ class ChainState(ReadOnly):
     inner: Any
     values: FloatArray
     step: int = 0
-
-
-_AFTER = "paths"  # the move after which values are drawn
 
 
 def _move_completed(move: Move, rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Any]:

@@ -32,6 +32,18 @@ _WIDTH_RATIO = 2.0
 _ROUNDNESS = (10.0, 100.0)
 # Standard deviation, per coordinate, of shapes before any is seen: axis lengths differ by a factor of about 1.6.
 _UNIT = 0.5
+# A cluster of n items attracts another one by n to this power. With 1, the Chinese restaurant process, the number of
+# clusters grows with the number of items, because sampled spectra of one shape are not exactly Gaussian. To halve a
+# cluster of n costs about (power - 1) * n * log(2) more: each matrix has to gain that much by it.
+ATTRACTION = 1.1
+# Values of the concentration, with the weights of a Gamma(1, 1) density on the logarithmic grid.
+CONCENTRATIONS = frozen(np.geomspace(0.02, 100.0, 24))
+LOG_DENSITY = frozen(np.log(CONCENTRATIONS) - CONCENTRATIONS)
+# Tails: one item in ten spreads twice as far about the mean of its cluster, one in a hundred four times. The smallest
+# axis of a covariance from few samples has such a tail, and would make clusters of single matrices otherwise.
+_PRECISIONS, _PRECISION_SHARES = (1.0, 1 / 4, 1 / 16), (0.89, 0.1, 0.01)
+SHARE_MASS = 1.0  # of the Dirichlet prior of the shares of kinds, all kinds together: clusters tend to be of few kinds
+_N_NEAREST = 20  # neighbours among which half of all split-merge proposals choose
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,15 +123,6 @@ class ClusterKinds:
         return log_constant, half_dof
 
 
-# A cluster of n items attracts another one by n to this power. With 1, the Chinese restaurant process, the number of
-# clusters grows with the number of items, because sampled spectra of one shape are not exactly Gaussian. To halve a
-# cluster of n costs about (power - 1) * n * log(2) more: each matrix has to gain that much by it.
-ATTRACTION = 1.1
-# Values of the concentration, with the weights of a Gamma(1, 1) density on the logarithmic grid.
-CONCENTRATIONS = frozen(np.geomspace(0.02, 100.0, 24))
-LOG_DENSITY = frozen(np.log(CONCENTRATIONS) - CONCENTRATIONS)
-
-
 def log_partition_weight(labels: IntArray, concentration: float, attraction: float) -> float:
     """Log weight of a partition: concentration per cluster, times the gamma function of each size to a power.
 
@@ -159,13 +162,6 @@ def log_normaliser(n_items: int, concentration: float, attraction: float) -> flo
 
     log_gammas = gammaln(np.maximum(np.arange(n_items + 2), 1))
     return float(sum_partitions(n_items, float(np.log(concentration)), attraction, log_gammas))
-
-
-# Tails: one item in ten spreads twice as far about the mean of its cluster, one in a hundred four times. The smallest
-# axis of a covariance from few samples has such a tail, and would make clusters of single matrices otherwise.
-_PRECISIONS, _PRECISION_SHARES = (1.0, 1 / 4, 1 / 16), (0.89, 0.1, 0.01)
-SHARE_MASS = 1.0  # of the Dirichlet prior of the shares of kinds, all kinds together: clusters tend to be of few kinds
-_N_NEAREST = 20  # neighbours among which half of all split-merge proposals choose
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 _N_PROPOSALS = 3  # splits and merges of a sweep
 _LEAST_SHARE = 1e-300
+# Cells to begin with, one number drawn for each chain: starts differ, and two of three are finer than most answers.
+_N_CELLS = (20, 50, 100)
+_N_NEIGHBORS = 6  # nearest cells that a cell may merge with
 
 
 class _LabelsInfo(NamedTuple):
@@ -204,11 +207,6 @@ def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> di
 
 
 RECORDING = Recording(scalars=_trace_scalars, keep=keep_labels)
-
-
-# Cells to begin with, one number drawn for each chain: starts differ, and two of three are finer than most answers.
-_N_CELLS = (20, 50, 100)
-_N_NEIGHBORS = 6  # nearest cells that a cell may merge with
 
 
 def grow_state(rng: Generator, model: Model) -> ChainState:
