@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety._jit import jit
+from homothety._jit import inlined, jit
 from homothety.distributions.niw_kernels import (
     HALF_DOF,
     LOG_CONSTANT,
@@ -85,7 +85,7 @@ def copy_table(source: int, target: int, rows: FloatArray, factors: FloatArray) 
             factors[target, p, q] = factors[source, p, q]
 
 
-@jit
+@inlined
 def shift(i: int, k: int, sign: float, points: FloatArray, tables: Tables, prior: Prior) -> float:
     """Bring item `i` into table `k` (`sign` 1) or take it out (-1); return the log growth of the determinant."""
     _, rows, factors, _, vector = tables
