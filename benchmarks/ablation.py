@@ -15,7 +15,7 @@ from benchmarks.accuracy import UNPUBLISHED, Case, cases
 from benchmarks.pages import data_folder, write_result
 from homothety import SPCMMixture, metrics
 from homothety.covariance import SPCMVariant
-from homothety.estimators._matrices import similarity_within
+from homothety.estimators.similarity import similarity_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

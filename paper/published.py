@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from homothety.estimators.embedding import SpectralEmbedding
+from homothety.estimators.similarity import SpectralEmbedding
 
 if TYPE_CHECKING:
     from paper.sets import PaperSet

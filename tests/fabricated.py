@@ -18,8 +18,8 @@ from homothety.sampling.trace import RunPath
 from homothety.sequences import check_sequences
 from homothety.summaries.chains import Chains
 from homothety.summaries.frames import FrameTable
+from homothety.summaries.paths import PathDraws
 from homothety.summaries.result import Labels, Partition, Provenance, Segmentation
-from homothety.summaries.runs import PathDraws
 from homothety.summaries.transforms import TransformTable
 
 ACTION_OF_STATE = np.array([0, 0, 1, 2])

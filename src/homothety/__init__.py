@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from homothety import covariance, datasets, metrics, viz
     from homothety.covariance import pairwise_distance, pairwise_similarity
     from homothety.estimators.action_hmm import ActionHMM
-    from homothety.estimators.actions import ICSCHMM
     from homothety.estimators.baselines import CRPMixture, GMMSelection, TwoStageHMM
-    from homothety.estimators.embedding import SpectralEmbedding
-    from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
-    from homothety.estimators.similarity import SimilarityMixture
+    from homothety.estimators.hmm import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM
+    from homothety.estimators.similarity import SimilarityMixture, SpectralEmbedding
     from homothety.estimators.spcm import SPCMMixture
     from homothety.persistence import load
 
@@ -50,12 +48,12 @@ _HOMES = {
     "GMMSelection": "homothety.estimators.baselines",
     "HMMSelection": "homothety.estimators.hmm",
     "IBPHMM": "homothety.estimators.hmm",
-    "ICSCHMM": "homothety.estimators.actions",
+    "ICSCHMM": "homothety.estimators.hmm",
     "StickyHDPHMM": "homothety.estimators.hmm",
     "TwoStageHMM": "homothety.estimators.baselines",
     "SPCMMixture": "homothety.estimators.spcm",
     "SimilarityMixture": "homothety.estimators.similarity",
-    "SpectralEmbedding": "homothety.estimators.embedding",
+    "SpectralEmbedding": "homothety.estimators.similarity",
     "load": "homothety.persistence",
     "pairwise_distance": "homothety.covariance",
     "pairwise_similarity": "homothety.covariance",

@@ -1,4 +1,4 @@
-"""The one decorator that compiles: every kernel uses it, so the flags are chosen in one place."""
+"""The decorators that compile: every kernel uses one of them, so that compiler flags are chosen in one place."""
 
 from __future__ import annotations
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from homothety.channel_names import POSITION, QUATERNION, named_blocks, say_nothing, unordered_quaternions
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from homothety.sequences import Sequences
+
 
 KINDS = ("point", "vector", "quaternion", "plain")
 NORM_TOLERANCE = 1e-2  # quaternions are often recorded with two or three decimals
@@ -246,3 +247,264 @@ def _misfit(kinds: tuple[str, ...], n_dims: int) -> str:
         f"or 3 channels, a quaternion 4, a plain channel 1).{mixed} List one kind per block, in the order of the "
         "channels."
     )
+
+
+# What names of channels say
+
+
+AXES, QUATERNION_AXES = "xyz", "wxyz"
+POSITION, QUATERNION, VELOCITY, SPIN = "position", "orientation quaternion", "velocity", "angular velocity"
+FORCE, TORQUE, ACCELERATION, FIELD = "force", "torque", "acceleration", "magnetic field"
+DISPLACEMENT, DIRECTION = "displacement", "direction"
+# Quantities that other names decide, and those that are never a block.
+UNNAMED, SIDE, TORQUE_OR_TRANSLATION, ANGLE = "unnamed", "side", "torque or translation", "angle"
+
+# Coordinates of a plane turn into each other; in a plane, torque and angular velocity have one channel only.
+PLANAR = (POSITION, VELOCITY, FORCE, ACCELERATION, DISPLACEMENT, DIRECTION)
+
+SPELLINGS = {
+    POSITION: "position positions pos translation trans location loc coordinate coord point marker",
+    QUATERNION: "quaternion quat orientation orient ori orn rotation rot attitude",
+    VELOCITY: "velocity velocities vel twist linear",
+    SPIN: "angular omega gyro gyroscope gyr rate",
+    FORCE: "force forces",
+    TORQUE: "torque torques moment moments tau",
+    ACCELERATION: "acceleration accel acc accelerometer gravity",
+    FIELD: "magnetic magnetometer mag",
+    DISPLACEMENT: "displacement delta",
+    DIRECTION: "direction dir normal vector",
+    ANGLE: "angle angles euler rpy rotvec axisangle covariance cov std variance confidence scale size",
+}
+WORDS = {word: quantity for quantity, words in SPELLINGS.items() for word in words.split()}
+LETTERS = {
+    **dict.fromkeys("pc", POSITION),
+    **dict.fromkeys("wgω", SPIN),
+    **dict.fromkeys("mτ", TORQUE),
+    **dict.fromkeys("nu", DIRECTION),
+    **dict.fromkeys("lr", SIDE),
+    "q": QUATERNION,
+    "v": VELOCITY,
+    "f": FORCE,
+    "t": TORQUE_OR_TRANSLATION,
+    "a": ACCELERATION,
+    "b": FIELD,
+    "d": DISPLACEMENT,
+}
+ANGULAR_UNITS = {"deg", "degree", "degrees", "rad", "radian", "radians"}
+JOINTS = {"joint", "joints", "qpos", "qvel", "gripper", "finger", "fingers", "motor", "motors"}
+
+# Words begin with a capital letter or are all capitals: LeftHandX, posX, FZ, RHand.
+TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
+NUMBERED = re.compile(r"(.*?)(\[\d+\]|[ _.-]?\d+)")
+MEANINGLESS = ("", "x", "y", "ch", "channel", "col", "column", "dim", "dimension", "feature", "var", "variable")
+
+Key = tuple[str, ...]
+HOLE = "@"  # stands for the axis in a key
+
+
+class NamedBlock(NamedTuple):
+    """Channels that belong together, in the order w, x, y, z, and the quantity that they are coordinates of."""
+
+    quantity: str
+    channels: tuple[int, ...]
+
+
+class Candidate(NamedTuple):
+    """Channels whose names differ in the axis only."""
+
+    quantity: str
+    tag: Key  # the rest of the names, such as "left", without the words for a quantity
+    is_glued: bool  # the axis is the last letter of a longer word that is not known
+    channels: dict[str, int]  # by axis
+
+    def has(self, axes: str) -> bool:
+        """Tell whether there is a channel for each axis."""
+        return all(axis in self.channels for axis in axes)
+
+    def block(self, quantity: str, axes: str) -> NamedBlock:
+        """Return the channels of some axes as a block."""
+        return NamedBlock(quantity, tuple(self.channels[axis] for axis in axes))
+
+
+def named_blocks(names: Sequence[str]) -> list[NamedBlock]:
+    """Return the blocks that the names of channels tell, in the order of their first channels.
+
+    Parameters
+    ----------
+    names : sequence of str
+        For example "x", "left_x", "fx_a", "pose.orientation.w", "LeftHand.Xposition" or "velocity of x".
+
+    Notes
+    -----
+    A block needs all its channels: x, y and z; w, x, y and z for a quaternion; x and y in a plane, where nothing has
+    a z. "tx, ty, tz" is a torque where a force or a position has the same prefix and suffix, else a translation, which
+    is a position. Three angles (rx, ry, rz; orientation.x without a w) are no block, as they do not turn like a vector;
+    where lx, ly, lz stand beside rx, ry, rz, both are positions: left and right. Numbers stand for axes where the
+    quantity is named and there are as many as axes, such as ee_pos[0] to ee_pos[2]; but never for a quaternion, whose
+    first number may be w or x.
+
+    Examples
+    --------
+    >>> named_blocks(["qx", "qy", "qz", "qw", "gripper"])
+    [NamedBlock(quantity='orientation quaternion', channels=(3, 0, 1, 2))]
+    """
+    candidates, numbered = _candidates(names), _numbered_candidates(names)
+    blocks = _disjoint([*_quaternions(candidates), *_groups(candidates, AXES), *_groups(numbered, AXES)])
+    if not any(block.quantity for block in blocks):
+        plane = AXES[:2]
+        blocks = _disjoint([*blocks, *_groups(candidates, plane), *_groups(numbered, plane)])
+    return sorted((block for block in blocks if block.quantity), key=lambda block: min(block.channels))
+
+
+def unordered_quaternions(names: Sequence[str]) -> list[list[int]]:
+    """Return groups of four channels that are a quaternion by their names, which do not say which of them is w.
+
+    Examples
+    --------
+    >>> unordered_quaternions(["x", "quat_0", "quat_1", "quat_2", "quat_3"])
+    [[1, 2, 3, 4]]
+    """
+    places: dict[Key, dict[str, int]] = {}
+    for at, name in enumerate(names):
+        tokens = _tokens(name)
+        for place, token in enumerate(tokens):
+            if token.isdigit() and _quantity((*tokens[:place], *tokens[place + 1 :]), tokens[place - 1]) == QUATERNION:
+                places.setdefault((*tokens[:place], HOLE, *tokens[place + 1 :]), {})[token] = at
+    return [list(found.values()) for found in places.values() if set(found) in ({*"0123"}, {*"1234"})]
+
+
+def say_nothing(names: Sequence[str]) -> bool:
+    """Tell whether names only number the channels, as "0" and "1", "y1" and "y2" or "observation.state[0]" do."""
+    matches = [NUMBERED.fullmatch(name.strip().lower()) for name in names]
+    stems = {match[1] for match in matches if match}
+    if None in matches or len(stems) != 1 or not JOINTS.union(WORDS).isdisjoint(_tokens(*stems)):
+        return False
+    return stems.issubset(MEANINGLESS) or all(match[2].startswith("[") for match in matches if match)
+
+
+def _tokens(name: str) -> Key:
+    return tuple(token.lower() for token in TOKEN.findall(name))
+
+
+def _candidates(names: Sequence[str]) -> list[Candidate]:
+    """Return all groups of channels whose names differ in one axis, also overlapping and incomplete ones."""
+    found: dict[tuple[Key, int], Candidate] = {}
+    seen: dict[str, int] = {}
+    for at, name in enumerate(names):
+        seen[name] = seen.get(name, -1) + 1  # x, y, z, x, y, z are two positions
+        for key, axis, empty in _holes(_tokens(name)):
+            candidate = found.setdefault((key, seen[name]), empty)
+            candidate.channels.setdefault(axis, at)
+    return list(found.values())
+
+
+def _holes(tokens: Key) -> Iterator[tuple[Key, str, Candidate]]:
+    """Yield each way to take an axis out of a name: what is left, the axis, and a candidate without channels."""
+    for place, token in enumerate(tokens):
+        before, after = tokens[:place], tokens[place + 1 :]
+        for left, axis, words, letter, tag, is_glued in _splits(token, before[-1] if before else ""):
+            quantity = _quantity((*before, *words, *after), letter)
+            others = before[:-1] if before and letter == before[-1] else before
+            candidate = Candidate(quantity, _tag((*others, *tag, *after)), is_glued, {})
+            yield (*before, left, *after), axis, candidate
+
+
+def _splits(token: str, previous: str) -> Iterator[tuple[str, str, Key, str, Key, bool]]:
+    """Yield what is left of a token without its axis, the axis, words, the letter before it, tag, and if it is glued.
+
+    The axis is the whole token (x, after v in "v_x"), or its last letter (vx, posx, handx), or its first (xpos).
+    """
+    if token in (*QUATERNION_AXES,):
+        yield HOLE, token, (), previous if previous in LETTERS else "", (), False
+        return
+    if token[0] in QUATERNION_AXES and token[1:] in WORDS:
+        yield HOLE + token[1:], token[0], (token[1:],), "", (), False
+    stem, axis = token[:-1], token[-1]
+    if axis not in QUATERNION_AXES:
+        return
+    if stem in WORDS:
+        yield stem + HOLE, axis, (stem,), "", (), False
+    elif stem in LETTERS:
+        yield stem + HOLE, axis, (), stem, (), False
+    elif len(stem) > 1:
+        yield stem + HOLE, axis, (), "", (stem,), True
+
+
+def _tag(words: Key) -> Key:
+    return tuple(word for word in words if word not in WORDS)
+
+
+def _quantity(words: Key, letter: str) -> str:
+    """Return what is measured, by the words of a name and the letter before the axis."""
+    found = [WORDS[word] for word in words if word in WORDS]
+    if ANGLE in found:
+        return ANGLE
+    # The velocity of a force or of a position is no force and no position.
+    for derivative in (ACCELERATION, SPIN, VELOCITY):
+        if derivative in found:
+            return ANGLE if letter == "r" else derivative
+    if letter == "p":  # also the point where a force is applied: force_px
+        return POSITION
+    quantity = found[-1] if found else LETTERS.get(letter, UNNAMED)
+    return ANGLE if quantity in (POSITION, UNNAMED) and ANGULAR_UNITS.intersection(words) else quantity
+
+
+def _quaternions(candidates: list[Candidate]) -> Iterator[NamedBlock]:
+    """Yield quaternions; and, without a quantity, four channels that must not be taken for a vector either."""
+    four = [one for one in candidates if one.has(QUATERNION_AXES)]
+    named = [one for one in four if one.quantity == QUATERNION]
+    yield from (one.block(QUATERNION, QUATERNION_AXES) for one in named)
+    for one in four:
+        if one.quantity == UNNAMED and one.tag not in [other.tag for other in named]:
+            yield one.block(QUATERNION, QUATERNION_AXES)
+        elif one.quantity not in (QUATERNION, POSITION, UNNAMED):  # the velocity of a quaternion
+            yield one.block("", QUATERNION_AXES)
+
+
+def _groups(candidates: list[Candidate], axes: str) -> Iterator[NamedBlock]:
+    """Yield positions and vectors with the given axes."""
+    complete = [one for one in candidates if one.has(axes)]
+    for one in complete:
+        quantity = _decided(one, complete)
+        is_planar = quantity in PLANAR and not one.is_glued and not (len(axes) == 2 and "z" in one.channels)
+        if quantity not in (QUATERNION, ANGLE) and (len(axes) == 3 or is_planar):
+            yield one.block(quantity, axes)
+
+
+def _decided(one: Candidate, complete: list[Candidate]) -> str:
+    """Return the quantity of a candidate, where it depends on the names of others."""
+    beside = [other.quantity for other in complete if other.tag == one.tag and other is not one]
+    if one.quantity == UNNAMED:
+        return POSITION
+    if one.quantity == SIDE:
+        return POSITION if SIDE in beside else ANGLE
+    if one.quantity == TORQUE_OR_TRANSLATION:
+        return TORQUE if {FORCE, POSITION, UNNAMED}.intersection(beside) else POSITION
+    return one.quantity
+
+
+def _numbered_candidates(names: Sequence[str]) -> list[Candidate]:
+    """Return channels of a named quantity that are told apart by a number at the end, where there are two or three."""
+    found: dict[Key, Candidate] = {}
+    for at, name in enumerate(names):
+        tokens = _tokens(name)
+        quantity = _quantity(tokens[:-1], "")
+        if tokens and tokens[-1].isdigit() and quantity != UNNAMED and not JOINTS.intersection(tokens):
+            candidate = found.setdefault(tokens[:-1], Candidate(quantity, _tag(tokens[:-1]), False, {}))
+            candidate.channels[tokens[-1]] = at
+    return [
+        one._replace(channels=dict(zip(AXES, (one.channels[number] for number in sorted(one.channels)), strict=False)))
+        for one in found.values()
+        if set(one.channels) in ({*"012"}, {*"123"}, {*"01"}, {*"12"})
+    ]
+
+
+def _disjoint(blocks: list[NamedBlock]) -> list[NamedBlock]:
+    """Return blocks without those that take a channel of an earlier one."""
+    kept: list[NamedBlock] = []
+    taken: set[int] = set()
+    for block in blocks:
+        if taken.isdisjoint(block.channels):
+            kept.append(block)
+            taken.update(block.channels)
+    return kept

@@ -1,4 +1,7 @@
-"""Who hears of kernels that are compiled. It knows nothing of the compiler, so that listening loads nothing."""
+"""Progress of compilation: functions that are called for every kernel that was compiled.
+
+This module does not import Numba, so that the command line can watch compilation without loading it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _listeners: list[Listener] = []
 
 @contextmanager
 def heard_by(listener: Listener) -> Iterator[None]:
-    """Have a function called with the seconds of every kernel that this process compiles."""
+    """Call a function with the seconds of every kernel that this process compiles, while the context lasts."""
     _listeners.append(listener)
     try:
         yield
@@ -25,6 +28,6 @@ def heard_by(listener: Listener) -> Iterator[None]:
 
 
 def tell(seconds: float) -> None:
-    """Tell whoever listens of a kernel that has been compiled."""
+    """Call all listeners with the seconds that the compilation of a kernel took."""
     for listener in _listeners:
         listener(seconds)

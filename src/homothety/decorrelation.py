@@ -1,8 +1,8 @@
-"""How many steps a recording takes to say something new.
+"""Subsampling of recordings whose neighbouring steps are strongly correlated.
 
 Motion is recorded a hundred times a second and more, and neighbouring steps are nearly copies. A model that takes each
 of them for an observation of its own sees a hundred times the evidence there is, and finds states in every bend. There
-are two remedies, one after the other: to look at a series only as often as it turns, and to count every look as the
+are two remedies, one after the other: to look at a recording only as often as it turns, and to count every look as the
 share of an independent observation that it is.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from homothety.known import mean_of_known
+from homothety.arrays import mean_of_known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
 
 LAG_GROWTH = 1.25  # from one lag looked at to the next
-MIN_KEPT = 25  # steps to leave in the median series, whatever the measurement says
+MIN_KEPT = 25  # steps to leave in the median recording, whatever the measurement says
 MIN_KEPT_OF_SHORTEST = 3  # and in the shortest: a demonstration that was broken off must not decide for all
 HARDLY = 0.1  # share of how far apart independent steps are, in mean squares: nearer ones are copies but for noise
-RESTING = 0.1  # of the size of the median series: in smaller ones nothing goes on
+RESTING = 0.1  # of the size of the median recording: in smaller ones nothing goes on
 LONGEST_LAG = 200  # steps looked at
 TINY = np.finfo(float).tiny
 
 
 def in_own_size(series: Sequence[FloatArray]) -> list[FloatArray]:
-    """Return series about their means, in units of their own size, so that where and how large they are is gone.
+    """Return recordings about their means, in units of their own size, so that where and how large they are is gone.
 
     Dimensions are first brought to one size among them, as their units may differ. A recording in which next to nothing
     moves stays small: its noise is not to be taken for motion.
@@ -44,7 +44,7 @@ def in_own_size(series: Sequence[FloatArray]) -> list[FloatArray]:
 
 
 def mean_squared_displacement(series: Sequence[FloatArray], lag: int) -> float:
-    """Return how far series get in `lag` steps, in mean squares; those that are shorter do not count.
+    """Return how far recordings get in `lag` steps, in mean squares; those that are shorter do not count.
 
     Of missing values, NaN, there is no displacement.
     """
@@ -53,14 +53,14 @@ def mean_squared_displacement(series: Sequence[FloatArray], lag: int) -> float:
 
 
 def directed_steps(series: Sequence[FloatArray]) -> int:
-    """Return for how many steps series go on in the direction they are going, 1 if they never do.
+    """Return for how many steps recordings go on in the direction they are going, 1 if they never do.
 
     Independent steps get no farther in two steps than in one; a random walk gets twice as far, in mean squares; motion
     that goes on in its direction gets farther than that, up to four times. Returned is the first lag at which doubling
     it does not double the mean squared displacement. For a swing to and fro that is about a quarter of its period.
 
-    Lags within which a series has hardly moved are passed over: what it does there is the noise of the recording. Every
-    series is measured by its own size: that some are elsewhere, or larger, is no motion.
+    Lags within which a recording has hardly moved are passed over: what it does there is the noise of the recording.
+    Every recording is measured by its own size: that some are elsewhere, or larger, is no motion.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def directed_steps(series: Sequence[FloatArray]) -> int:
 
 
 def decorrelating_stride(series: Sequence[FloatArray]) -> int:
-    """Return how many steps to go on at a time so that each says something new: as long as series go on.
+    """Return how many steps to go on at a time so that each says something new: as long as recordings go on.
 
     A swing to and fro is then looked at about four times.
 

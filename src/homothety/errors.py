@@ -1,4 +1,4 @@
-"""Every error and warning the library raises of its own, so that callers can catch them by name."""
+"""All errors and warnings that the library defines, so that callers can catch them by name."""
 
 
 class InputError(ValueError):

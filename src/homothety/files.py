@@ -1,4 +1,4 @@
-"""Writing files so that, whatever happens, either the old one or the new one is there, whole.
+"""Writing files completely or not at all: after a crash, either the old or the new file is there.
 
 A file is written aside, under a random name that nobody can have put a link at, and gets its own name when it is
 complete. A link in the place of the file is replaced, never followed.
@@ -6,11 +6,12 @@ complete. A link in the place of the file is replaced, never followed.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from contextlib import contextmanager, suppress
 from secrets import token_hex
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,6 +89,11 @@ def written_aside(path: Path) -> Iterator[Path]:
 def write_text(path: Path, text: str) -> None:
     """Write a text file, such as the record that taking up a run depends on; what is no text in it becomes a `?`."""
     write_whole(path, text.encode("utf-8", "replace"))
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write a text file of JSON."""
+    write_text(path, json.dumps(data, indent=2, allow_nan=False) + "\n")
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""How things look, the same in every picture and page: a colour, marker, hatch and line for each cluster number."""
+"""Colours, markers, hatches and lines of clusters, the same in all figures and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raw recordings made ready to be segmented, by steps that are written down and can be undone in what is reported.
+"""Preparation of recordings before segmentation. Its steps are stored, and undone in what is reported.
 
 The steps, in this order, each of them optional: signs of quaternions made continuous, smoothing, velocities,
 subsampling, centring, scaling.
@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from homothety.arrays import frozen
+from homothety.arrays import frozen, mean_of_known, range_of_known, variance_of_known
 from homothety.decorrelation import decorrelating_stride
 from homothety.errors import InputError
-from homothety.known import mean_of_known, range_of_known, variance_of_known
-from homothety.orientations import middle_orientation
 from homothety.sequences import ROUNDING, Sequences, check_sequences
 
 if TYPE_CHECKING:
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from homothety.arrays import FloatArray
+
 
 Centring = Literal["all", "series"]
 Scaling = Literal["std", "range"]
@@ -46,11 +45,11 @@ class Preprocessing:
     Parameters
     ----------
     centre : {"all", "series"} or None, default="all"
-        Subtract the mean over all series, or of each series from it (for recordings in different frames of
-        reference; where a series was is then lost).
+        Subtract the mean over all recordings, or of each recording from it (for recordings in different frames of
+        reference; where a recording was is then lost).
     scale : {"std", "range"}, sequence of float or None, default=None
         Bring dimensions to comparable sizes: divide by their standard deviation or by their range, both over all
-        series. Or multiply each dimension of the output by a number of your own.
+        recordings. Or multiply each dimension of the output by a number of your own.
     groups : sequence of sequences of int, optional
         Dimensions of the input that are scaled by one common factor. **Coordinates of one vector belong in one
         group**: scaling x, y and z apart changes shapes and turns rotated copies of a movement into something else.
@@ -69,7 +68,7 @@ class Preprocessing:
         Dimensions to take velocities of; by default all.
     quaternions : sequence of sequences of 4 int, optional
         Dimensions that together are a quaternion. As q and -q are the same rotation, recordings jump between them;
-        signs are chosen such that there are no jumps inside a series and all series lie on one side.
+        signs are chosen such that there are no jumps inside a recording and all recordings lie on one side.
 
     Examples
     --------
@@ -157,7 +156,7 @@ class Preprocessing:
         return replace(self, subsample=decorrelating_stride(list(prepared)))
 
     def _prepare(self, named: tuple[str, FloatArray], quaternion_sides: Sequence[FloatArray]) -> FloatArray:
-        """Do to one series everything but centring and scaling."""
+        """Do to one recording everything but centring and scaling."""
         name, series = named
         for dims, side in zip(self.quaternions, quaternion_sides, strict=True):
             series = _with_continuous_signs(series, list(dims), side)
@@ -170,7 +169,7 @@ class Preprocessing:
         return self._with_velocities(series, smoothed)[:: self.stride]
 
     def _with_velocities(self, series: FloatArray, smoothed: FloatArray) -> FloatArray:
-        """Append velocities to the smoothed series, or put them in the place of its dimensions."""
+        """Append velocities to the smoothed recording, or put them in the place of its dimensions."""
         if self.velocities is None:
             return smoothed
         dims = self._moving_dims(series.shape[1])
@@ -191,7 +190,7 @@ class Preprocessing:
         return list(range(n_dims)) if self.velocity_dims is None else list(self.velocity_dims)
 
     def _centred(self, series: FloatArray, offset: FloatArray) -> FloatArray:
-        """Subtract the mean of this series, or the given offset."""
+        """Subtract the mean of this recording, or the given offset."""
         return series - (mean_of_known(series) if self.centre == "series" else offset)
 
     def _factors(self, centred: list[FloatArray], n_input_dims: int) -> FloatArray:
@@ -258,11 +257,11 @@ class FittedPreprocessing:
     n_input_dims : int
         Dimensions of the recordings.
     offset : ndarray of shape (n_dims,)
-        Subtracted from each dimension of the output; zero where each series is centred on its own.
+        Subtracted from each dimension of the output; zero where each recording is centred on its own.
     factors : ndarray of shape (n_dims,)
         What each dimension is multiplied by then.
     quaternion_sides : tuple of ndarray of shape (4,)
-        For each quaternion the direction all series are turned towards.
+        For each quaternion the direction all recordings are turned towards.
     """
 
     settings: Preprocessing
@@ -278,7 +277,7 @@ class FittedPreprocessing:
 
     @property
     def means_are_relative(self) -> bool:
-        """Whether restored means are relative to the centre of each series: centring by series has no way back."""
+        """Whether restored means are relative to the centre of each recording: such centring cannot be undone."""
         return self.settings.centre == "series"
 
     def transform(self, sequences: Any, *, min_steps: int = 2) -> Sequences:
@@ -289,7 +288,7 @@ class FittedPreprocessing:
         sequences : Sequences, or whatever `check_sequences` takes
             Recordings, those of the fit or new ones, of the same dimensions.
         min_steps : int, default=2
-            The least number of steps that must be left of a series.
+            The least number of steps that must be left of a recording.
 
         Returns
         -------
@@ -313,16 +312,16 @@ class FittedPreprocessing:
         )
 
     def _transform_one(self, named: tuple[str, FloatArray]) -> FloatArray:
-        """Do all steps to one series."""
+        """Do all steps to one recording."""
         prepared = self.settings._prepare(named, self.quaternion_sides)
         return self.settings._centred(prepared, self.offset) * self.factors
 
     def restore_mean(self, mean: ArrayLike) -> FloatArray:
         """Undo scaling and centring in means, shape (..., n_dims).
 
-        Smoothing is not undone and velocities stay velocities. If each series was centred on its own
-        (`means_are_relative`), the means stay relative to the centre of a series: a mean shared by several series has
-        no one place in the recordings.
+        Smoothing is not undone and velocities stay velocities. If each recording was centred on its own
+        (`means_are_relative`), the means stay relative to the centre of a recording: a mean shared by several
+        recordings has no one place in the recordings.
 
         Examples
         --------
@@ -342,12 +341,12 @@ class FittedPreprocessing:
         return array / (self.factors[:, None] * self.factors)
 
     def expand(self, labels: ArrayLike, n_steps: int) -> NDArray[Any]:
-        """Carry the labels of a subsampled series back to every step of the recording.
+        """Carry the labels of a subsampled recording back to every step of the recording.
 
         Parameters
         ----------
         labels : array_like of shape (n_kept, ...)
-            One entry per step of the transformed series.
+            One entry per step of the transformed recordings.
         n_steps : int
             Steps of the recording.
 
@@ -447,14 +446,14 @@ def _with_continuous_signs(series: FloatArray, dims: list[int], side: FloatArray
 
 
 def _savitzky_golay(series: FloatArray, window: int, derivative: int = 0) -> FloatArray:
-    """Return the series smoothed by local polynomials, or their derivative per step."""
+    """Return the recording smoothed by local polynomials, or their derivative per step."""
     from scipy.signal import savgol_filter
 
     return np.asarray(savgol_filter(series, window, POLYNOMIAL_ORDER, deriv=derivative, axis=0))
 
 
 def _smoothed(series: FloatArray, window: int, derivative: int = 0) -> FloatArray:
-    """Return the same for series in which values may be missing, NaN.
+    """Return the same for recordings in which values may be missing, NaN.
 
     The polynomial goes through the steps of the window that are known. There is no value where the step itself is
     missing, where fewer than five steps are known, or where none is known on one side of the step: next to a gap that
@@ -470,7 +469,7 @@ def _smoothed_column(column: FloatArray, window: int, derivative: int) -> FloatA
     """Return one dimension smoothed."""
     known, half, n = ~np.isnan(column), window // 2, len(column)
     smoothed = np.full(n, np.nan)
-    middles = np.clip(np.arange(n), half, n - 1 - half)  # windows at the ends of a series are not centred
+    middles = np.clip(np.arange(n), half, n - 1 - half)  # windows at the ends of a recording are not centred
     windows = middles[:, None] + np.arange(-half, half + 1)
     n_known = known[windows].sum(axis=1)
     if (n_known == window).any():
@@ -496,7 +495,7 @@ def _group_size(steps: FloatArray, scale: str) -> float:
 
 
 def _check_moving(centred: list[FloatArray]) -> None:
-    """Raise naming a dimension that differs at most between series, of which centring leaves only rounding."""
+    """Raise naming a dimension that differs at most between recordings, of which centring leaves only rounding."""
     levels = np.stack([np.fmin.reduce(one) for one in centred])
     still = np.all([range_of_known(one) == 0 for one in centred], axis=0)
     still &= range_of_known(levels) <= ROUNDING * np.nanmax(np.abs(np.concatenate(centred)))
@@ -548,3 +547,77 @@ def _check_disjoint(groups: Sequence[Sequence[int]], name: str) -> tuple[tuple[i
         if dim in dims[:place]:
             raise InputError(f"{name} names dimension {dim} twice, needed each dimension once at most.")
     return checked
+
+
+# Orientations as rotation vectors from the middle of their recording
+
+
+SMALL = 1e-12
+
+
+def rotation_vectors(quaternions: FloatArray, middle: FloatArray) -> FloatArray:
+    """Return the rotation of each orientation from a middle one, as its axis times its angle in radians.
+
+    Parameters
+    ----------
+    quaternions : ndarray of shape (n_steps, 4)
+        Unit quaternions, w first, in the order of time: signs are chosen such that they do not jump, so that a turn
+        may go on beyond 180 degrees. After 360 degrees from the middle it begins anew.
+    middle : ndarray of shape (4,)
+
+    Returns
+    -------
+    vectors : ndarray of shape (n_steps, 3)
+
+    Examples
+    --------
+    A quarter turn about the third axis, and then minus the same quaternion, which is the same orientation:
+
+    >>> half = np.sqrt(0.5)
+    >>> turning = np.array([[1, 0, 0, 0], [half, 0, 0, half], [-half, 0, 0, -half]])
+    >>> rotation_vectors(turning, np.array([1.0, 0, 0, 0]))[:, 2].round(4)
+    array([0.    , 1.5708, 1.5708])
+    """
+    relative = quaternion_product(
+        quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True), quaternion_inverse(middle)
+    )
+    jumps = np.where((relative[1:] * relative[:-1]).sum(axis=1) < 0, -1.0, 1.0)
+    relative = relative * np.concatenate([[1.0], np.cumprod(jumps)])[:, None]
+    relative = relative if np.median(relative[:, 0]) >= 0 else -relative
+    lengths = np.linalg.norm(relative[:, 1:], axis=1)
+    angles = 2 * np.arctan2(lengths, relative[:, 0])
+    factors = np.where(lengths > SMALL, angles / np.maximum(lengths, SMALL), 2.0)
+    return np.asarray(factors[:, None] * relative[:, 1:])
+
+
+def orientations(vectors: FloatArray, middle: FloatArray) -> FloatArray:
+    """Return unit quaternions, w first, from rotation vectors and the middle they are counted from."""
+    angles = np.linalg.norm(vectors, axis=1, keepdims=True)
+    axes = np.where(angles > SMALL, np.sin(angles / 2) / np.maximum(angles, SMALL), 0.5) * vectors
+    return quaternion_product(np.hstack([np.cos(angles / 2), axes]), middle)
+
+
+def middle_orientation(quaternions: FloatArray) -> FloatArray:
+    """Return the mean of orientations, (n_steps, 4): a unit quaternion, of either sign."""
+    # The leading eigenvector of the sum of q q' does not change when a sign does (Markley et al. 2007).
+    return np.asarray(np.linalg.eigh(quaternions.T @ quaternions)[1][:, -1])
+
+
+def quaternion_product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return products of quaternions, w first, (..., 4)."""
+    a, b, c, d = np.moveaxis(left, -1, 0)
+    w, x, y, z = np.moveaxis(right, -1, 0)
+    return np.stack(
+        [
+            a * w - b * x - c * y - d * z,
+            a * x + b * w + c * z - d * y,
+            a * y - b * z + c * w + d * x,
+            a * z + b * y - c * x + d * w,
+        ],
+        axis=-1,
+    )
+
+
+def quaternion_inverse(quaternion: FloatArray) -> FloatArray:
+    """Return the inverse of a unit quaternion."""
+    return quaternion * np.array([1.0, -1.0, -1.0, -1.0])

@@ -1,4 +1,4 @@
-"""Times of recordings: how many steps a second a column of times tells, and durations in steps."""
+"""Sampling rates from columns of times, and durations in steps."""
 
 from __future__ import annotations
 

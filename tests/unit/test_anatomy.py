@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from homothety.anatomy import anatomical_axes, voxel_sizes
+from homothety.datasets.sets import anatomical_axes, voxel_sizes
 
 DIRECTIONS = ("LR", "PA", "IS")
 

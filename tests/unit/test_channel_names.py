@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from homothety.channel_names import named_blocks, say_nothing, unordered_quaternions
+from homothety.channels import named_blocks, say_nothing, unordered_quaternions
 
 
 @pytest.mark.parametrize(

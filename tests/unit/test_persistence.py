@@ -17,8 +17,7 @@ from homothety.archives import memory_limit
 from homothety.covariance import SPCMVariant
 from homothety.datasets import make_toy_3d
 from homothety.errors import InputError
-from homothety.persistence import HEADER
-from homothety.schema import FITTED, fits
+from homothety.persistence import FITTED, HEADER, fits
 
 
 @pytest.fixture

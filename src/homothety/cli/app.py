@@ -1,4 +1,4 @@
-"""The program: its parser, and what it answers when something goes wrong."""
+"""The program: its parser, exit statuses and error messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, NoReturn
 
 from homothety._version import __version__
-from homothety.cli import apply, cluster, compare, completion, demo, report, resume, segment, warm_up
+from homothety.cli import cluster, compare, completion, demo, finished, segment
 from homothety.cli.console import Console
 from homothety.cli.options import limited_memory, on_cluster
 from homothety.cli.wording import in_options
@@ -57,8 +57,18 @@ def build_parser() -> ArgumentParser:
     parser.add_argument("--version", action="version", version=f"homothety {__version__}")
     parser.set_defaults(program=parser)  # for commands that need the parser of all: this module imports them
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, cluster, segment, apply, resume, report, compare, warm_up, completion):
-        command.add_parser(commands)
+    for add_parser in (
+        demo.add_parser,
+        cluster.add_parser,
+        segment.add_parser,
+        finished.add_apply,
+        finished.add_resume,
+        finished.add_report,
+        compare.add_parser,
+        demo.add_warm_up,
+        completion.add_parser,
+    ):
+        add_parser(commands)
     return parser
 
 

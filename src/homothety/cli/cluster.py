@@ -1,4 +1,4 @@
-"""`homothety cluster`: covariance matrices from a file into clusters."""
+"""`homothety cluster`: cluster covariance matrices from a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli.files import check_folder
 from homothety.cli.options import (
     add_cluster_option,
     add_command,
@@ -15,6 +14,7 @@ from homothety.cli.options import (
     add_shared_options,
     at_least,
     check_figures,
+    check_folder,
     number_or_name,
     sweeps,
 )
@@ -122,7 +122,7 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Cluster a file; return whether it came to its end."""
     from homothety.cli import results, runs
-    from homothety.cli.fitting import fit
+    from homothety.cli.runs import fit
     from homothety.estimators.spcm import SPCMMixture
     from homothety.report import render_text
     from homothety.sampling.checkpoint import fingerprint

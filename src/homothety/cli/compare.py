@@ -1,12 +1,11 @@
-"""`homothety compare`: several methods on one's own data, against labels that are known."""
+"""`homothety compare`: run several methods on data with known labels."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli import series
-from homothety.cli.files import check_folder
+from homothety.cli import recordings
 from homothety.cli.options import (
     add_cluster_option,
     add_command,
@@ -14,6 +13,7 @@ from homothety.cli.options import (
     add_shared_options,
     at_least,
     check_figures,
+    check_folder,
 )
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
@@ -60,7 +60,7 @@ Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with a table 
 OUTPUT = "homothety-output/comparison"
 LABELS, STATES = ("label", "labels"), ("state", "states")  # names that readers know by themselves
 LABEL_FILES = (".npy", ".txt", ".csv", ".tsv")
-SERIES_OPTIONS = (
+RECORDING_OPTIONS = (
     "max_states",
     "group",
     "columns",
@@ -85,7 +85,7 @@ def add_parser(commands: Any) -> None:
         description=DESCRIPTION,
         epilog=EPILOG,
     )
-    series.add_files(parser)
+    recordings.add_files(parser)
     add_shared_options(parser, output=OUTPUT)
     add_figures_option(parser)
     add_cluster_option(parser)
@@ -100,8 +100,8 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--chains", metavar="N", type=at_least(1), default=4, help="of each sampler (default: 4)")
     parser.add_argument("--sweeps", metavar="N", type=at_least(2), help="of each chain (default: as the method has)")
     parser.add_argument("--max-states", metavar="N", type=at_least(1), help="at most so many, for hdp and hmm")
-    series.add_reading_options(parser)
-    series.add_preparation_options(parser)
+    recordings.add_reading_options(parser)
+    recordings.add_preparation_options(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> bool:
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
     check_figures(args)
     folder = check_folder(args.output or Path(OUTPUT))
-    comparison = of_matrices(args, console) if args.matrices else of_series(args, console)
+    comparison = of_matrices(args, console) if args.matrices else of_recordings(args, console)
     outcomes, finished = comparing.run_tasks(comparison.tasks(args.seed, args.runs), console)
     if not finished:
         console.say("Interrupted: only what was finished until then is here.")
@@ -120,16 +120,16 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     return finished
 
 
-def of_series(args: argparse.Namespace, console: Console) -> Comparison:
+def of_recordings(args: argparse.Namespace, console: Console) -> Comparison:
     """Return the comparison of segmentations that was asked for."""
     from homothety.cli import comparing
     from homothety.datasets import read_sequences
 
-    console.say(f"Reading {series.title(args.files)}")
+    console.say(f"Reading {recordings.title(args.files)}")
     usual = args.truth in (None, *LABELS, *STATES) or is_file(args.truth)
-    items = read_sequences(args.files, **series.reading_options(args), labels=None if usual else args.truth)
-    with columns_called(series.dimension_names(items, args.velocities)):
-        preprocessing = series.chosen_preprocessing(args, items)
+    items = read_sequences(args.files, **recordings.reading_options(args), labels=None if usual else args.truth)
+    with columns_called(recordings.dimension_names(items, args.velocities)):
+        preprocessing = recordings.chosen_preprocessing(args, items)
     methods = comparing.segmentation_methods(items, preprocessing, **effort(args), max_states=args.max_states)
     baseline = methods.pop("one-state")
     chosen = comparing.choose(methods, args.methods)
@@ -139,7 +139,7 @@ def of_series(args: argparse.Namespace, console: Console) -> Comparison:
 
 
 def true_paths(args: argparse.Namespace, items: SequenceSet) -> list[NDArray[Any]]:
-    """Return the true label of every step of each series: from a file, as asked for, or whatever the set knows."""
+    """Return the true label of every step of each recording: from a file, as asked for, or whatever the set knows."""
     if is_file(args.truth):
         import numpy as np
 
@@ -151,8 +151,8 @@ def true_paths(args: argparse.Namespace, items: SequenceSet) -> list[NDArray[Any
         if (paths := known[name]) is not None:
             return paths
     raise InputError(
-        f"{series.title(args.files)} has no {wanted[0]} for every step. Say with --truth which column, array or file "
-        "has them."
+        f"{recordings.title(args.files)} has no {wanted[0]} for every step. Say with --truth which column, array or "
+        "file has them."
     )
 
 
@@ -163,7 +163,7 @@ def of_matrices(args: argparse.Namespace, console: Console) -> Comparison:
 
     if len(args.files) > 1:
         raise InputError(f"--matrices reads a single file, but there are {len(args.files)}. Name one.")
-    check_no_series_options(args)
+    check_no_recording_options(args)
     console.say(f"Reading {args.files[0]}")
     items = read_matrices(args.files[0], variable=args.variable)
     truth = items.labels
@@ -180,9 +180,9 @@ def of_matrices(args: argparse.Namespace, console: Console) -> Comparison:
     return comparing.Comparison(chosen, baseline, truth, comparing.CLUSTERING_METRICS, "clusters")
 
 
-def check_no_series_options(args: argparse.Namespace) -> None:
-    """Raise for an option that would be ignored, because it is about series."""
-    for name in SERIES_OPTIONS:
+def check_no_recording_options(args: argparse.Namespace) -> None:
+    """Raise for an option that would be ignored, because it is about recordings."""
+    for name in RECORDING_OPTIONS:
         if getattr(args, name) != args.parser.get_default(name):
             option = f"--{name.replace('_', '-')}"
             raise InputError(f"{option} means nothing with --matrices: it is for series. Leave it out.")

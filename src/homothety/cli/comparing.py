@@ -13,14 +13,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety._version import __version__
-from homothety.cli.figures import draw_paths
-from homothety.cli.files import make_folder, write_figures
-from homothety.cli.series import dimension_names
+from homothety.cli.figures import draw_paths, write_figures
+from homothety.cli.recordings import dimension_names
 from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 from homothety.estimators.baselines import CRPMixture, GMMSelection
-from homothety.estimators.embedding import SpectralEmbedding
 from homothety.estimators.methods import METHODS, fit_whole, labels_of
+from homothety.estimators.similarity import SpectralEmbedding
 from homothety.estimators.spcm import SPCMMixture
 from homothety.files import write_text, written_aside
 from homothety.metrics import ari, f_measure, gce, hamming, nmi, purity, vi
@@ -51,12 +50,12 @@ SEGMENTATION_METRICS: dict[str, Metric] = {
 }
 ERRORS = ("Hamming", "GCE", "VI")  # metrics that are better the smaller
 CLUSTERING_METRICS: dict[str, Metric] = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
-MAX_DRAWN = 4  # series with a picture of their own
+MAX_DRAWN = 4  # recordings with a picture of their own
 FIGURES = {f"series-{i}" for i in range(MAX_DRAWN)}
 
 
 class Method(NamedTuple):
-    """A way to label all items; `label` takes a seed and returns labels, one array for all or one for each series."""
+    """A way to label all items: `label` takes a seed and returns one array of labels, or one for each recording."""
 
     key: str
     title: str
@@ -92,12 +91,12 @@ class Comparison:
     methods : sequence of Method
     baseline : Method
         What any of them has to be better than; it takes no time, and stands in every table.
-    truth : array, or list of one array per series
+    truth : array, or list of one array per recording
     metrics : mapping of str to callable
     counted : str
         What labels stand for, such as "clusters".
     names : tuple of str
-        Of the series, if there are any.
+        Of the recordings, if there are any.
     """
 
     methods: Sequence[Method]
@@ -189,7 +188,7 @@ def run_tasks(tasks: list[Task], console: Console) -> tuple[dict[str, list[Run]]
 
 
 def segmentation_methods(items: SequenceSet, preprocessing: Preprocessing, **settings: Any) -> dict[str, Method]:
-    """Return the ways to segment series, by key; all get the same preparation but the one that prepares by itself.
+    """Return the ways to segment recordings, by key; all get the same preparation but the one that prepares by itself.
 
     Parameters
     ----------
@@ -270,7 +269,7 @@ def count(labels: Any) -> int:
 
 def write(comparison: Comparison, outcomes: Outcomes, folder: Path, *, with_figures: bool = False) -> list[str]:
     """Write the table as Markdown and every run as CSV, and draw what was found if asked to."""
-    make_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     rows = comparison.rows(outcomes)
     with written_aside(folder / "comparison.csv") as aside, aside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
@@ -286,13 +285,13 @@ def write(comparison: Comparison, outcomes: Outcomes, folder: Path, *, with_figu
 
 
 def drawings(comparison: Comparison, outcomes: Outcomes) -> dict[str, Callable[[], Figure]]:
-    """Return functions that draw the truth and what each method found, for the first series."""
+    """Return functions that draw the truth and what each method found, for the first recording."""
     n_drawn = min(len(comparison.names), MAX_DRAWN)
-    return {f"series-{i}": partial(draw_series, comparison, outcomes, i) for i in range(n_drawn)}
+    return {f"series-{i}": partial(draw_recording, comparison, outcomes, i) for i in range(n_drawn)}
 
 
-def draw_series(comparison: Comparison, outcomes: Outcomes, i: int) -> Figure:
-    """Draw one series: the truth on top, below what each method found, in the colours of what it is called."""
+def draw_recording(comparison: Comparison, outcomes: Outcomes, i: int) -> Figure:
+    """Draw one recording: the truth on top, below what each method found, in the colours of what it is called."""
     truth = np.unique(np.concatenate(comparison.truth), return_inverse=True)[1]
     starts = np.concatenate([[0], np.cumsum([len(one) for one in comparison.truth])])
     rows = {"truth": truth}

@@ -1,4 +1,4 @@
-"""Talking to whoever runs the program: results on stdout, everything else on stderr."""
+"""Messages of commands: results on stdout, everything else on stderr."""
 
 from __future__ import annotations
 

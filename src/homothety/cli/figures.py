@@ -1,4 +1,4 @@
-"""The figures of a result, which are drawn if asked for."""
+"""The figures of a result, and how figures are written to a folder."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 from homothety.datasets.readers.checks import is_missing
 from homothety.palette import aspect_of
 from homothety.phrases import cluster_number, enumerated
-from homothety.report.actions import explanation
 from homothety.report.charts import position_dims
+from homothety.report.sentences import explanation
 from homothety.summaries.result import Partition, Segmentation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -333,3 +334,20 @@ def _figure_of(drawn: Any) -> Figure:
     axes = drawn[0] if isinstance(drawn, list) else drawn
     figure: Figure = axes.figure
     return figure
+
+
+def write_figures(
+    folder: Path, figures: Mapping[str, Callable[[], Figure]], replaced: Collection[str] = ()
+) -> list[str]:
+    """Draw and write figures as PNG, and return the names of the files.
+
+    Figures called as in `replaced` that are not written again are of an earlier run, and are removed.
+    """
+    for name in set(replaced).difference(figures):
+        (folder / f"{name}.png").unlink(missing_ok=True)
+    if figures:
+        from homothety.viz import write_figure
+
+        for name, draw in figures.items():
+            write_figure(folder / f"{name}.png", draw())
+    return [f"{name}.png" for name in figures]

@@ -1,15 +1,21 @@
-"""Arguments all commands share, and the types of arguments."""
+"""Arguments all commands share, the types of arguments, and the folder results go to."""
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from homothety.errors import InputError
 
 if TYPE_CHECKING:
     from homothety.cli.console import Console
+
+REPORT = "report.html"  # in the folder of a run
 
 # From the arguments to whether the command came to its end.
 Command: TypeAlias = Callable[[Namespace, "Console"], bool]
@@ -68,6 +74,29 @@ def add_cluster_option(parser: ArgumentParser) -> None:
     )
 
 
+def check_folder(folder: Path) -> Path:
+    """Return a folder after writing a file to it on trial, or raise: an error before the work is better than after it.
+
+    The file, and folders that were made for it, are removed again: a run that fails later leaves nothing behind.
+    """
+    if os.path.isfile(folder):
+        raise InputError(f"{folder} is a file, needed a folder for the results. Name another one with -o.")
+    # Not by Path.exists, which raises where it may not look.
+    missing = [one for one in (folder, *folder.parents) if not os.path.exists(one)]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder, prefix=".part-"):
+            pass
+    except OSError as error:
+        reason = f"{folder} cannot be written to ({error.strerror}), needed a folder for the results."
+        raise InputError(f"{reason} Name another one with -o.") from error
+    finally:
+        for one in missing:
+            with suppress(OSError):
+                one.rmdir()
+    return folder
+
+
 @contextmanager
 def on_cluster(address: str | None, console: Console) -> Iterator[None]:
     """Have work done by the cluster at an address, if one is given."""
@@ -101,7 +130,6 @@ def at_least(least: int) -> Callable[[str], int]:
 def size(text: str) -> int:
     """Return a size in bytes."""
     from homothety.archives import bytes_of  # here, because it imports NumPy, which --help does without
-    from homothety.errors import InputError
 
     try:
         return bytes_of(text)

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.cli.figures import ALL_FIGURES, figures_of
-from homothety.cli.files import REPORT, make_folder, write_figures, write_json
+from homothety.cli.figures import ALL_FIGURES, figures_of, write_figures
+from homothety.cli.options import REPORT
+from homothety.cli.recordings import EXPORTS
 from homothety.datasets import MatrixSet, SequenceSet, read_sequences, write_label_image
 from homothety.datasets.readers.arrays import load_archive
 from homothety.datasets.readers.brain import NIFTI_SUFFIXES
 from homothety.datasets.readers.checks import blame_file, is_missing
 from homothety.errors import InputError
-from homothety.export.lookup_tables import FREESURFER_TABLE, FSLEYES_TABLE, write_lookup_tables
-from homothety.export.tables import KINDS, write_rows
-from homothety.files import write_text, written_aside
+from homothety.export import (
+    FREESURFER_TABLE,
+    FSLEYES_TABLE,
+    KINDS,
+    pooled_moments,
+    to_aeon,
+    to_ruptures,
+    write_elan,
+    write_lookup_tables,
+    write_moments,
+    write_rows,
+)
+from homothety.files import write_json, write_text, written_aside
 from homothety.persistence import load
 from homothety.report import describe, render_html, render_markdown
-from homothety.report.shared import chains_answer
-from homothety.summaries.result import Partition, Result, Segmentation
+from homothety.report.document import chains_answer
+from homothety.summaries.result import Labels, Partition, Result, Segmentation
 from homothety.summaries.tables import (
     BOUNDARY_COLUMNS,
     describe_states,
@@ -31,7 +46,7 @@ from homothety.summaries.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -75,7 +90,7 @@ def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figure
     with_figures : bool
         Whether figures are drawn as PNG files too.
     """
-    make_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     result: Result = getattr(model, "result_", model)
     summary = summarise(result, data)
     kept, other = (RESULT, MODEL) if result is model else (MODEL, RESULT)
@@ -89,7 +104,6 @@ def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figure
         files += [STATES, RECORDINGS]
         _remove(folder, MATRICES, LABEL_IMAGE, FSLEYES_TABLE, FREESURFER_TABLE)
     else:
-        assert isinstance(result, Partition)
         write_matrices(folder / MATRICES, result, data)
         files += [MATRICES, *_write_image(result, data, folder)]
         _remove(folder, STATES, RECORDINGS)
@@ -109,7 +123,6 @@ def summarise(result: Result, data: Any) -> dict[str, Any]:
     verdict = {} if result.provenance.applied else {"verdict": " ".join([answer.short, answer.text, *answer.points])}
     if isinstance(result, Segmentation):
         return summarise_segmentation(result) | verdict
-    assert isinstance(result, Partition)
     return summarise_partition(result, data) | verdict
 
 
@@ -210,7 +223,7 @@ def read(folder: Path) -> tuple[Result, SequenceSet | MatrixSet | None]:
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder, needed one that homothety segment or cluster has written to.")
     found = load(_kept(folder))
-    result: Result = getattr(found, "result_", found)
+    result: Any = getattr(found, "result_", found)
     if isinstance(result, Segmentation):
         recordings = folder / RECORDINGS
         return result, read_recordings(recordings) if recordings.is_file() else None
@@ -241,13 +254,9 @@ def rename(folder: Path, names: Sequence[str]) -> tuple[Result, SequenceSet | Ma
     else:
         found = result
     found.save(kept)
-    _write_tables(result, data, folder, _kind_of_tables(folder))
+    kind = next((kind for kind in KINDS if (folder / f"segments.{kind}").is_file()), "csv")
+    _write_tables(result, data, folder, kind)
     return result, data
-
-
-def _kind_of_tables(folder: Path) -> str:
-    """Return in what kind of files the tables of a folder are."""
-    return next((kind for kind in KINDS if (folder / f"segments.{kind}").is_file()), "csv")
 
 
 def read_recordings(path: Path) -> SequenceSet:
@@ -266,3 +275,98 @@ def _read_matrices(path: Path, result: Partition) -> MatrixSet | None:
         if "grid" in known:
             known["grid"] = tuple(known["grid"].tolist())
         return MatrixSet(matrices, **known)
+
+
+# Files for other programs
+
+ELAN_FOLDER, CHANGES, MOMENTS = "elan", "changes_{}.json", "moments.npz"
+
+
+def write_exports(result: Segmentation, items: SequenceSet, folder: Path, kinds: list[str]) -> list[str]:
+    """Write what was asked for, and return the names of the files."""
+    writers: dict[str, Callable[[], list[str]]] = {
+        "ruptures": partial(_write_changes, result, folder, "ruptures"),
+        "aeon": partial(_write_changes, result, folder, "aeon"),
+        "elan": partial(_write_elan, result, folder),
+        "moments": partial(_write_moments, result, items, folder),
+    }
+    written = [name for kind in EXPORTS if kind in kinds for name in writers[kind]()]
+    _remove_earlier(folder, {*known_names(result.names)}.difference(written))
+    return written
+
+
+def known_names(series: tuple[str, ...]) -> list[str]:
+    """Return the names of all files that exports of these recordings are written to."""
+    return [CHANGES.format("ruptures"), CHANGES.format("aeon"), MOMENTS, *_elan_names(series)]
+
+
+def _remove_earlier(folder: Path, names: set[str]) -> None:
+    """Remove what an earlier run has exported: it does not belong to the results beside it."""
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):  # it is not there, or holds something else
+        (folder / ELAN_FOLDER).rmdir()
+
+
+def label_kinds(result: Segmentation) -> dict[str, Labels]:
+    """Return the labels of all steps: states, and actions where they are known."""
+    return {"state": result.states} | ({} if result.actions is None else {"action": result.actions})
+
+
+def file_names(names: tuple[str, ...], suffix: str) -> list[str]:
+    """Return names of files for recordings, with nothing in them that a file system might mind, all different.
+
+    Examples
+    --------
+    >>> file_names(("demo 1", "a/b: c", "a b c"), ".eaf")
+    ['demo_1.eaf', 'a_b_c.eaf', 'a_b_c_2.eaf']
+    >>> file_names(("a_b_2", "a/b", "a b"), "")
+    ['a_b_2', 'a_b', 'a_b_3']
+    """
+    plain = [re.sub(r"[^\w.-]+", "_", name).strip("._") or "series" for name in names]
+    used: set[str] = set()
+    free: list[str] = []
+    for one in plain:
+        numbered = (f"{one}_{i}" for i in count(2))
+        free.append(next(name for name in chain([one], numbered) if name.lower() not in used))
+        used.add(free[-1].lower())
+    return [name + suffix for name in free]
+
+
+def _write_changes(result: Segmentation, folder: Path, kind: str) -> list[str]:
+    """Write the change points of every recording as lists in one JSON file."""
+    convert = {"ruptures": to_ruptures, "aeon": to_aeon}[kind]
+    name = CHANGES.format(kind)
+    changes = {
+        series: {label: convert(labels.paths[i]) for label, labels in label_kinds(result).items()}
+        for i, series in enumerate(result.names)
+    }
+    write_json(folder / name, changes)
+    return [name]
+
+
+def _write_elan(result: Segmentation, folder: Path) -> list[str]:
+    """Write one file of annotations per recording, into a folder of their own."""
+    if (folder / ELAN_FOLDER).is_symlink():
+        raise InputError(
+            f"{folder / ELAN_FOLDER} is a link. Links are not followed: remove it, or name another folder."
+        )
+    names, rate = _elan_names(result.names), result.rate or 0.0  # with_rate has seen to it
+    (folder / ELAN_FOLDER).mkdir(exist_ok=True)
+    for i, name in enumerate(names):
+        with written_aside(folder / name) as aside:
+            write_elan(aside, {label: labels.paths[i] for label, labels in label_kinds(result).items()}, rate=rate)
+    return names
+
+
+def _elan_names(series: tuple[str, ...]) -> list[str]:
+    return [f"{ELAN_FOLDER}/{name}" for name in file_names(series, ".eaf")]
+
+
+def _write_moments(result: Segmentation, items: SequenceSet, folder: Path) -> list[str]:
+    """Write means and covariances of the steps of all states and actions, in the units of the recordings."""
+    kinds = label_kinds(result)
+    found = {name: pooled_moments(items, labels.paths, labels.number) for name, labels in kinds.items()}
+    with written_aside(folder / MOMENTS) as aside:
+        write_moments(aside, found, result.channel_names("{}"))
+    return [MOMENTS]

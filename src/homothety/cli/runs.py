@@ -1,7 +1,8 @@
-"""Runs that can be taken up again: beside its results, a run leaves what was asked of it, and of which data.
+"""Runs that can be resumed, and the fit of a model with messages about its progress.
 
-``run.json`` has the words of the command, where it was given and a digest of what was read; the folder ``checkpoint``
-has the chains. Both come into being when the first chain begins, so input that is no good leaves nothing behind.
+Beside its results, a run leaves two things. ``run.json`` has the words of the command, the folder in which it was
+given and a digest of the data. The folder ``checkpoint`` has the chains. Both are written when the first chain begins,
+so that a command with bad input leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.linalg import LinAlgError
 
 from homothety._version import __version__
-from homothety.cli.files import write_json
-from homothety.errors import CheckpointError, InputError
-from homothety.files import remove_unfinished
+from homothety.errors import CheckpointError, ConvergenceWarning, InputError, NearlySingularWarning
+from homothety.estimators.sampled import SampledChains
+from homothety.files import remove_unfinished, write_json
 from homothety.sampling.checkpoint import HEADER, Checkpoints, Fingerprint, check_own, differences, remove_checkpoint
 
 if TYPE_CHECKING:
@@ -129,7 +131,7 @@ PARTS: dict[str, Callable[[Any], bool]] = {
 
 
 def unfinished(folder: Path) -> Record | None:
-    """Return the record of the run in a folder that could be gone on with, if there is one."""
+    """Return the record of the unfinished run in a folder, if there is one that can be resumed."""
     try:
         found = read(folder)
     except InputError:
@@ -138,7 +140,7 @@ def unfinished(folder: Path) -> Record | None:
 
 
 def _asks_the_same(record: Record, other: Record) -> bool:
-    """Say whether two commands are one, whatever they print, and of the same data."""
+    """Say whether two runs have the same command and the same data; options that only change output do not count."""
     words, others = ([word for word in one.command if word not in PRINTING] for one in (record, other))
     return (words, record.given_in, record.data) == (others, other.given_in, other.data)
 
@@ -185,7 +187,7 @@ class Run:
     record : Record
         Not finished.
     resumed : bool
-        Whether only the run in the folder will do; else another one is replaced.
+        Whether the run in the folder has to be resumed; else a run of other data or settings is replaced.
     console : Console
     """
 
@@ -227,7 +229,7 @@ class Run:
             model.set_params(checkpoint=None)  # whoever loads the model may fit it to something else
 
     def _undo(self, checkpoints: Checkpoints, n_chains: int) -> None:
-        """Leave nothing behind of a run that was new and came to nothing, before a chain has made a sweep."""
+        """Remove the files of a new run that failed before any chain has made a sweep."""
         is_new = self.has_begun and not (self.resumed or self._goes_on)
         if is_new and not any(trace.n_sweeps for trace in checkpoints.traces(n_chains)):
             clear(self.folder)
@@ -254,7 +256,7 @@ class Run:
         return replace(self.record, n_sweeps=model.n_sweeps, n_burn=model.least_burn())
 
     def begin(self, open_chains: Callable[[], SeedSequence]) -> SeedSequence:
-        """Open the chains, those of the run in the folder if they can be gone on with, and write the record."""
+        """Open the chains, those of the run in the folder if it can be resumed, and write the record."""
         found = None if self.resumed else unfinished(self.folder)
         self._goes_on = found is not None
         if not (self.resumed or found):
@@ -302,7 +304,7 @@ class Run:
             raise KeyboardInterrupt(f"{str(interrupt) or 'Interrupted.'} {self.way_on}") from None
 
     def end(self, *, interrupted: bool) -> None:
-        """Note that all results are there, or say how to go on; those of a model without chains replace a run."""
+        """Record that the run is finished, or say how to go on. A model without chains removes an earlier run."""
         if not self.has_begun:
             clear(self.folder)
         elif interrupted:
@@ -347,3 +349,54 @@ def of(args: Namespace, folder: Path, data: Fingerprint, console: Console) -> Ru
             f"anew with homothety {found.command[0]}."
         )
     return Run(folder, replace(found, finished=False), resumed=True, console=console)
+
+
+# Fitting
+
+
+def fit(model: Any, data: Any, console: Console, *, size: str, source: str, **options: Any) -> None:
+    """Fit a model, saying so; an interrupt ends it early with whatever was sampled by then.
+
+    Parameters
+    ----------
+    model : estimator
+    data : object
+        What `fit` takes.
+    console : Console
+    size : str
+        How much data there is, in words.
+    source : str
+        Where the data came from.
+    **options
+        Of `fit`.
+    """
+    is_sampled = isinstance(model, SampledChains)
+    if is_sampled:
+        console.say(f"Sampling {planned(model)} over {size}")
+        model.set_params(progress=console.shows_progress)
+    else:
+        console.say(f"Fitting {type(model).__name__} to {size}")
+    with _told_with_the_outcome():
+        model.fit(data, **options)
+    if is_sampled:
+        model.set_params(progress=False)
+    model.result_ = replace(model.result_, provenance=replace(model.result_.provenance, source=source))
+
+
+@contextmanager
+def _told_with_the_outcome() -> Iterator[None]:
+    """Keep a fit from warning of what the document says: chains that differ, matrices that are nearly singular."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", NearlySingularWarning)
+        yield
+
+
+def planned(model: SampledChains) -> str:
+    """Return how many sweeps will be made, in words."""
+    if model.n_sweeps != "auto":
+        return f"{model.n_chains} chains of {model.n_sweeps} sweeps"
+    if model.n_chains == 1:
+        return f"1 chain of {model.auto_sweeps.alone} sweeps"
+    first, most, _ = model.auto_sweeps
+    return f"{model.n_chains} chains of {first} sweeps, up to {most} until they agree,"

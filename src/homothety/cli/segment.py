@@ -1,12 +1,11 @@
-"""`homothety segment`: recordings from files into segments, the states they share and the actions these are."""
+"""`homothety segment`: segment recordings from files, and group their states into actions."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from homothety.cli import exports, series
-from homothety.cli.files import check_folder
+from homothety.cli import recordings
 from homothety.cli.options import (
     add_cluster_option,
     add_command,
@@ -14,6 +13,7 @@ from homothety.cli.options import (
     add_shared_options,
     at_least,
     check_figures,
+    check_folder,
     number_or_auto,
     steps_or_time,
     sweeps,
@@ -155,13 +155,13 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
     )
     parser.set_defaults(resumed=None)
-    series.add_files(parser)
+    recordings.add_files(parser)
     add_shared_options(parser, output=OUTPUT)
     add_figures_option(parser)
     add_cluster_option(parser)
-    series.add_reading_options(parser)
-    series.add_preparation_options(parser)
-    exports.add_export_options(parser)
+    recordings.add_reading_options(parser)
+    recordings.add_preparation_options(parser)
+    recordings.add_export_options(parser)
     model = parser.add_argument_group("model")
     model.add_argument("--model", choices=tuple(CLASSES), default="actions", help="see below (default: actions)")
     for option in MODEL_OPTIONS:
@@ -180,13 +180,13 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace, console: Console) -> bool:
     """Segment files; return whether it came to its end."""
     from homothety.cli import results, runs
-    from homothety.cli.fitting import fit
+    from homothety.cli.runs import fit
     from homothety.report import render_text
 
     check_figures(args)
-    kinds = exports.check_exports(args)
+    kinds = recordings.check_exports(args)
     folder = check_folder(args.output or Path(OUTPUT))
-    items = exports.with_rate(series.read(args, console), args, kinds)
+    items = recordings.with_rate(recordings.read(args, console), args, kinds)
     this = runs.of(args, folder, digest(items), console)
     size = f"{number_of(len(items), 'recording')}, {items.n_steps} steps of {number_of(items.n_dims, 'channel')}"
     with this.explaining_interrupts():
@@ -196,9 +196,9 @@ def run(args: argparse.Namespace, console: Console) -> bool:
                 console.say(channel_blocks(args, items).sentence.replace("blocks=[...]", "--blocks"))
                 size += ", after a search for frames to start from"
             with this.sampling(model):
-                fit(model, items, console, size=size, source=series.title(args.files))
+                fit(model, items, console, size=size, source=recordings.title(args.files))
         written = results.write(model, items, folder, kind=args.format, with_figures=args.figures)
-        files = [*written.files, *exports.write(model.result_, items, folder, kinds)]
+        files = [*written.files, *results.write_exports(model.result_, items, folder, kinds)]
     this.end(interrupted=model.result_.interrupted)
     tables = {name: [dict(row) for row in rows] for name, rows in model.result_.tables().items() if name in IN_JSON}
     data = written.summary | tables | {"output": str(folder), "files": files}
@@ -207,7 +207,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
 
 def digest(items: SequenceSet) -> Fingerprint:
-    """Return what tells the series from others, by name."""
+    """Return what tells the recordings from others, by name."""
     from homothety.sampling.checkpoint import fingerprint
 
     return fingerprint(**{f"series {name}": one for name, one in zip(items.names, items.sequences, strict=True)})
@@ -218,15 +218,15 @@ def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
     import homothety
 
     if args.model in FRAMED:
-        own = series.own_preparation(args)
+        own = recordings.own_preparation(args)
         return homothety.ActionHMM(random_state=args.seed, **own, **chosen_parameters(args, items.rate))
-    if args.model == "icsc" and len(series.dimension_names(items, args.velocities)) == 1:
+    if args.model == "icsc" and len(recordings.dimension_names(items, args.velocities)) == 1:
         raise InputError(
-            f"{series.title(args.files)} has 1 column of measurements, needed 2 or more: an action is a shape, and a "
-            "line has none. Use --model ibp to find states alone, or add --velocities append."
+            f"{recordings.title(args.files)} has 1 column of measurements, needed 2 or more: an action is a shape, and "
+            "a line has none. Use --model ibp to find states alone, or add --velocities append."
         )
     estimator = getattr(homothety, CLASSES[args.model])
-    preprocessing = series.chosen_preprocessing(args, items)
+    preprocessing = recordings.chosen_preprocessing(args, items)
     model: Segmenter = estimator(
         random_state=args.seed, preprocessing=preprocessing, **chosen_parameters(args, items.rate)
     )
@@ -236,9 +236,9 @@ def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
 def prepared_columns(args: argparse.Namespace, items: SequenceSet) -> list[str]:
     """Return what errors call the dimensions; nothing where the model rearranges the columns."""
     if args.model not in FRAMED:
-        return series.dimension_names(items, args.velocities)
+        return recordings.dimension_names(items, args.velocities)
     blocks = channel_blocks(args, items)
-    return [] if list(blocks.order) != sorted(blocks.order) else series.dimension_names(items, None)
+    return [] if list(blocks.order) != sorted(blocks.order) else recordings.dimension_names(items, None)
 
 
 def channel_blocks(args: argparse.Namespace, items: SequenceSet) -> ChannelBlocks:

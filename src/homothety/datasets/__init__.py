@@ -1,15 +1,14 @@
-"""Covariance matrices to cluster and series to segment: made by a recipe with a known answer, or read from files.
+"""Covariance matrices to cluster and recordings to segment: made by a recipe with a known answer, or read from files.
 
-Everything here comes as a :class:`MatrixSet` or a :class:`SequenceSet`. Whatever is made is the same again for the same
-``random_state``.
+Everything here comes as a :class:`MatrixSet` or a :class:`SequenceSet`. The same ``random_state`` makes the same data
+again.
 """
 
-from homothety.datasets.demonstrations import make_demonstrations
 from homothety.datasets.readers.brain import epochs_covariances, write_label_image
 from homothety.datasets.readers.dispatch import read_matrices, read_sequences
-from homothety.datasets.readers.sequence_tables import sequences_from_frame
+from homothety.datasets.readers.tables import sequences_from_frame
 from homothety.datasets.sets import Frames, MatrixSet, SequenceSet
-from homothety.datasets.synthetic import make_dti, make_wishart_families
+from homothety.datasets.synthetic import make_demonstrations, make_dti, make_wishart_families
 from homothety.datasets.toy import make_toy_2d, make_toy_3d, make_toy_6d
 
 __all__ = [

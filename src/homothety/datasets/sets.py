@@ -1,4 +1,4 @@
-"""The two types all data sets come in: covariance matrices, and series of measurements."""
+"""The two types all data sets come in: covariance matrices, and recordings of measurements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.anatomy import voxel_sizes
 from homothety.errors import InputError
 from homothety.times import common_rate
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from homothety.arrays import FloatArray, IntArray
+
 
 FAR = 2.001  # times the smallest distance of voxels; headers hold sizes in single precision
 
@@ -174,20 +174,20 @@ class SequenceSet:
     Attributes
     ----------
     sequences : list of ndarray of shape (n_steps_i, n_dims)
-        One array per series.
+        One array per recording.
     states : list of ndarray of shape (n_steps_i,), or None
         True state at every step, where it is known: a movement in one place, direction and size.
     actions : list of ndarray of shape (n_steps_i,), or None
         True action at every step, where it is known: an action groups states that differ only in place, direction
         and size.
     names : tuple of str
-        One per series.
+        One per recording.
     channels : tuple of str
         What each dimension measures; empty where that is not known.
     name : str
         What the set is called in tables and figures.
     frames : Frames, or None
-        True frame of every series, where it is known.
+        True frame of every recording, where it is known.
     rate : float, or None
         Steps per second, where it is known.
     """
@@ -217,12 +217,12 @@ class SequenceSet:
 
     @property
     def n_steps(self) -> int:
-        """Number of time steps of all series together."""
+        """Number of time steps of all recordings together."""
         return sum(map(len, self.sequences))
 
     @property
     def n_dims(self) -> int:
-        """Number of dimensions of the first series."""
+        """Number of dimensions of the first recording."""
         return self.sequences[0].shape[1]
 
     def __repr__(self) -> str:
@@ -235,7 +235,7 @@ class SequenceSet:
 
 
 def join_sets(sets: Iterable[SequenceSet], name: str) -> SequenceSet:
-    """Return the series of several sets as one set; states, actions, frames and rate only if all have them."""
+    """Return the recordings of several sets as one set; states, actions, frames and rate only if all have them."""
     sets = list(sets)
     return SequenceSet(
         [one for each in sets for one in each.sequences],
@@ -267,7 +267,7 @@ def _joined_frames(frames: list[Frames | None]) -> Frames | None:
 
 
 def _check_frames(one: SequenceSet, frames: Frames) -> None:
-    """Raise unless there is one frame for each series."""
+    """Raise unless there is one frame for each recording."""
     for kind, values in frames._asdict().items():
         if len(values) != len(one.sequences):
             raise InputError(
@@ -277,7 +277,7 @@ def _check_frames(one: SequenceSet, frames: Frames) -> None:
 
 
 def _check_lengths(one: SequenceSet, kind: str, paths: list[NDArray[Any]]) -> None:
-    """Raise unless there is one entry per step of each series."""
+    """Raise unless there is one entry per step of each recording."""
     if len(paths) != len(one.sequences):
         raise InputError(f"{one.name}: {kind} of {len(paths)} series but there are {len(one.sequences)}.")
     for i, (path, series) in enumerate(zip(paths, one.sequences, strict=True)):
@@ -285,3 +285,61 @@ def _check_lengths(one: SequenceSet, kind: str, paths: list[NDArray[Any]]) -> No
             raise InputError(
                 f"{one.name}: {kind}[{i}] has shape {path.shape}, needed one for each of {len(series)} steps."
             )
+
+
+# Images: sizes of voxels and axes of the body
+
+
+class Axis(NamedTuple):
+    """An axis of an array, and whether its indices grow (1) or shrink (-1) in a direction."""
+
+    number: int
+    sign: int
+
+
+def voxel_sizes(affine: FloatArray) -> FloatArray:
+    """Return the distance of neighbouring voxels along each axis of an image, in millimetres.
+
+    Parameters
+    ----------
+    affine : ndarray of shape (4, 4)
+        From voxel indices to millimetres.
+
+    Examples
+    --------
+    >>> voxel_sizes(np.diag([2.0, -2.0, 4.0, 1.0]))
+    array([2., 2., 4.])
+    """
+    return np.asarray(np.linalg.norm(affine[:3, :3], axis=0))
+
+
+def anatomical_axes(affine: FloatArray) -> tuple[Axis, Axis, Axis]:
+    """Return the axes of an image that run, as nearly as possible, to the right, to the front and up.
+
+    Parameters
+    ----------
+    affine : ndarray of shape (4, 4)
+        From voxel indices to millimetres, which grow to the right, to the front and up, as in NIfTI.
+
+    Notes
+    -----
+    The rotation nearest to the affine, of voxels of equal size, decides. The axis of the array that is best aligned
+    with a direction gets it, then the next best, as nibabel's `io_orientation` has it.
+
+    Examples
+    --------
+    The first axis of the array runs to the left:
+
+    >>> anatomical_axes(np.diag([-2.0, 2.0, 2.0, 1.0]))[0]
+    Axis(number=0, sign=-1)
+    """
+    sizes = voxel_sizes(affine)
+    left, _, right = np.linalg.svd(affine[:3, :3] / np.where(sizes > 0, sizes, 1.0))
+    rotation = left @ right
+    order = np.argsort(-(rotation**2).max(axis=0), kind="stable")
+    axes: dict[int, Axis] = {}
+    for number in order.tolist():
+        free = [direction for direction in range(3) if direction not in axes]
+        direction = max(free, key=lambda one: abs(rotation[one, number]))
+        axes[direction] = Axis(number, 1 if rotation[direction, number] >= 0 else -1)
+    return axes[0], axes[1], axes[2]

@@ -1,9 +1,9 @@
-"""Synthetic covariance matrices of known classes: sample covariances, and images of diffusion tensors of any size."""
+"""Synthetic sets of known classes: sample covariances, images of diffusion tensors, and demonstrations of a task."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -12,25 +12,112 @@ from scipy.spatial.transform import Rotation
 
 from homothety.arrays import check_count
 from homothety.covariance.embedding import blocks_of
-from homothety.datasets._draws import (
-    check_spread,
-    gram,
-    haar_orthogonal,
-    shape_distance,
-    wishart_factors,
-    with_noise,
-)
-from homothety.datasets.sets import MatrixSet
+from homothety.datasets.sets import Frames, MatrixSet, SequenceSet
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.datasets._draws import RandomState
+
+
+RandomState: TypeAlias = "int | Generator | None"
+"""A seed, a generator to draw on, or None for fresh entropy."""
+
+
+def haar_orthogonal(rng: Generator, n_matrices: int, n_dims: int) -> FloatArray:
+    """Draw orthogonal matrices from the uniform (Haar) distribution, shape (n_matrices, n_dims, n_dims).
+
+    Reflections are drawn as often as rotations. On covariances both act alike: flipping an eigenvector changes nothing.
+    """
+    orthogonal, triangular = np.linalg.qr(rng.standard_normal((n_matrices, n_dims, n_dims)))
+    # QR is unique only up to signs, and the library's choice of them is not uniform (Mezzadri 2007).
+    signs = np.sign(np.einsum("mii->mi", triangular))
+    return orthogonal * signs[:, None, :]
+
+
+def rotate_spectra(rng: Generator, spectra: FloatArray) -> FloatArray:
+    """Return covariances with the given eigenvalues, shape (n_matrices, n_dims), along random axes."""
+    axes = haar_orthogonal(rng, *spectra.shape)
+    return gram(axes * np.sqrt(spectra)[:, None, :])
+
+
+def lognormal_noise(rng: Generator, n_matrices: int, n_dims: int, spread: float) -> FloatArray:
+    """Draw positive definite matrices about the identity: exponentials of symmetric Gaussian ones.
+
+    Parameters
+    ----------
+    rng : Generator
+    n_matrices, n_dims : int
+    spread : float
+        Standard deviation of the diagonal of the logarithm; off the diagonal it is smaller by the square root of 2,
+        which makes the distribution the same along all axes.
+
+    Returns
+    -------
+    noise : ndarray of shape (n_matrices, n_dims, n_dims)
+    """
+    normals = rng.standard_normal((n_matrices, n_dims, n_dims))
+    values, vectors = np.linalg.eigh(spread * (normals + normals.swapaxes(1, 2)) / 2)
+    return gram(vectors * np.exp(values / 2)[:, None, :])
+
+
+def wishart_factors(rng: Generator, n_matrices: int, n_dims: int, dof: int) -> FloatArray:
+    """Draw triangular factors of sample covariances of white noise, shape (n_matrices, n_dims, n_dims).
+
+    Bartlett's decomposition: the cost does not depend on the degrees of freedom.
+    """
+    factors = np.tril(rng.standard_normal((n_matrices, n_dims, n_dims)), k=-1)
+    diagonal = np.arange(n_dims)
+    factors[:, diagonal, diagonal] = np.sqrt(rng.chisquare(dof - diagonal, size=(n_matrices, n_dims)))
+    return factors / np.sqrt(dof)
+
+
+def with_noise(rng: Generator, factors: FloatArray, noise: float) -> FloatArray:
+    """Return the covariances F F' with noise of the given spread put in between, or as they are if it is 0."""
+    if noise == 0:
+        return gram(factors)
+    return congruence(factors, lognormal_noise(rng, len(factors), factors.shape[1], noise))
+
+
+def congruence(factors: FloatArray, inner: FloatArray) -> FloatArray:
+    """Return F S F' for stacks of factors F and symmetric S, exactly symmetric."""
+    product = factors @ inner @ factors.swapaxes(1, 2)
+    return (product + product.swapaxes(1, 2)) / 2
+
+
+def gram(factors: FloatArray) -> FloatArray:
+    """Return F F' for a stack of factors F, exactly symmetric."""
+    product = factors @ factors.swapaxes(1, 2)
+    return (product + product.swapaxes(1, 2)) / 2
+
+
+def shape_distance(spectrum: FloatArray, others: FloatArray) -> FloatArray:
+    """How much the shapes of two ascending spectra differ; leading axes broadcast.
+
+    The standard deviation, over axes, of the difference of log axis lengths: zero for one shape at any two scales.
+    """
+    return np.std(np.log(spectrum) - np.log(others), axis=-1) / 2
+
+
+def check_spread(value: float, name: str) -> float:
+    """Return a finite number that is not negative, or raise naming it."""
+    if not (np.isfinite(value) and value >= 0):
+        raise InputError(f"{name} is {value}, needed a finite number of at least 0.")
+    return float(value)
+
+
+def check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
+    """Raise unless the value is one of the choices."""
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}, needed one of {', '.join(map(repr, choices))}.")
+
+
+# Matrices
+
 
 # Draws of the shapes of families, before all are drawn again, and how often that is done.
 TRIES_PER_SHAPE, MAX_RESTARTS = 50, 50
@@ -282,3 +369,133 @@ def _check_anisotropies(anisotropies: ArrayLike | None, n_regions: int) -> Float
     if not ((values >= 0) & (values < 1)).all():
         raise InputError(f"anisotropies is {values}, needed fractional anisotropies in [0, 1).")
     return values
+
+
+# Demonstrations
+
+
+HOME = np.array([0.0, 0.0, 0.0])
+WORK = np.array([0.60, 0.0, 0.0])  # metres: the far end of a stroke is beside it
+ARCH = np.array([0.0, 0.0, 0.25])  # how high a reach goes on its way
+SWEEP = np.array([0.0, -0.12, 0.0])  # how far to the side a return goes
+STROKE = np.array([0.0, 0.16, 0.0])  # from the middle of a stroke to its end
+PRESS = np.array([0.0, 0.0, 0.03])  # how far the hand is lifted on its way back
+SWAY = np.array([0.05, 0.0, 0.0])  # how far it wanders sideways, from one stroke to another
+
+STEPS_OF = {"reach": (70, 100), "stroke": (220, 320), "return": (60, 90)}  # at 50 steps a second
+STROKE_STEPS = (36, 48)  # there and back
+SIZES = (0.6, 1.6)
+DISTANCE = 0.8  # metres between frames, about
+ACTIONS = tuple(STEPS_OF)
+
+
+def make_demonstrations(
+    random_state: RandomState = None, *, n_frames: int = 3, n_per_frame: int = 2, noise: float = 0.002
+) -> SequenceSet:
+    """Make demonstrations of one task in several frames: reach, stroke, return, and again.
+
+    Parameters
+    ----------
+    random_state : int, Generator or None, default None
+        Seed, or generator to draw on.
+    n_frames : int, default 3
+        Places where the task is performed, each turned, resized and moved at random.
+    n_per_frame : int, default 2
+        Demonstrations in each frame.
+    noise : float, default 0.002
+        Standard deviation of the noise of a recorded position, in metres.
+
+    Returns
+    -------
+    demonstrations : SequenceSet
+        Positions of a hand, 50 a second. True `actions` are 0 (reach), 1 (stroke) and 2 (return); true `states` are
+        actions in a frame, ``3 * frame + action``; true `frames` are the rotation, size and origin of each
+        demonstration, and the number of its frame.
+
+    Notes
+    -----
+    A reach goes over an arch and slows down at both ends; a stroke goes to and fro along a line, pressed one way,
+    lifted the other, and wanders; a return goes home in a flat bow to the side. All three are performed two or three
+    times in a demonstration, at a pace that varies. A stroke has a shape of its own; a reach and a return are both
+    drawn out, and much alike: only their order tells them apart.
+
+    Examples
+    --------
+    >>> make_demonstrations(0)
+    <SequenceSet demonstrations: 6 series, ... steps of 3 dimensions, 9 states, 3 actions>
+    """
+    rng = np.random.default_rng(random_state)
+    n_frames = check_count(n_frames, "n_frames")
+    n_per_frame = check_count(n_per_frame, "n_per_frame")
+    check_spread(noise, "noise")
+    frames = _draw_frames(rng, n_frames, n_per_frame)
+    paths, actions = zip(*(_perform(rng) for _ in frames.label), strict=True)
+    return SequenceSet(
+        [_recorded(rng, path, frames, i, noise) for i, path in enumerate(paths)],
+        [len(ACTIONS) * frame + one for frame, one in zip(frames.label, actions, strict=True)],
+        list(actions),
+        tuple(f"frame {i + 1}, demonstration {n + 1}" for i in range(n_frames) for n in range(n_per_frame)),
+        ("x", "y", "z"),
+        "demonstrations",
+        frames,
+    )
+
+
+def _draw_frames(rng: Generator, n_frames: int, n_per_frame: int) -> Frames:
+    """Draw proper rotations, log-uniform sizes and origins, and repeat each frame for its demonstrations."""
+    rotations = haar_orthogonal(rng, n_frames, 3)
+    rotations[:, :, 0] *= np.linalg.det(rotations)[:, None]
+    smallest, largest = np.log(SIZES).tolist()
+    sizes = np.exp(rng.uniform(smallest, largest, size=n_frames))
+    origins = DISTANCE * rng.standard_normal((n_frames, 3))
+    frames = (rotations, sizes, origins, np.arange(n_frames))
+    return Frames(*(np.repeat(each, n_per_frame, axis=0) for each in frames))
+
+
+def _perform(rng: Generator) -> tuple[FloatArray, IntArray]:
+    """Return the positions and the actions of one demonstration, in the frame of the task."""
+    pieces, actions = [HOME[None]], []
+    for _ in range(rng.integers(2, 4)):
+        for number, (name, bounds) in enumerate(STEPS_OF.items()):
+            n_steps = int(rng.integers(*bounds))
+            pieces.append(MOVES[name](rng, n_steps, pieces[-1][-1]))
+            actions.append(np.full(n_steps, number))
+    return np.concatenate(pieces[1:]), np.concatenate(actions)
+
+
+def _reach(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:
+    """Go to the work over an arch."""
+    on_the_way = _ease(n_steps)[:, None]
+    height = np.sin(np.pi * on_the_way) * rng.uniform(0.8, 1.2)
+    return start + on_the_way * (WORK + STROKE - start) + height * ARCH
+
+
+def _stroke(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:  # noqa: ARG001
+    """Go to and fro: pressed one way, lifted the other, wandering sideways."""
+    period = np.interp(np.arange(n_steps), np.linspace(0, n_steps, 5), rng.uniform(*STROKE_STEPS, size=5))
+    phase = 2 * np.pi * np.cumsum(1 / period)[:, None]
+    drift = np.interp(np.arange(n_steps), np.linspace(0, n_steps, 6), [0, *rng.uniform(-1, 1, size=4), 0])[:, None]
+    return WORK + np.cos(phase) * STROKE + np.sin(phase) * PRESS + drift * SWAY
+
+
+def _return(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:
+    """Go home in a flat bow to the side."""
+    on_the_way = _ease(n_steps)[:, None]
+    bow = np.sin(np.pi * on_the_way) * rng.uniform(0.8, 1.2)
+    return start + on_the_way * (HOME - start) + bow * SWEEP
+
+
+def _ease(n_steps: int) -> FloatArray:
+    """Return the way from 0 to 1, slower at both ends, as hands go."""
+    t = np.linspace(0, 1, n_steps)
+    return t - np.sin(2 * np.pi * t) / (4 * np.pi)
+
+
+def _recorded(rng: Generator, points: FloatArray, frames: Frames, i: int, noise: float) -> FloatArray:
+    """Return the positions of demonstration `i` as they are measured in its frame."""
+    placed = frames.origin[i] + frames.size[i] * points @ frames.rotation[i].T
+    return placed + noise * rng.standard_normal(points.shape)
+
+
+Move: TypeAlias = "Callable[[Generator, int, FloatArray], FloatArray]"
+MOVES: dict[str, Move] = {"reach": _reach, "stroke": _stroke, "return": _return}

@@ -1,4 +1,4 @@
-"""The paper's toy data: matrices of a few shapes, and series in the plane whose states have two shapes."""
+"""The paper's toy data: matrices of a few shapes, and recordings in the plane whose states have two shapes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from homothety.arrays import check_count
-from homothety.datasets._draws import (
+from homothety.datasets.sets import MatrixSet, SequenceSet
+from homothety.datasets.synthetic import (
     check_choice,
     check_spread,
     congruence,
@@ -16,13 +17,12 @@ from homothety.datasets._draws import (
     shape_distance,
     with_noise,
 )
-from homothety.datasets.sets import MatrixSet, SequenceSet
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from homothety.arrays import FloatArray, IntArray
-    from homothety.datasets._draws import RandomState
+    from homothety.datasets.synthetic import RandomState
 
 # Bounds a draw of the 3-D toy must keep. In the instance the paper was run on, the larger condition number is 8 and
 # the shapes are 0.37 apart; accepted draws have medians 6 and 0.38.
@@ -37,7 +37,7 @@ SPECTRA_6D = {
     "published": np.array([[1, 1, 1, 1, 1, 1], [1, 10, 10, 10, 1, 1], [0.5, 10, 15, 20, 25, 30]], dtype=np.float64),
 }
 
-# The toy series.
+# The toy recordings.
 MEANS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
 
 # The first and the last are one narrow ellipse in two directions, the others one circle in two sizes.
@@ -53,7 +53,7 @@ ACTIONS = np.array([0, 1, 1, 0])
 
 STATES_OF_SERIES = ((0, 1), (0, 2), (2, 3), (1, 3))
 
-STAY, MOVE = 0.96, 0.04 / 3  # of a chain over all four states; a series visits two of them, so both are renormalised
+STAY, MOVE = 0.96, 0.04 / 3  # of a chain over all four states; a recording visits two of them, so both are renormalised
 
 Scale = Literal["class", "matrix"]
 Spectra = Literal["paper", "published"]
@@ -165,14 +165,14 @@ def make_toy_6d(
 
 
 def make_toy_2d(random_state: RandomState = None, *, n_steps: int = 500) -> SequenceSet:
-    """Make the paper's toy series: four series in the plane, in which four states of two shapes follow each other.
+    """Make the paper's toy recordings: four in the plane, in which four states of two shapes follow each other.
 
     Parameters
     ----------
     random_state : int, Generator or None, default None
         Seed, or generator to draw on.
     n_steps : int, default 500
-        Mean length of a series; lengths are drawn from a Poisson distribution and are at least 2.
+        Mean length of a recording; lengths are drawn from a Poisson distribution and are at least 2.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def make_toy_2d(random_state: RandomState = None, *, n_steps: int = 500) -> Sequ
 
     Notes
     -----
-    Each series has two states of its own, and they stay with probability 0.986. No two series share both states.
+    Each recording has two states of its own, and they stay with probability 0.986. No two recordings share both states.
 
     Examples
     --------

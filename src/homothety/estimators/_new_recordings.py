@@ -1,4 +1,4 @@
-"""New recordings laid on the states of a fit, each in a frame of its own."""
+"""Actions and frames of new recordings: each is aligned with the states of a fit, in a frame of its own."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from homothety.block_preparation import check_lengths, filled
 from homothety.channels import check_quaternions
 from homothety.errors import InputError
+from homothety.estimators.hmm import ReportsActions
+from homothety.estimators.sampled import ResultPart
 from homothety.models import frames
 from homothety.models.frames.candidates import Chain, likely_frames
 from homothety.models.frames.defaults import default_model
 from homothety.models.frames.frames import aligned_steps, composed, log_determinants, stacked, states_in_frame
 from homothety.models.frames.intervals import sample_frames
 from homothety.models.frames.measurements import line_axes, resting_recordings
+from homothety.models.hmm.messages import log_likelihood
+from homothety.preprocessing import middle_orientation, rotation_vectors
 from homothety.sequences import check_sequences, interpolated
-from homothety.summaries.frames import frame_table, one_table
+from homothety.summaries.frames import FrameTable, PreparedBlocks, frame_table, one_table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -29,9 +33,8 @@ if TYPE_CHECKING:
     from homothety.models.frames.frames import Blocks
     from homothety.models.frames.intervals import IntervalFactors
     from homothety.models.hmm.states import StateModel
-    from homothety.preprocessing import FittedPreprocessing
     from homothety.sequences import Sequences
-    from homothety.summaries.frames import FrameTable, PreparedBlocks, RecordingFrame
+    from homothety.summaries.frames import RecordingFrame
     from homothety.summaries.result import Segmentation
 
 LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
@@ -65,38 +68,44 @@ class Laid(NamedTuple):
     """Where values are missing: the states as the recording shows them, and its looks as prepared, with NaN."""
 
 
-class LaysNewRecordings:
-    """Mixin of `ActionHMM`: actions and frames of recordings that it was not fitted to."""
+class LaysNewRecordings(ReportsActions):
+    """Base of `ActionHMM`: actions and frames of recordings that it was not fitted to."""
 
     blocks_: ChannelBlocks
     prepared_blocks_: Blocks
-    preprocessing_: FittedPreprocessing
     spans_: tuple[int, ...]
     least_looks_: int
     block_weights_: FloatArray
     place_mean_: FloatArray
     place_spread_: FloatArray
-    frame_table_: FrameTable
+    frame_table_ = ResultPart[FrameTable]("frame_table")
     interval_factors_: IntervalFactors
     reference_middle_: FloatArray
-    states_: StateModel
-    n_states_: int
-    paths_: list[IntArray]
-    state_actions_: IntArray
-    n_actions_: int
     fit_score_: float
     fit_score_spread_: float
 
-    if TYPE_CHECKING:
+    def _rearranged(self, recordings: Sequences) -> Sequences:
+        """Return recordings with their channels in the order of the blocks, and orientations as rotation vectors."""
+        parts = []
+        for one in recordings:
+            columns = [one[:, list(channels)] for channels in self.blocks_.channels]
+            for b, values in enumerate(columns):
+                if self.blocks_.kinds[b] == "quaternion":
+                    columns[b] = vectors_of_known(values)
+            parts.append(np.hstack(columns))
+        return check_sequences(parts, names=recordings.names, allow_constant=True, allow_missing=True)
 
-        def _allows_missing(self) -> bool: ...
-        def _expand(self, values: Any, n_steps: int) -> Any: ...
-        def _rearranged(self, recordings: Sequences) -> Sequences: ...
-        def _score_of(self, states: StateModel, steps: FloatArray) -> float: ...
-        def _prepared(self) -> PreparedBlocks: ...
-        def _applied(
-            self, recordings: Sequences, prepared: list[tuple[StateModel, FloatArray, int]], **parts: Any
-        ) -> Segmentation: ...
+    def _prepared(self) -> PreparedBlocks:
+        """Return the prepared blocks, of which computed velocities come last, and their units."""
+        preparation, blocks = self.preprocessing_, self.prepared_blocks_
+        n_computed = len(blocks.points) if preparation.settings.velocities else 0
+        return PreparedBlocks(blocks, len(blocks.kinds) - n_computed, preparation.offset, preparation.factors)
+
+    def _score_of(self, states: StateModel, steps: FloatArray) -> float:
+        """Return the log density per look of a recording in the frame of states, with weights of blocks."""
+        evidence = states.weighted_log_evidence(steps)
+        total = log_likelihood(evidence, states.initial, states.transition, least_stay=self.least_looks_)
+        return total / (len(steps) * float(self.block_weights_.mean()))
 
     def _new_frames(self, X: Any, lengths: ArrayLike | None) -> frames.Frames:
         laid = self._lay_new(X, lengths)[0]
@@ -285,3 +294,11 @@ class LaysNewRecordings:
         occupancy = np.bincount(np.concatenate(self.paths_), minlength=self.n_states_).astype(np.float64)
         whiteners = emission.whiteners_of(means[:, :, None] * used, covariances)
         return Chain(whiteners, states.initial, states.transition, occupancy)
+
+
+def vectors_of_known(quaternions: FloatArray) -> FloatArray:
+    """Return quaternions as rotation vectors from their middle; NaN where one of the four numbers is missing."""
+    vectors, known = np.full((len(quaternions), 3), np.nan), ~np.isnan(quaternions).any(axis=1)
+    if known.any():
+        vectors[known] = rotation_vectors(quaternions[known], middle_orientation(quaternions[known]))
+    return vectors

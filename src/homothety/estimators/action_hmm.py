@@ -1,4 +1,4 @@
-"""Actions of recordings that are each in a frame of their own."""
+"""Segmentation of recordings into actions, where every recording may have a frame of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from homothety.arrays import check_count
+from homothety.arrays import FloatArray, IntArray, check_count, range_of_known
 from homothety.block_preparation import filled, motion_stride, prepare_blocks
 from homothety.channels import check_blocks, check_quaternions, guess_blocks
 from homothety.datasets import SequenceSet
@@ -25,12 +25,8 @@ from homothety.errors import (
     RestingRecordingWarning,
     StraightRecordingsWarning,
 )
-from homothety.estimators._fitted import part
 from homothety.estimators._new_recordings import LaysNewRecordings
-from homothety.estimators.actions import ReportsActions
-from homothety.estimators.sampled import AutoSweeps, most_probable, seed_sequence
-from homothety.estimators.segmentation import Missing, SampledSegmenter
-from homothety.known import range_of_known
+from homothety.estimators.sampled import AutoSweeps, ResultPart, most_probable, seed_sequence
 from homothety.models import frames
 from homothety.models.emissions.missing import NO_GAPS, completed_steps, plain_steps
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
@@ -38,13 +34,13 @@ from homothety.models.frames.frames import Frames, aligned_steps, log_determinan
 from homothety.models.frames.grouping import Evidence, draw_groups, merge_tree, summarise_states
 from homothety.models.frames.intervals import interval_factors
 from homothety.models.frames.measurements import line_axes, resting_recordings, spans_of
-from homothety.models.hmm.messages import log_likelihood, mend_short_stays
+from homothety.models.hmm.messages import mend_short_stays
 from homothety.models.hmm.states import Imputed, StateModel, impute_steps, log_left_out
 from homothety.models.missing.starts import lacks_coordinate, starts_in_observed
-from homothety.orientations import middle_orientation, orientations, rotation_vectors
+from homothety.preprocessing import middle_orientation, orientations
 from homothety.sampling.trace import Trace, count_segments, occupancy_entropy
 from homothety.sequences import Sequences, check_measured, check_sequences, interpolated
-from homothety.summaries.frames import PreparedBlocks, frame_table, weights_by_kind
+from homothety.summaries.frames import RecordingFrame, frame_table, weights_by_kind
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import minimise_expected_vi_paths
 from homothety.times import is_duration, steps_of
@@ -55,8 +51,9 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.arrays import BoolArray
     from homothety.channels import ChannelBlocks
+    from homothety.estimators.segmentation import Missing
     from homothety.models.emissions import Emission
     from homothety.models.emissions.missing import Gaps
     from homothety.models.frames.frames import Rotations
@@ -78,7 +75,7 @@ class ActedDraw(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
+class ActionHMM(LaysNewRecordings):
     """Segment recordings into actions, whatever the frame each of them was recorded in.
 
     Every recording is seen through a rotation, a size and a place of its own, which are found together with the
@@ -159,11 +156,10 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
     n_actions: int | None = None
     missing: Missing = "random"
 
-    frames_ = part("frame_table.rows")
-    frame_table_ = part("frame_table")
-    frame_labels_ = part("frame_table.labels")
-    merges_ = part("merges")
-    merge_gains_ = part("merge_gains")
+    frames_ = ResultPart[list[RecordingFrame]]("frame_table.rows")
+    frame_labels_ = ResultPart[IntArray]("frame_table.labels")
+    merges_ = ResultPart[IntArray]("merges")
+    merge_gains_ = ResultPart[FloatArray]("merge_gains")
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Find actions and frames of recordings.
@@ -292,17 +288,6 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         if isinstance(self.blocks, str) and self.blocks == "auto":
             return guess_blocks(recordings.channels, recordings.n_dims)
         return check_blocks(self.blocks, recordings.n_dims, recordings.channels)
-
-    def _rearranged(self, recordings: Sequences) -> Sequences:
-        """Return recordings with their channels in the order of the blocks, and orientations as rotation vectors."""
-        parts = []
-        for one in recordings:
-            columns = [one[:, list(channels)] for channels in self.blocks_.channels]
-            for b, values in enumerate(columns):
-                if self.blocks_.kinds[b] == "quaternion":
-                    columns[b] = vectors_of_known(values)
-            parts.append(np.hstack(columns))
-        return check_sequences(parts, names=recordings.names, allow_constant=True, allow_missing=True)
 
     def _segment(self, prepared: Sequences) -> None:
         stride = self.preprocessing_.settings.stride
@@ -445,12 +430,6 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         table = frame_table(self._prepared(), draws, self.names_, reference, best, middle, self.line_axes_, spread)
         self._amend(frame_table=table)
 
-    def _prepared(self) -> PreparedBlocks:
-        """Return the prepared blocks, of which computed velocities come last, and their units."""
-        preparation, blocks = self.preprocessing_, self.prepared_blocks_
-        n_computed = len(blocks.points) if preparation.settings.velocities else 0
-        return PreparedBlocks(blocks, len(blocks.kinds) - n_computed, preparation.offset, preparation.factors)
-
     def _aligned(self, prepared: Sequences) -> Sequences:
         """Return prepared recordings in the frame of the reference."""
         steps = aligned_steps(self.prepared_blocks_, self.frame_table_.frames, prepared.steps, prepared.starts)
@@ -479,12 +458,6 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
         scores = [self._score_of(self.states_, one) for one in aligned]
         self.fit_score_ = float(np.mean(scores))
         self.fit_score_spread_ = max(float(np.std(scores)), LEAST_SCORE_SPREAD * len(self.prepared_blocks_.kinds))
-
-    def _score_of(self, states: StateModel, steps: FloatArray) -> float:
-        """Return the log density per look of a recording in the frame of states, with weights of blocks."""
-        evidence = states.weighted_log_evidence(steps)
-        total = log_likelihood(evidence, states.initial, states.transition, least_stay=self.least_looks_)
-        return total / (len(steps) * float(self.block_weights_.mean()))
 
     def _imputed(self, recordings: Sequences, level: float) -> list[Imputed]:
         if "quaternion" in self.blocks_.kinds and recordings.missing is not None:
@@ -623,14 +596,6 @@ class ActionHMM(LaysNewRecordings, ReportsActions, SampledSegmenter):
 def known_quaternions(quaternions: FloatArray) -> FloatArray:
     """Return the quaternions of which all four numbers are known."""
     return quaternions[~np.isnan(quaternions).any(axis=1)]
-
-
-def vectors_of_known(quaternions: FloatArray) -> FloatArray:
-    """Return quaternions as rotation vectors from their middle; NaN where one of the four numbers is missing."""
-    vectors, known = np.full((len(quaternions), 3), np.nan), ~np.isnan(quaternions).any(axis=1)
-    if known.any():
-        vectors[known] = rotation_vectors(quaternions[known], middle_orientation(quaternions[known]))
-    return vectors
 
 
 def numbers_of(actions: list[IntArray], starts: IntArray) -> dict[str, list[float]]:

@@ -1,4 +1,4 @@
-"""What the paper compares with: mixtures on points that see no similarity, and segmentation before clustering."""
+"""Baselines of the paper: mixtures that use no similarity, and segmentation followed by clustering."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from scipy.stats import multivariate_normal
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from homothety.arrays import check_count
+from homothety.arrays import IntArray, check_count
 from homothety.errors import InputError
-from homothety.estimators._fitted import Fitted, part
-from homothety.estimators.actions import make_grouping
-from homothety.estimators.hmm import IBPHMM
-from homothety.estimators.sampled import SampledPartition, seed_sequence
+from homothety.estimators.hmm import IBPHMM, make_grouping
+from homothety.estimators.sampled import Fitted, ResultPart, SampledPartition, seed_sequence
 from homothety.models import crp, icsc
 from homothety.models.crp import RECORDING
 from homothety.models.gmm import select_gmm
@@ -28,9 +26,9 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import FloatArray
     from homothety.distributions import NIW, NormalGamma
-    from homothety.estimators.actions import GroupingName
+    from homothety.estimators.hmm import GroupingName
     from homothety.estimators.sampled import RandomState
     from homothety.estimators.segmentation import Segmenter
     from homothety.models.gmm import Criterion
@@ -143,8 +141,8 @@ class GMMSelection(ClusterMixin, Fitted, BaseEstimator):
     n_init: int = 5
     random_state: RandomState = None
 
-    labels_ = part("labels")
-    n_clusters_ = part("n_clusters")
+    labels_ = ResultPart[IntArray]("labels")
+    n_clusters_ = ResultPart[int]("n_clusters")
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Fit mixtures to points `X` of shape (n_items, n_dims) and keep the best."""
@@ -188,7 +186,7 @@ DRAWS_PER_START = 10
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TwoStageHMM(Fitted, BaseEstimator):
-    """Segment series by any model, then group its states into actions: the decoupled variant of `ICSCHMM`.
+    """Segment recordings by any model, then group its states into actions: the decoupled variant of `ICSCHMM`.
 
     Parameters
     ----------
@@ -210,7 +208,7 @@ class TwoStageHMM(Fitted, BaseEstimator):
     paths_, n_states_ : list of ndarray of int, int
         Those of the segmenter.
     actions_ : list of ndarray of int, shape (n_steps_i,)
-        Action of every step of each series, numbered by decreasing number of steps.
+        Action of every step of each recording, numbered by decreasing number of steps.
     state_actions_ : ndarray of int, shape (n_states,)
     n_actions_ : int
 
@@ -231,14 +229,14 @@ class TwoStageHMM(Fitted, BaseEstimator):
     least_stay: int = 1
     random_state: RandomState = None
 
-    paths_ = part("states.paths")
-    n_states_ = part("states.number")
-    actions_ = part("actions.paths")
-    n_actions_ = part("actions.number")
-    state_actions_ = part("state_actions")
+    paths_ = ResultPart[list[IntArray]]("states.paths")
+    n_states_ = ResultPart[int]("states.number")
+    actions_ = ResultPart[list[IntArray]]("actions.paths")
+    n_actions_ = ResultPart[int]("actions.number")
+    state_actions_ = ResultPart[IntArray]("state_actions")
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:
-        """Segment series, and group the states.
+        """Segment recordings, and group the states.
 
         Parameters
         ----------
@@ -280,16 +278,16 @@ class TwoStageHMM(Fitted, BaseEstimator):
         )
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
-        """Return the most probable path of new series through the states found, one array per series."""
+        """Return the most probable path of new recordings through the states found, one array per recording."""
         check_is_fitted(self)
         return self.segmenter_.predict(X, lengths=lengths)
 
     def predict_actions(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
-        """Return the action of every step of new series, recorded in a frame that was there at fit."""
+        """Return the action of every step of new recordings, recorded in a frame that was there at fit."""
         return [self.state_actions_[path] for path in self.predict(X, lengths=lengths)]
 
     def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:
-        """Return the log-likelihood per step looked at of series under the states found."""
+        """Return the log-likelihood per step looked at of recordings under the states found."""
         check_is_fitted(self)
         return self.segmenter_.score(X, y, lengths=lengths)
 

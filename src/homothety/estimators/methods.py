@@ -1,4 +1,4 @@
-"""The ways to segment series that are compared with each other: the paper's five, ours, and doing nothing."""
+"""The methods of segmentation that are compared: five of the paper, ours, and one state for all steps."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from sklearn.base import BaseEstimator, clone
 
 from homothety.errors import ShortChainWarning
 from homothety.estimators.action_hmm import ActionHMM
-from homothety.estimators.actions import ICSCHMM
 from homothety.estimators.baselines import TwoStageHMM
-from homothety.estimators.hmm import IBPHMM, HMMSelection, StickyHDPHMM
+from homothety.estimators.hmm import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM
 from homothety.sequences import check_sequences
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to label every step of series.
+    """A way to label every step of recordings.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ class OneState(BaseEstimator):
     paths_: list[IntArray]
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
-        """Label series, given as for any segmenter."""
+        """Label recordings, given as for any segmenter."""
         self.paths_ = [np.zeros(len(one), dtype=np.int64) for one in check_sequences(X, lengths=lengths)]
         return self
 
@@ -103,7 +102,7 @@ def labels_of(fitted: Any) -> list[IntArray]:
     Returns
     -------
     labels : list of ndarray of int, shape (n_steps_i,)
-        One array per series.
+        One array per recording.
     """
     labels: list[IntArray] = fitted.actions_ if hasattr(fitted, "actions_") else fitted.paths_
     return labels

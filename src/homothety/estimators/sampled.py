@@ -1,20 +1,22 @@
-"""What all estimators share that sample: whether chains agree; and those of partitions: trace, point estimate."""
+"""What estimators share: fits, attributes that read the result, and for those that sample: chains and partitions."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
+from operator import attrgetter
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar, get_args, overload
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.arrays import check_count, check_option, check_whole
+from homothety.arrays import FloatArray, IntArray, check_count, check_option, check_whole
 from homothety.errors import ConvergenceWarning, InputError, ShortChainWarning
-from homothety.estimators._fitted import Fitted, part
+from homothety.persistence import Saveable
 from homothety.sampling.diagnostics import kept_draws, to_arviz
 from homothety.sampling.driver import Recording, Rounds, Schedule, Sweep, run_chains
 from homothety.summaries.chains import (
@@ -26,15 +28,72 @@ from homothety.summaries.chains import (
     weights_in_words,
 )
 from homothety.summaries.partitions import minimise_expected_vi, relabel_by_size, size_entropy
-from homothety.summaries.result import Partition
+from homothety.summaries.result import Partition, Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from pathlib import Path
 
-    from homothety.arrays import FloatArray, IntArray
     from homothety.sampling.diagnostics import Verdict
     from homothety.sampling.trace import Trace
+
+
+Part = TypeVar("Part")
+
+
+class ResultPart(Generic[Part]):
+    """A fitted attribute that reads a part of `result_`. Where the model has no such part, there is no attribute.
+
+    Parameters
+    ----------
+    path : str
+        Name of the part, with dots: "chains.n_burn" is ``result_.chains.n_burn``.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, model: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, model: object, owner: type | None = None) -> Part: ...
+
+    def __get__(self, model: Any, owner: type | None = None) -> Self | Part:
+        if model is None:
+            return self
+        check_is_fitted(model)
+        value: Part | None = attrgetter(self.path)(model.result_)
+        if value is None:
+            raise AttributeError(f"{type(model).__name__} has no {self.name}.")
+        return value
+
+
+class Fitted(Saveable):
+    """Base of the estimators with a `result_`."""
+
+    result_: Any
+
+    def _begin_fit(self) -> None:
+        """Remove everything that an earlier fit has set: a fit that fails must not leave parts of two fits."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+        self._begun = perf_counter()
+
+    def _amend(self, **parts: Any) -> None:
+        """Set parts of the result."""
+        self.result_ = replace(self.result_, **parts)
+
+    def _provenance(self) -> Provenance:
+        """Return how the result comes about, with the seconds since the fit began."""
+        return Provenance.of(self, perf_counter() - self._begun)
+
+
+# Estimators that sample
+
 
 PointEstimate = Literal["vi", "map"]
 NumberOfSweeps = int | Literal["auto"]
@@ -74,11 +133,11 @@ class SampledChains(ChainSettings, Fitted):
 
     auto_sweeps: ClassVar[AutoSweeps] = AutoSweeps(first=200, most=800, alone=200)
 
-    trace_: dict[str, FloatArray] = part("chains.trace")
-    n_burn_: int = part("chains.n_burn")
-    n_sweeps_: int = part("chains.n_sweeps")
-    chain_weights_: FloatArray = part("chains.weights")
-    interrupted_: bool = part("chains.interrupted")
+    trace_ = ResultPart[dict[str, FloatArray]]("chains.trace")
+    n_burn_ = ResultPart[int]("chains.n_burn")
+    n_sweeps_ = ResultPart[int]("chains.n_sweeps")
+    chain_weights_ = ResultPart[FloatArray]("chains.weights")
+    interrupted_ = ResultPart[bool]("chains.interrupted")
 
     def diagnose(self) -> Verdict:
         """Return whether the chains agree, in numbers and in plain words (needs the extra ``diagnostics``)."""
@@ -206,12 +265,12 @@ class SampledPartition(ClusterSettings, SampledChains, ClusterMixin, BaseEstimat
     """Base of the estimators whose answer is a posterior over partitions."""
 
     result_: Partition
-    labels_: IntArray = part("labels")
-    n_clusters_: int = part("n_clusters")
-    draws_: IntArray = part("draws")
-    map_labels_: IntArray = part("map_labels")
-    embedding_: FloatArray = part("embedding")
-    probability_: FloatArray = part("probability")
+    labels_ = ResultPart[IntArray]("labels")
+    n_clusters_ = ResultPart[int]("n_clusters")
+    draws_ = ResultPart[IntArray]("draws")
+    map_labels_ = ResultPart[IntArray]("map_labels")
+    embedding_ = ResultPart[FloatArray]("embedding")
+    probability_ = ResultPart[FloatArray]("probability")
 
     def _sample(
         self, model: Any, state: Any, sweep: Sweep, recording: Recording, points: FloatArray, basis: str = "points"

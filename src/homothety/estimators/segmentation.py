@@ -1,4 +1,4 @@
-"""What all estimators share that segment series: preparation of recordings, chains, one answer and how sure it is."""
+"""What estimators share that segment recordings: preparation, chains, one answer and how sure it is."""
 
 from __future__ import annotations
 
@@ -12,22 +12,39 @@ from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.arrays import check_count, check_option
+from homothety.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_count,
+    check_option,
+    mean_of_known,
+    variance_of_known,
+)
 from homothety.datasets import SequenceSet
 from homothety.errors import InputError
-from homothety.estimators._fitted import Fitted, part
-from homothety.estimators.sampled import APART_R_HAT, AutoSweeps, SampledChains, most_probable, seed_sequence
-from homothety.known import mean_of_known, variance_of_known
+from homothety.estimators.sampled import (
+    APART_R_HAT,
+    AutoSweeps,
+    Fitted,
+    ResultPart,
+    SampledChains,
+    most_probable,
+    seed_sequence,
+)
 from homothety.models import missing
 from homothety.models.emissions.missing import augmented
 from homothety.models.hmm.messages import mend_short_stays
 from homothety.models.hmm.states import Imputed, StateModel, impute_steps, log_left_out
-from homothety.preprocessing import Preprocessing
+from homothety.preprocessing import FittedPreprocessing, Preprocessing
 from homothety.sampling.diagnostics import draws_by_weight, leave_one_out, stacking_weights, thinned
 from homothety.sampling.trace import RunPath
 from homothety.sequences import check_sequences
 from homothety.summaries.partitions import relabel_by_size
 from homothety.summaries.paths import (
+    BoundaryInterval,
+    PathDraws,
+    Segment,
     boundary_intervals,
     change_probability,
     colabelling,
@@ -35,7 +52,6 @@ from homothety.summaries.paths import (
     state_probability,
 )
 from homothety.summaries.result import Labels, Segmentation
-from homothety.summaries.runs import PathDraws
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -43,14 +59,11 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.estimators.sampled import RandomState
     from homothety.models.emissions import Emission
-    from homothety.preprocessing import FittedPreprocessing
     from homothety.sampling.driver import Recording, Sweep
     from homothety.sampling.trace import Trace
     from homothety.sequences import Sequences
-    from homothety.summaries.paths import BoundaryInterval, Segment
 
 
 Missing = Literal["random", "error"]
@@ -72,28 +85,28 @@ class Segmenter(Fitted, BaseEstimator):
     missing: Missing = "error"
 
     result_: Segmentation
-    names_: tuple[str, ...] = part("names")
-    starts_: IntArray = part("states.starts")
-    preprocessing_: FittedPreprocessing = part("preparation")
-    states_: StateModel = part("parameters")
-    paths_: list[IntArray] = part("states.paths")
-    n_states_: int = part("parameters.n_states")
-    active_: BoolArray = part("states.active")
-    segments_: list[Segment] = part("states.segments")
-    covariances_: FloatArray = part("covariances")
-    transition_probs_: FloatArray = part("parameters.transition")
-    coefficients_: FloatArray = part("parameters.coefficients")
+    names_ = ResultPart[tuple[str, ...]]("names")
+    starts_ = ResultPart[IntArray]("states.starts")
+    preprocessing_ = ResultPart[FittedPreprocessing]("preparation")
+    states_ = ResultPart[StateModel]("parameters")
+    paths_ = ResultPart[list[IntArray]]("states.paths")
+    n_states_ = ResultPart[int]("parameters.n_states")
+    active_ = ResultPart[BoolArray]("states.active")
+    segments_ = ResultPart[list[Segment]]("states.segments")
+    covariances_ = ResultPart[FloatArray]("covariances")
+    transition_probs_ = ResultPart[FloatArray]("parameters.transition")
+    coefficients_ = ResultPart[FloatArray]("parameters.coefficients")
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
-        """Segment series.
+        """Segment recordings.
 
         Parameters
         ----------
         X : list of array-like of shape (n_steps_i, n_dims), or array-like of shape (n_steps, n_dims)
-            Series of any lengths; or all of them one after the other, with `lengths`.
+            Recordings of any lengths; or all of them one after the other, with `lengths`.
         y : ignored
         lengths : array-like of shape (n_series,), optional
-            Steps of each series if `X` is one array.
+            Steps of each recording if `X` is one array.
 
         Returns
         -------
@@ -111,7 +124,7 @@ class Segmenter(Fitted, BaseEstimator):
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> list[IntArray]:
-        """Segment series and return the state of every step of each."""
+        """Segment recordings and return the state of every step of each."""
         return self.fit(X, y, **options).paths_
 
     def _allows_missing(self) -> bool:
@@ -160,15 +173,15 @@ class Segmenter(Fitted, BaseEstimator):
         return means
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
-        """Return the most probable path of new series through the states found, one array per series."""
+        """Return the most probable path of new recordings through the states found, one array per recording."""
         return [self._expand(states.path(series), n) for states, series, n in self._prepare_new(X, lengths)]
 
     def predict_proba(self, X: Any, *, lengths: ArrayLike | None = None) -> list[FloatArray]:
-        """Return the probability of each state at each step of new series, (n_steps_i, n_states) for each."""
+        """Return the probability of each state at each step of new recordings, (n_steps_i, n_states) for each."""
         return [self._expand(states.probs(series), n) for states, series, n in self._prepare_new(X, lengths)]
 
     def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:  # noqa: ARG002
-        """Return the log-likelihood per step looked at of series under the states found, paths summed out.
+        """Return the log-likelihood per step looked at of recordings under the states found, paths summed out.
 
         It is a density in the units of the recordings, whatever they were multiplied by.
         """
@@ -317,7 +330,7 @@ class Segmenter(Fitted, BaseEstimator):
         return SequenceSet([self.preprocessing_.restore_mean(one)[:, :n_dims] for one in steps], paths)
 
     def _prepare_new(self, X: Any, lengths: ArrayLike | None) -> list[tuple[StateModel, FloatArray, int]]:
-        """Return the states as each new series shows them, the series as the fit prepared its own, and its length."""
+        """Return for each new recording the states as it shows them, its prepared steps, and its length."""
         check_is_fitted(self)
         least = self.states_.order * self.preprocessing_.settings.stride + 1
         recordings = check_sequences(
@@ -349,10 +362,10 @@ class SampledSegmenter(SampledChains, Segmenter):
 
     least_stay: int
 
-    state_probability_: list[FloatArray] = part("states.probability")
-    change_probability_: list[FloatArray] = part("states.change_probability")
-    boundaries_: list[BoundaryInterval] = part("states.boundaries")
-    draws_: PathDraws = part("states.draws")
+    state_probability_ = ResultPart[list[FloatArray]]("states.probability")
+    change_probability_ = ResultPart[list[FloatArray]]("states.change_probability")
+    boundaries_ = ResultPart[list[BoundaryInterval]]("states.boundaries")
+    draws_ = ResultPart[PathDraws]("states.draws")
 
     def _sample(
         self, prepared: Sequences, model: Any, start: Any, sweep: Sweep, recording: Recording, emission: Emission
@@ -370,7 +383,7 @@ class SampledSegmenter(SampledChains, Segmenter):
         self._warn_unless_chains_agree()
 
     def _missing_of(self, prepared: Sequences) -> BoolArray | None:
-        """Return which values of the prepared series chains draw, (n_steps, n_dims); None if none is missing."""
+        """Return which values of the prepared recordings chains draw, (n_steps, n_dims); None if none is missing."""
         return prepared.missing
 
     def _search_rng(self) -> np.random.Generator:
@@ -475,7 +488,7 @@ class SampledSegmenter(SampledChains, Segmenter):
         Parameters
         ----------
         rows, columns : array-like of int
-            Steps, counted over all series one after the other.
+            Steps, counted over all recordings one after the other.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The similarity-dependent mixture for any points and any similarity."""
+"""The similarity-dependent mixture for any points and any similarity, and spectral embeddings of similarities."""
 
 from __future__ import annotations
 
@@ -8,31 +8,94 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from homothety.arrays import check_similarity, check_similarity_to
-from homothety.covariance.similarity import gaussian_similarity
+from homothety.arrays import FloatArray, check_similarity, check_similarity_to
+from homothety.covariance.embedding import Embedding, spectral_embedding
+from homothety.covariance.similarity import gaussian_similarity, pairwise_similarity, similarity_bandwidth
+from homothety.covariance.spectra import check_covariances
 from homothety.errors import InputError
-from homothety.estimators._fitted import part
-from homothety.estimators.sampled import SampledPartition
+from homothety.estimators.sampled import ResultPart, SampledPartition
 from homothety.models import ddcrp
 from homothety.models.ddcrp import RECORDING
 from homothety.models.partitions import base_measure
+from homothety.persistence import Saveable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import FloatArray, IntArray
+    from homothety.arrays import IntArray
+    from homothety.covariance.embedding import DimensionRule
+    from homothety.covariance.measures import SPCMVariant
     from homothety.distributions import NIW, NormalGamma
+
+    Measure = str | Callable[[FloatArray, FloatArray], float]
+
+
+def is_spcm(measure: Measure) -> bool:
+    """Whether a measure is SPCM, which has a tolerance instead of a bandwidth."""
+    return measure in ("bspcm", "spcm")
+
+
+def similarity_within(
+    X: ArrayLike, measure: Measure, variant: str | SPCMVariant, tolerance: float
+) -> tuple[FloatArray | None, float | None, FloatArray]:
+    """Return the checked matrices, the bandwidth and the similarity of all pairs.
+
+    There are no matrices for a precomputed similarity, and no bandwidth for it or for SPCM.
+    """
+    if measure == "precomputed":
+        return None, None, check_similarity(X, "X")
+    matrices = check_covariances(X)
+    if is_spcm(measure):
+        return matrices, None, pairwise_similarity(matrices, variant=variant, tolerance=tolerance)
+    # One matrix has no distance to take a bandwidth from, and no use for one.
+    bandwidth = similarity_bandwidth(matrices, measure=measure) if len(matrices) > 1 else 1.0
+    return matrices, bandwidth, pairwise_similarity(matrices, measure=measure, bandwidth=bandwidth)
+
+
+def similarity_between(
+    X: ArrayLike,
+    fitted: FloatArray | None,
+    measure: Measure,
+    variant: str | SPCMVariant,
+    tolerance: float,
+    bandwidth: float | None,
+    n_fitted: int,
+) -> FloatArray:
+    """Return the similarity of new matrices to the fitted ones, (n_new, n_fitted)."""
+    if fitted is None:
+        return check_similarity_to(X, n_fitted, "X")
+    matrices = check_covariances(X)
+    if matrices.shape[1] != fitted.shape[1]:
+        raise InputError(
+            f"X holds {matrices.shape[1]} x {matrices.shape[1]} matrices, the model was fitted on "
+            f"{fitted.shape[1]} x {fitted.shape[1]} ones."
+        )
+    if is_spcm(measure):
+        return pairwise_similarity(matrices, fitted, variant=variant, tolerance=tolerance)
+    return pairwise_similarity(matrices, fitted, measure=measure, bandwidth=bandwidth)
+
+
+def matrix_tags(tags: Any, measure: Measure) -> Any:
+    """Tell scikit-learn that the input is a stack of matrices, or a matrix of pairs if precomputed."""
+    tags.input_tags.pairwise = measure == "precomputed"
+    tags.input_tags.two_d_array = measure == "precomputed"
+    tags.input_tags.three_d_array = measure != "precomputed"
+    return tags
+
+
+# The similarity-dependent mixture
 
 
 class LinkMixture(SampledPartition):
     """Base of the estimators that cluster points under a similarity-dependent prior."""
 
     base_: NIW | NormalGamma
-    similarity_: FloatArray = part("similarity")
+    similarity_ = ResultPart[FloatArray]("similarity")
 
     def _fit_points(self, points: FloatArray, similarity: FloatArray, basis: str = "points") -> Self:
         """Sample partitions of `points` whose links follow `similarity`."""
@@ -215,3 +278,82 @@ def median_distance(points: FloatArray) -> float:
     distances = cdist(points, points)[np.triu_indices(len(points), 1)]
     median = float(np.median(distances))
     return median or float(np.median(distances[distances > 0])) if distances.any() else 1.0
+
+
+# Spectral embedding
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saveable, BaseEstimator):
+    """Coordinates in which covariance matrices of similar shape lie close together (Algorithm 1).
+
+    Parameters
+    ----------
+    measure : {"bspcm", "airm", "lerm", "kldm", "jbld", "precomputed"} or callable, default="bspcm"
+        Similarity of two matrices. With "precomputed", `X` is the similarity matrix itself.
+    variant : str or SPCMVariant, default="published"
+        Reading of the SPCM measure, see `homothety.covariance.SPCM_VARIANTS`.
+    tolerance : float, default=1.0
+        The paper's tau: larger values lower all similarities.
+    n_components : int or {"damped", "paper", "published"}, default="damped"
+        Number of columns, or the rule that finds it.
+    damping : float, optional
+        How much the last column counts against the first, in (0, 1]. Default: 0.5 under the rule "damped", otherwise 1.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_matrices, n_components_)
+    n_components_ : int
+    eigenvalues_ : ndarray of shape (n_matrices,)
+        Of the normalised Laplacian, ascending.
+    similarity_ : ndarray of shape (n_matrices, n_matrices)
+
+    Examples
+    --------
+    >>> from homothety import SpectralEmbedding
+    >>> from homothety.datasets import make_toy_6d
+    >>> SpectralEmbedding(n_components="paper").fit_transform(make_toy_6d(random_state=0).matrices).shape
+    (60, 3)
+    """
+
+    measure: str | Callable[[FloatArray, FloatArray], float] = "bspcm"
+    variant: str | SPCMVariant = "published"
+    tolerance: float = 1.0
+    n_components: int | DimensionRule = "damped"
+    damping: float | None = None
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
+        """Embed the matrices `X` of shape (n_matrices, n_dims, n_dims), or a precomputed similarity."""
+        self.matrices_, self.bandwidth_, self.similarity_ = similarity_within(
+            X, self.measure, self.variant, self.tolerance
+        )
+        self.spectral_: Embedding = spectral_embedding(
+            self.similarity_, n_components=self.n_components, damping=self.damping
+        )
+        self.embedding_ = self.spectral_.points
+        self.n_components_ = self.spectral_.n_components
+        self.eigenvalues_ = self.spectral_.eigenvalues
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> FloatArray:
+        """Embed `X` and return the coordinates, (n_matrices, n_components_)."""
+        return self.fit(X, y).embedding_
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Return coordinates of new matrices (n_new, n_dims, n_dims) by Nystroem's extension.
+
+        With a precomputed measure, `X` holds their similarities to the fitted ones, (n_new, n_matrices).
+        """
+        check_is_fitted(self)
+        similarity = similarity_between(
+            X, self.matrices_, self.measure, self.variant, self.tolerance, self.bandwidth_, len(self.embedding_)
+        )
+        return self.spectral_.place(similarity)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns to find names for, as `set_output` wants them."""
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        return matrix_tags(super().__sklearn_tags__(), self.measure)

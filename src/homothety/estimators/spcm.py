@@ -1,4 +1,4 @@
-"""Clustering covariance matrices by shape: the mixture of shapes, and the SPCM-CRP mixture of the paper."""
+"""Clustering of covariance matrices by shape: the mixture of shapes, and the SPCM-CRP mixture of the paper."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from homothety.arrays import check_count, check_option, check_positive, frozen
+from homothety.arrays import FloatArray, IntArray, check_count, check_option, check_positive, frozen
 from homothety.covariance.embedding import Embedding, Landmarks, in_blocks, spectral_embedding
 from homothety.covariance.measures import resolve_variant
 from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates, shape_points, span_of
 from homothety.covariance.similarity import spcm_of_spectra
 from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues, spectra_in_blocks
 from homothety.errors import InputError, NearlySingularWarning
-from homothety.estimators._fitted import part
-from homothety.estimators._matrices import is_spcm, matrix_tags, similarity_between, similarity_within
-from homothety.estimators.sampled import depth_in_library, seed_sequence
-from homothety.estimators.similarity import LinkMixture
+from homothety.estimators.sampled import ResultPart, depth_in_library, seed_sequence
+from homothety.estimators.similarity import LinkMixture, is_spcm, matrix_tags, similarity_between, similarity_within
 from homothety.models import ordered, shapes
 from homothety.summaries.partitions import agreed_partition, relabel_by_size
 
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from homothety.arrays import FloatArray, IntArray
     from homothety.covariance.embedding import DimensionRule
     from homothety.covariance.measures import SPCMVariant
     from homothety.summaries.result import Partition
@@ -205,9 +202,9 @@ class SPCMMixture(LinkMixture):
     n_landmarks: int = 1000
     neighbor_share: float = 10.0
 
-    matrices_ = part("matrices")
-    nearly_singular_ = part("nearly_singular")
-    one_cluster_probability_ = part("one_cluster_probability")
+    matrices_ = ResultPart[FloatArray]("matrices")
+    nearly_singular_ = ResultPart[IntArray]("nearly_singular")
+    one_cluster_probability_ = ResultPart[float]("one_cluster_probability")
 
     def fit(self, X: ArrayLike, y: Any = None, *, positions: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Cluster matrices.

@@ -1,8 +1,8 @@
 """Documents about results: what there is to say, and its rendering as an interactive page, as Markdown and as text.
 
-`segmentation` and `clustering` turn a result into a `Document` of plain texts, tables and numbers; `html` and `text`
-render any `Document`. A page draws with a script of its own of 50 kB: a plotting library would weigh several megabytes,
-and do worse on phones.
+`segmentation` and `clustering` turn a result into a `Document` of plain texts, tables and numbers. `rendering` turns
+any `Document` into HTML, Markdown or text. A page draws with a script of its own of 50 kB: a plotting library would
+weigh several megabytes, and do worse on phones.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from homothety.errors import InputError
 from homothety.files import write_text
 from homothety.phrases import number_of
 from homothety.report.clustering import describe_clustering
-from homothety.report.html import render_html
+from homothety.report.rendering import render_html, render_markdown, render_text
 from homothety.report.segmentation import describe_segmentation
-from homothety.report.text import render_markdown, render_text
 from homothety.sequences import check_sequences
 from homothety.summaries.result import Partition, Segmentation
 

@@ -1,8 +1,9 @@
-"""What the charts of a page draw, as the script of the page takes it, and how labels and chains look."""
+"""Data of the charts of a page, in the form its script expects, and the styles of labels and chains."""
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,6 @@ import numpy as np
 from homothety.datasets.readers.checks import is_missing
 from homothety.palette import HATCHES, LINESTYLES, MARKERS, aspect_of, cluster_style, shade_style
 from homothety.phrases import cluster_number, number_of
-from homothety.report.encoding import as_bytes, as_codes, bin_size, block_means, extremes, packed, runs_of
 from homothety.summaries.chains import LABEL_FREE
 from homothety.summaries.partitions import named_after
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from homothety.summaries.frames import FrameTable
     from homothety.summaries.paths import Segment
     from homothety.summaries.result import Partition, Segmentation
+
 
 MAX_RECORDINGS = 60  # drawn; a page of more would be too long to look through
 MAX_CHANNELS = 12  # curves of one recording
@@ -233,7 +234,7 @@ def gallery_data(result: Segmentation, data: SequenceSet | None) -> list[dict[st
         return None
     aligned, found = _aligned_places(result, data, dims), []
     for action in range(actions.number):
-        segments = [one for one in actions.segments if one.state == action and one.end - one.start > 1]
+        segments = [one for one in actions.segments if one.label == action and one.end - one.start > 1]
         if not segments:
             continue
         chosen = [segments[i] for i in np.unique(np.linspace(0, len(segments) - 1, MAX_OVERLAID).astype(int))]
@@ -407,3 +408,79 @@ def _trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
             for least, most in zip(lows.T, highs.T, strict=True)
         ],
     }
+
+
+# Encoding of numbers: thinned out to what can be seen, and written with 8 or 16 bits each
+
+
+MAX_VALUES = 1_000_000  # of curves, in one page: 2.7 MB as text
+MISSING = 65_535  # the code of what was not measured; the codes below are numbers
+
+
+def bin_size(n_steps: int, n_dims: int, most: int = MAX_VALUES) -> int:
+    """Return how many steps to draw as one, such that no more than `most` numbers are drawn.
+
+    Examples
+    --------
+    >>> bin_size(35_000, 7), bin_size(1_000_000, 7)
+    (1, 14)
+    """
+    return 1 if n_steps * n_dims <= most else -(-2 * n_steps * n_dims // most)
+
+
+def extremes(values: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the largest of every `size` values along the first axis, missing ones left out.
+
+    Examples
+    --------
+    >>> extremes(np.array([3.0, 1.0, 2.0, 5.0, 4.0]), 2)
+    (array([1., 2., 4.]), array([3., 5., 4.]))
+    """
+    firsts = np.arange(0, len(values), size)
+    return np.fmin.reduceat(values, firsts, axis=0), np.fmax.reduceat(values, firsts, axis=0)
+
+
+def runs_of(labels: IntArray) -> dict[str, list[int]]:
+    """Return where labels begin that stay the same for a while, and which they are.
+
+    Examples
+    --------
+    >>> runs_of(np.array([4, 4, 0, 0, 0]))
+    {'starts': [0, 2], 'labels': [4, 0]}
+    """
+    starts = np.flatnonzero(np.diff(labels, prepend=labels[0] - 1))
+    return {"starts": starts.tolist(), "labels": labels[starts].tolist()}
+
+
+def as_codes(values: FloatArray, low: FloatArray | float, high: FloatArray | float) -> NDArray[np.uint16]:
+    """Return numbers as whole ones from 0 for `low` to 65,534 for `high`; 65,535 where there is none."""
+    width = np.where(np.equal(high, low), 1.0, np.subtract(high, low))
+    known = np.isfinite(values)
+    codes = np.round((np.where(known, values, low) - low) / width * (MISSING - 1))
+    return np.where(known, np.clip(codes, 0, MISSING - 1), MISSING).astype(np.uint16)
+
+
+def as_bytes(probabilities: FloatArray) -> NDArray[np.uint8]:
+    """Return numbers from 0 to 1 as whole ones from 0 to 255."""
+    return np.round(255 * np.clip(probabilities, 0.0, 1.0)).astype(np.uint8)
+
+
+def packed(codes: NDArray[Any]) -> str:
+    """Return whole numbers as text, lowest byte first."""
+    return b64encode(codes.astype(codes.dtype.newbyteorder("<")).tobytes()).decode("ascii")
+
+
+def block_means(matrix: FloatArray, most: int) -> FloatArray:
+    """Return the means of blocks of a square matrix, at most `most` along each side.
+
+    Examples
+    --------
+    >>> block_means(np.arange(9.0).reshape(3, 3), 2)
+    array([[2. , 3.5],
+           [6.5, 8. ]])
+    """
+    size = -(-len(matrix) // most)
+    firsts = np.arange(0, len(matrix), size)
+    counts = np.diff(firsts, append=len(matrix))
+    sums = np.add.reduceat(np.add.reduceat(matrix, firsts, axis=0), firsts, axis=1)
+    return np.asarray(sums / np.outer(counts, counts))

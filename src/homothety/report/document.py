@@ -1,4 +1,4 @@
-"""A document about a result, before it is HTML, Markdown or plain text: texts, tables and the names of charts."""
+"""Documents about results: their parts, which are texts, tables and names of charts, and the sections all share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from homothety.phrases import enumerated
+from homothety.summaries.chains import LABEL_FREE, MAX_R_HAT, MAX_R_HAT_OF_DENSITY, weights_in_words
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from homothety.arrays import FloatArray
+    from homothety.summaries.chains import Chains
+    from homothety.summaries.result import Provenance, Result
 
 
 @dataclass(frozen=True)
@@ -185,3 +194,169 @@ class Document:
         )
         banner = f"<p><b>{escape(self.banner)}</b></p>" if self.banner else ""
         return f"<p>{escape(self.title)}.</p>{banner}<ul>{answers}</ul>"
+
+
+# Parts that documents about segmentations and partitions share
+
+
+MAX_POINTS = 4  # in an answer; the rest is further down
+MAX_ROWS = 1000  # of a table of segments or items; the least sure ones come first
+MAX_COUNTS = 4  # different numbers named in a sentence
+NOT_KNOWN = ("This is not known.", "The model does not say how sure it is.")
+
+AGREE = "Do the chains agree?"
+CUT_SHORT = "The run was interrupted, and rests on fewer sweeps than asked for."
+
+
+def subtitle(result: Result) -> str:
+    """Return what was fitted to what, and for how long."""
+    made, chains = result.provenance, result.chains
+    parts = [f"Source: {made.source}"] * bool(made.source) + [made.model]
+    if chains is not None:
+        parts.append(f"{chains.n_chains} chains of {chains.n_sweeps} sweeps, {chains.n_kept} kept")
+    if made.seconds is not None:
+        parts.append(f"{made.seconds:.1f} s")
+    seed = "no seed" if made.seed is None else f"seed {made.seed}"
+    return "; ".join([*parts, seed, f"homothety {made.versions['homothety']}"]) + "."
+
+
+def banner_of(result: Result) -> str:
+    """Return a warning that the chains do not agree, or that the run was cut short; empty if all is well."""
+    chains = result.chains
+    if chains is None:
+        return ""
+    if chains.interrupted:
+        return CUT_SHORT
+    if chains.agree is False and chains.n_chains > 1:
+        return "The chains do not agree yet: another run may give another result. What to do is said below."
+    return ""
+
+
+def listing(things: str, count: int, *, by_doubt: bool) -> str:
+    """Return the caption of a table that has at most `MAX_ROWS` rows.
+
+    Examples
+    --------
+    >>> listing("segments", 30, by_doubt=True), listing("segments", 3000, by_doubt=True)
+    ('All segments, the least sure first', 'The 1000 least sure segments')
+    >>> listing("segments", 3000, by_doubt=False)
+    'The first 1000 segments'
+    """
+    if count <= MAX_ROWS:
+        return f"All {things}{', the least sure first' if by_doubt else ''}"
+    return f"The {MAX_ROWS} least sure {things}" if by_doubt else f"The first {MAX_ROWS} {things}"
+
+
+def count_in_words(chains: Chains | None, name: str) -> str:
+    """Return the numbers of states, actions or clusters in the kept sweeps, the most frequent first.
+
+    The text is empty if that number is not traced.
+    """
+    if chains is None or name not in chains.trace:
+        return ""
+    kept = chains.trace[name][:, chains.n_burn :]
+    found, counts = np.unique(kept[np.isfinite(kept)], return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    shares = [f"{found[i]:.0f} in {counts[i] / counts.sum():.0%}".replace("%", " %") for i in order[:MAX_COUNTS]]
+    rest = ", others in the rest" if len(order) > MAX_COUNTS else ""
+    return f"Their number is {enumerated(shares)} of the kept sweeps{rest}."
+
+
+def chains_answer(chains: Chains | None) -> Answer:
+    """Return whether the chains agree, and what to do if they do not."""
+    if chains is None:
+        return Answer(
+            AGREE, "There are no chains.", "This is one fit by EM: nothing is known of how sure its answer is."
+        )
+    try:
+        verdict = chains.verdict
+    except ImportError:
+        install = "pip install 'homothety[diagnostics]' installs what is needed to measure it."
+        return Answer(AGREE, "This is not known.", install)
+    notes = [CUT_SHORT] * chains.interrupted
+    if verdict.agree:
+        said = _sentence(verdict.text.removeprefix("chains agree: "))
+        return Answer(AGREE, "Yes.", " ".join([*notes, said]))
+    if int(np.isfinite(chains.trace["log_joint"][:, chains.n_burn :]).any(axis=1).sum()) == 1:
+        said = "Only one chain has kept sweeps: there is nothing to compare it with. Run several to their end."
+        return Answer(AGREE, "This cannot be told.", " ".join([*notes, said]))
+    troubled = [row for row in verdict.table if row.trouble]
+    points = [_sentence(f"the {LABEL_FREE.get(row.name, row.name)} {row.trouble}") for row in troubled]
+    twice = 2 * chains.n_sweeps
+    said = (
+        f"Another run may say something else. Run longer: n_sweeps={twice}, or homothety resume with --sweeps {twice}."
+    )
+    weighted = [weights_in_words(chains)] * bool(weights_in_words(chains))
+    return Answer(AGREE, "Not yet.", " ".join([*notes, said, *weighted]), points)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."
+
+
+def chains_section(chains: Chains | None) -> Section:
+    """Return the part of a document about chains."""
+    if chains is None:
+        return Section("chains", "Chains", [Text(chains_answer(None).text)])
+    drawn = Chart(
+        "traces",
+        "traces",
+        f"Traces of {chains.n_chains} chains over {chains.n_sweeps} sweeps, one picture for each traced number.",
+        f"The {chains.n_chains} chains, sweep by sweep; each has its own colour and dashes. The first {chains.n_burn} "
+        "sweeps, shaded, are not kept. After these, the lines of chains that agree overlap.",
+    )
+    caption = (
+        f"Means of each chain over its kept sweeps, R-hat (1 if chains agree; needed at most {MAX_R_HAT}, and "
+        f"{MAX_R_HAT_OF_DENSITY} for the log joint density) and the effective sample size of all chains together. "
+        "Empty: always the same value, or not known"
+    )
+    header = ["traced", "mean in each chain", "R-hat", "effective sample size"]
+    return Section("chains", "Chains", [drawn, Table(caption, header, _trace_rows(chains))])
+
+
+def _trace_rows(chains: Chains) -> list[list[Any]]:
+    try:
+        found = {row.name: row for row in chains.verdict.table}
+    except ImportError:
+        found = {}
+    rows = []
+    for name, title in LABEL_FREE.items():
+        if name in chains.trace:
+            means = ", ".join(f"{mean:.4g}" for mean in _means(chains.trace[name][:, chains.n_burn :]))
+            row = found.get(name)
+            rows.append(
+                [title, means, None if row is None else _number(row.r_hat, 3), _whole(row.ess) if row else None]
+            )
+    return rows
+
+
+def _means(kept: FloatArray) -> list[float]:
+    return [float(chain[np.isfinite(chain)].mean()) if np.isfinite(chain).any() else np.nan for chain in kept]
+
+
+def _number(value: float, digits: int) -> float | str | None:
+    if np.isnan(value):
+        return None
+    return "infinite" if np.isinf(value) else round(value, digits)
+
+
+def _whole(value: float) -> int | None:
+    return None if np.isnan(value) else round(value)
+
+
+def settings_section(made: Provenance, fitted_to: str, preparation: dict[str, Any] | None = None) -> Section:
+    """Return the part of a document that says how to repeat the fit."""
+    settings = [[name, repr(value)] for name, value in made.settings.items() if name != "preprocessing"]
+    blocks: list[Block] = [
+        Text(
+            "With the same data, settings, seed and versions, the same numbers come out. Settings that are not named "
+            "here have their defaults, which are in the table."
+        ),
+        Code(f"from homothety import {made.model}\n\nmodel = {made.call}\nmodel.fit({fitted_to})"),
+        Table(f"Settings of {made.model}", ["setting", "value"], settings, folded=True),
+    ]
+    if preparation is not None:
+        rows = [[name, repr(value)] for name, value in preparation.items()]
+        blocks.append(Table("How recordings were prepared", ["setting", "value"], rows, folded=True))
+    blocks.append(Table("Versions", ["library", "version"], list(made.versions.items()), folded=True))
+    return Section("settings", "How to repeat this run", blocks)

@@ -1,4 +1,4 @@
-"""A segmentation as a document."""
+"""The document about a segmentation."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.phrases import SURE, enumerated, listed, number_of, ordinal
-from homothety.report import frames, transforms
-from homothety.report.actions import doubts, explanation, one_recording, states_of
 from homothety.report.charts import MAX_CHANNELS, MAX_RECORDINGS, n_drawn, position_dims, recording_data, steps_per_bin
-from homothety.report.document import Answer, Bullets, Chart, Document, Section, Table, Text
-from homothety.report.shared import (
+from homothety.report.document import (
     MAX_POINTS,
     MAX_ROWS,
     NOT_KNOWN,
+    Answer,
+    Bullets,
+    Chart,
+    Document,
+    Section,
+    Table,
+    Text,
     banner_of,
     chains_answer,
     chains_section,
@@ -22,6 +26,22 @@ from homothety.report.shared import (
     listing,
     settings_section,
     subtitle,
+)
+from homothety.report.sentences import (
+    MAX_SENTENCES,
+    doubts,
+    explanation,
+    frame_sentences,
+    frames_introduction,
+    frames_may_differ,
+    frames_table,
+    has_directions,
+    more_note,
+    moved_note,
+    one_recording,
+    states_of,
+    transform_sentence,
+    transforms_introduction,
 )
 from homothety.summaries.tables import transform_record, units_of_transforms
 
@@ -121,7 +141,7 @@ def _what_is_uncertain(result: Segmentation) -> Answer:
     unsure.sort(key=lambda one: one.probability or 0.0)
     points = [
         f"{result.names[one.series]}, steps {one.start} to {one.end - 1}: {result.called} "
-        f"{result.label_name(one.state)}, with "
+        f"{result.label_name(one.label)}, with "
         f"probability {one.probability:.2f}"
         for one in unsure[:MAX_POINTS]
     ]
@@ -149,22 +169,22 @@ def _how_recordings_differ(result: Segmentation) -> Answer:
 
 def _how_frames_differ(table: FrameTable) -> Answer:
     """Return how recordings are turned and resized, and which of them share a frame."""
-    question, points = "How do the recordings differ?", frames.sentences(table)
-    if not frames.may_differ(table):
-        return Answer(question, "This is not known.", frames.introduction(table))
+    question, points = "How do the recordings differ?", frame_sentences(table)
+    if not frames_may_differ(table):
+        return Answer(question, "This is not known.", frames_introduction(table))
     if not points:
         if len(table.names) == 1:
             return Answer(question, "There is one recording.")
         return Answer(question, "All recordings share one frame.", "None is turned, resized or moved.")
     n_frames = len(np.unique(table.labels))
-    more = [frames.more_note(len(points) - MAX_POINTS, "listed under Frames")] * (len(points) > MAX_POINTS)
+    more = [more_note(len(points) - MAX_POINTS, "listed under Frames")] * (len(points) > MAX_POINTS)
     text = f"Each recording is compared with {table.reference_name}, the one with most steps."
     short = f"They have {n_frames} frames." if len(table.names) > 1 else "It has a frame of its own."
     return Answer(question, short, text, [*points[:MAX_POINTS], *more])
 
 
 def _who_shares(result: Segmentation) -> tuple[str, str]:
-    """Return in few and in more words how many states recordings have in common."""
+    """Return how many states recordings have in common: in a few words, and in a sentence or two."""
     active = result.states.active
     n_recordings, n_states = active.shape
     counts = active.sum(axis=0)
@@ -178,13 +198,13 @@ def _who_shares(result: Segmentation) -> tuple[str, str]:
 def _differences(result: Segmentation, rows: list[StateTransform]) -> list[str]:
     """Return a sentence for every state that is compared with another, with the recordings that have it."""
     turned = sorted((one for one in rows if not one.is_reference), key=lambda one: one.action)
-    dims, directed = result.dims(), transforms.has_directions(result)
+    dims, directed = result.dims(), has_directions(result)
     said = []
     for one in turned:
         names = [name for name, has in zip(result.names, result.states.active[:, one.state], strict=True) if has]
         more = f"; and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
         where = f"{len(names)} of {number_of(len(result.names), 'recording')} ({'; '.join(names[:MAX_NAMES])}{more})"
-        words = transforms.sentence(one, dims, directed=directed)
+        words = transform_sentence(one, dims, directed=directed)
         said.append(f"Action {one.action}: {words} State {one.state} is found in {where}.")
     return said
 
@@ -234,7 +254,7 @@ def _recordings_section(result: Segmentation, data: SequenceSet | None) -> Secti
 
 
 def _thinning(result: Segmentation) -> str:
-    """Return what is not drawn of the curves."""
+    """Return how many steps of the curves are drawn as one."""
     own, size = "Each channel is drawn over its own range.", steps_per_bin(result)
     if size == 1:
         return f"{own} Every step is drawn; where a pixel holds several, the least and the largest value are drawn."
@@ -269,16 +289,16 @@ def _trajectories_section(result: Segmentation) -> Section:
 
 def _frames_section(table: FrameTable) -> Section:
     """Return how recordings are turned, resized and moved."""
-    opening, said = frames.introduction(table), frames.sentences(table)
+    opening, said = frames_introduction(table), frame_sentences(table)
     if not opening:
         opening = "There is only one recording, so there is no other frame to compare its frame with."
     blocks: list[Block] = [Text(opening)]
     if said:
-        n_left = len(said) - frames.MAX_SENTENCES
-        more = [frames.more_note(n_left, "in the table")] * (n_left > 0)
-        blocks.append(Bullets([*said[: frames.MAX_SENTENCES], *more]))
-        blocks.append(Table("Frames of all recordings", *frames.table_rows(table), file="frames"))
-        blocks.append(Text(frames.moved_note(table)))
+        n_left = len(said) - MAX_SENTENCES
+        more = [more_note(n_left, "in the table")] * (n_left > 0)
+        blocks.append(Bullets([*said[:MAX_SENTENCES], *more]))
+        blocks.append(Table("Frames of all recordings", *frames_table(table), file="frames"))
+        blocks.append(Text(moved_note(table)))
     return Section("frames", "Frames", blocks)
 
 
@@ -335,7 +355,7 @@ def _cells(result: Segmentation, i: int) -> list[str | None]:
 
 
 def _cuts_table(gains: FloatArray, inferred: int) -> Table:
-    """Return how many actions there are if states are merged further or less, and the evidence for each merge."""
+    """Return a table with the evidence for each merge of states, by the number of actions that are left after it."""
     n_states = len(gains) + 1
     rows = [
         [f"{k}{' (inferred)' if k == inferred else ''}", f"{gains[n_states - k - 1]:.1f}"]
@@ -351,13 +371,13 @@ def _transforms_section(result: Segmentation, rows: list[StateTransform]) -> Sec
     if not said:
         nothing = "No action has two states: there is nothing to compare."
         return Section("transforms", "Transformations", [Text(nothing)])
-    n_left = len(said) - frames.MAX_SENTENCES
-    more = [frames.more_note(n_left, "in the table")] * (n_left > 0)
+    n_left = len(said) - MAX_SENTENCES
+    more = [more_note(n_left, "in the table")] * (n_left > 0)
     caption = f"Turned, resized and moved: the numbers, in units of the {units_of_transforms(result)}"
     table = Table(caption, *_transforms_table(rows), file="transforms")
     blocks: list[Block] = [
-        Text(transforms.introduction(result, rows)),
-        Bullets([*said[: frames.MAX_SENTENCES], *more]),
+        Text(transforms_introduction(result, rows)),
+        Bullets([*said[:MAX_SENTENCES], *more]),
         table,
     ]
     return Section("transforms", "Transformations", blocks)
@@ -409,7 +429,7 @@ def _segments_section(result: Segmentation) -> Section:
 
 
 def _segment_row(result: Segmentation, one: Segment) -> list[Any]:
-    row: list[Any] = [result.names[one.series], one.start, one.end - 1, result.label_name(one.state)]
+    row: list[Any] = [result.names[one.series], one.start, one.end - 1, result.label_name(one.label)]
     return row if one.probability is None else [*row, f"{one.probability:.2f}"]
 
 

@@ -1,4 +1,4 @@
-"""From many sampled partitions to one answer, and how sure it is."""
+"""Point estimates from many draws, and their uncertainty."""
 
 from homothety.summaries.partitions import (
     coclustering,

@@ -1,4 +1,4 @@
-"""What the chains of a fit did, and whether they agree."""
+"""Traces and weights of the chains of a fit, and whether the chains agree."""
 
 from __future__ import annotations
 

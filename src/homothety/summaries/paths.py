@@ -1,10 +1,11 @@
 """From many sampled segmentations to one, and how sure each part of it is.
 
-Series are long and sampled paths change rarely, so neighbouring steps that every path labels alike are treated as one
-item with a weight. Nothing here needs memory for all pairs of steps, and nothing depends on how states are numbered.
+Recordings are long and sampled paths change rarely, so neighbouring steps that every path labels alike are treated as
+one item with a weight. Nothing here needs memory for all pairs of steps, and nothing depends on how states are
+numbered.
 
-Throughout, `draws` is a list with one integer array of shape (n_steps,) for each kept sweep, the paths of all series
-one after the other; series ``i`` takes steps ``starts[i]`` to ``starts[i + 1]``.
+Throughout, `draws` is a list with one integer array of shape (n_steps,) for each kept sweep, the paths of all
+recordings one after the other; recording ``i`` takes steps ``starts[i]`` to ``starts[i + 1]``.
 """
 
 from __future__ import annotations
@@ -20,11 +21,47 @@ from homothety.errors import InputError
 from homothety.summaries.partitions import MAX_POLISHING_SWEEPS, relabel_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
+    from homothety.sampling.trace import RunPath
+
+
+@dataclass(frozen=True, eq=False)
+class PathDraws:
+    """Many paths over the same steps, all runs one after the other: small in memory, and on disk.
+
+    Parameters
+    ----------
+    labels, lengths : ndarray of int, shape (n_runs of all draws,)
+    ends : ndarray of int, shape (n_draws,)
+        Where the runs of each draw end.
+    """
+
+    labels: IntArray
+    lengths: IntArray
+    ends: IntArray
+
+    @classmethod
+    def of(cls, paths: Sequence[RunPath]) -> PathDraws:
+        """Collect paths given as runs."""
+        labels = np.concatenate([path.labels for path in paths])
+        lengths = np.concatenate([path.lengths for path in paths])
+        return cls(labels, lengths, np.cumsum([len(path.labels) for path in paths]))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, draw: int) -> IntArray:
+        """Return one path, step by step."""
+        draw = range(len(self))[draw]
+        runs = slice(int(self.ends[draw - 1]) if draw else 0, int(self.ends[draw]))
+        return np.repeat(self.labels[runs], self.lengths[runs]).astype(np.int32)
+
+    def __iter__(self) -> Iterator[IntArray]:
+        return (self[draw] for draw in range(len(self)))
 
 
 # Visited segmentations compared with all draws before the best one is polished. Polishing leaves little of what is
@@ -40,17 +77,20 @@ MAX_TABLES = 64  # kept at a time, one for each number of steps an item may have
 
 
 class Segment(NamedTuple):
-    """A stretch of one series in one state, from step `start` up to but without `end`, both counted in the series."""
+    """Successive steps of a recording with one label, from step `start` up to but without `end`.
+
+    Steps are counted in the recording. The label is a state, or an action where segments of actions are meant.
+    """
 
     series: int
     start: int
     end: int
-    state: int
+    label: int
     probability: float | None
 
 
 class BoundaryInterval(NamedTuple):
-    """A reported change at `step` of a series, and an interval for it, from `low` to `high` inclusive.
+    """A reported change at `step` of a recording, and an interval for it, from `low` to `high` inclusive.
 
     All three are steps that may be the first of the new state. `share` is the share of draws that have this change; if
     it is zero, there is no interval.
@@ -74,7 +114,7 @@ def change_probability(draws: Sequence[ArrayLike], starts: ArrayLike) -> FloatAr
     Returns
     -------
     share : ndarray of shape (n_steps,)
-        Zero at the first step of every series. Where only some steps are looked at, draws have their changes midway
+        Zero at the first step of every recording. Where only some steps are looked at, draws have their changes midway
         between two looks, and the share there is that of a change anywhere between these looks.
 
     Examples
@@ -109,7 +149,7 @@ def boundary_intervals(
     Returns
     -------
     intervals : list of BoundaryInterval
-        In the order of series and steps, which are counted inside their series.
+        In the order of recordings and steps, which are counted inside their recordings.
 
     Notes
     -----
@@ -130,7 +170,7 @@ def boundary_intervals(
     point, *paths = _check_point(path, draws)
     bounds, stride = _check_starts(starts, len(point)), check_count(stride, "stride")
     edges = _segment_edges(point, bounds)
-    # Edges of segments that are no series' ends are the reported changes; their neighbours limit the search.
+    # Edges of segments that are no recording's ends are the reported changes; their neighbours limit the search.
     inner = ~np.isin(edges, bounds)
     windows = edges[np.flatnonzero(inner)[:, None] + [-1, 0, 1]]
     found = np.stack([_nearest_changes(one, bounds, windows) for one in paths])
@@ -139,24 +179,6 @@ def boundary_intervals(
         _interval(int(i), int(step - bounds[i]), positions[positions >= 0] - bounds[i], len(paths), level, stride)
         for i, step, positions in zip(series, windows[:, 1], found.T, strict=True)
     ]
-
-
-def table_of_boundaries(boundaries: Sequence[BoundaryInterval]) -> FloatArray:
-    """Return intervals as numbers to be stored, (n_changes, 5): series, step, low, high, share; NaN for no interval."""
-    return np.array([[np.nan if v is None else v for v in row] for row in boundaries]).reshape(-1, 5)
-
-
-def boundaries_of_table(table: FloatArray) -> list[BoundaryInterval]:
-    """Return intervals from stored numbers: the opposite of `table_of_boundaries`."""
-    return [
-        BoundaryInterval(int(series), int(step), _whole(low), _whole(high), float(share))
-        for series, step, low, high, share in table
-    ]
-
-
-def _whole(value: float) -> int | None:
-    """Return a number of a table as an integer, None where it is missing."""
-    return None if np.isnan(value) else int(value)
 
 
 def segments_table(path: ArrayLike, starts: ArrayLike, probability: ArrayLike | None = None) -> list[Segment]:
@@ -207,7 +229,7 @@ def colabelling(
     ----------
     draws : sequence of array_like of shape (n_steps,)
     rows, columns : array_like of int of shape (n_rows,) and (n_columns,)
-        Steps, counted over all series.
+        Steps, counted over all recordings.
     starts : array_like of shape (n_series + 1,), optional
         Needed if `stride` is not 1.
     stride : int, default=1
@@ -310,7 +332,7 @@ def minimise_expected_vi_paths(draws: Sequence[ArrayLike], *, max_candidates: in
     -------
     path : ndarray of shape (n_steps,)
         States are numbered by decreasing number of steps, ties by first appearance. They stand for the same state in
-        all series.
+        all recordings.
 
     Examples
     --------
@@ -545,14 +567,14 @@ def _entropy(counts: NDArray[np.integer] | FloatArray) -> float:
 
 
 def _is_change(path: IntArray, bounds: IntArray) -> BoolArray:
-    """Tell at which steps the state differs from that of the step before in the same series."""
+    """Tell at which steps the state differs from that of the step before in the same recording."""
     is_change = np.diff(path, prepend=path[:1]) != 0
     is_change[bounds[:-1]] = False
     return is_change
 
 
 def _segment_edges(path: IntArray, bounds: IntArray) -> IntArray:
-    """Return where segments begin, and the end of the last, in ascending order; segments end with their series."""
+    """Return where segments begin, and the end of the last, in ascending order; segments end with their recordings."""
     return np.union1d(np.flatnonzero(_is_change(path, bounds)), bounds)
 
 
@@ -592,8 +614,8 @@ def _interval(series: int, step: int, positions: IntArray, n_draws: int, level: 
 def looks_around(starts: ArrayLike, stride: int) -> tuple[IntArray, IntArray, FloatArray]:
     """Return for every step the looks before and after it, and the weight of the later one.
 
-    Of every series, the first step and every `stride`-th after it is looked at. What happens between two looks is not
-    known: a change is equally probable at every step after the first of them and up to the second.
+    Of every recording, the first step and every `stride`-th after it is looked at. What happens between two looks is
+    not known: a change is equally probable at every step after the first of them and up to the second.
 
     Parameters
     ----------
@@ -603,8 +625,8 @@ def looks_around(starts: ArrayLike, stride: int) -> tuple[IntArray, IntArray, Fl
     Returns
     -------
     before, after : ndarray of int, shape (n_steps,)
-        Steps that are looked at, counted over all series; `before` is the step itself if it is looked at, and both are
-        the last look of a series for steps after that look.
+        Steps that are looked at, counted over all recordings; `before` is the step itself if it is looked at, and both
+        are the last look of a recording for steps after that look.
     weight : ndarray of shape (n_steps,)
         Probability that a change between the two looks is at this step or before it.
 
@@ -643,7 +665,7 @@ def _check_point(path: ArrayLike, draws: Sequence[ArrayLike]) -> list[IntArray]:
 
 
 def _check_starts(starts: ArrayLike, n_steps: int) -> IntArray:
-    """Return where series begin, and the end of the last, or raise unless they cover all steps."""
+    """Return where recordings begin, and the end of the last, or raise unless they cover all steps."""
     bounds = np.asarray(starts)
     is_cover = bounds.ndim == 1 and len(bounds) > 1 and bounds[0] == 0 and bounds[-1] == n_steps
     if not is_cover or bounds.dtype.kind not in "iu" or (np.diff(bounds) < 1).any():

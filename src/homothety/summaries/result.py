@@ -1,4 +1,4 @@
-"""What a fit says: a `Segmentation` of recordings, or a `Partition` of matrices or points.
+"""Results of fits: a `Segmentation` of recordings, or a `Partition` of matrices or points.
 
 Both are frozen. Everything that shows a result reads it from here: reports, tables, figures, files and the fitted
 attributes of estimators. A part that a model does not have is None.
@@ -7,11 +7,12 @@ attributes of estimators. A part that a model does not have is None.
 from __future__ import annotations
 
 import platform
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from homothety.persistence import write_value
 from homothety.phrases import number_of
 from homothety.summaries.partitions import coclustering, membership, relabel_by_size
 from homothety.summaries.paths import segments_table
-from homothety.summaries.tables import partition_tables, segmentation_tables
+from homothety.summaries.tables import partition_rows, segmentation_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
     from homothety.preprocessing import FittedPreprocessing
     from homothety.summaries.chains import Chains
     from homothety.summaries.frames import FrameTable
-    from homothety.summaries.paths import BoundaryInterval, Segment
-    from homothety.summaries.runs import PathDraws
+    from homothety.summaries.paths import BoundaryInterval, PathDraws, Segment
     from homothety.summaries.tables import Row
     from homothety.summaries.transforms import StateTransform, TransformTable
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+NO_SETTINGS = ("progress", "checkpoint")  # parameters on which no number depends
 FrameLibrary = Literal["pandas", "polars", "arrow"]
 
 
@@ -77,11 +78,11 @@ class Provenance:
     @classmethod
     def of(cls, model: Any, seconds: float | None = None) -> Provenance:
         """Return how an estimator is fitted."""
-        settings = {name: _plain(value) for name, value in model.get_params(deep=False).items() if name != "progress"}
+        parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in NO_SETTINGS}
         return cls(
             model=type(model).__name__,
-            call=model.__repr__(N_CHAR_MAX=10**6),
-            settings=settings,
+            call=type(model)(**parameters).__repr__(N_CHAR_MAX=10**6),
+            settings={name: _plain(value) for name, value in parameters.items()},
             versions=versions(),
             seconds=seconds,
         )
@@ -106,20 +107,20 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
 
 
-class Result:
-    """Base of both kinds of results."""
+class _Base(ABC):
+    """What both kinds of results can do."""
 
     provenance: Provenance
     chains: Chains | None
 
     @property
+    @abstractmethod
     def headline(self) -> str:
         """The outcome in one sentence."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tables(self) -> dict[str, Iterable[Row]]:
         """Return all tables by name, each as rows with the same keys."""
-        raise NotImplementedError
 
     def to_frame(self, table: str | None = None, *, library: FrameLibrary = "pandas") -> Any:
         """Return a table as a data frame.
@@ -226,7 +227,7 @@ class Labels:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Segmentation(Result):
+class Segmentation(_Base):
     """States of all steps of recordings and, where the model knows them, actions and frames.
 
     Parameters
@@ -322,7 +323,7 @@ class Segmentation(Result):
 
     @property
     def stride(self) -> int:
-        """Every so many-th step was used."""
+        """Every `stride`-th step of the recordings was used."""
         return self.preparation.settings.stride
 
     @property
@@ -423,7 +424,7 @@ class Segmentation(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Partition(Result):
+class Partition(_Base):
     """Clusters of matrices or points.
 
     Parameters
@@ -514,4 +515,7 @@ class Partition(Result):
 
     def tables(self) -> dict[str, Iterable[Row]]:
         """Return the table of labels: the cluster of every item."""
-        return partition_tables(self)
+        return {"labels": partition_rows(self)}
+
+
+Result: TypeAlias = Segmentation | Partition

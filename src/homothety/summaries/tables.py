@@ -1,4 +1,4 @@
-"""Results as tables, and as what JSON can hold: None is what is not known."""
+"""Results as tables and as JSON; what is not known is None."""
 
 from __future__ import annotations
 
@@ -60,11 +60,6 @@ def _fits_of(result: Segmentation) -> list[dict[str, Any]]:
     return [{"fits": fits, "score": number(score)} for fits, score in pairs]
 
 
-def partition_tables(result: Partition) -> dict[str, Iterable[Row]]:
-    """Return the tables of a partition by name: the cluster of every item."""
-    return {"labels": partition_rows(result)}
-
-
 def _segment_rows(result: Segmentation) -> list[Row]:
     """Return the segments of one state each: recording, start, end (not included), state and probability.
 
@@ -72,7 +67,13 @@ def _segment_rows(result: Segmentation) -> list[Row]:
     """
     rows: list[Row] = []
     for one in result.states.segments:
-        row = {**one._asdict(), "series": result.names[one.series], "probability": _rounded(one.probability)}
+        row: dict[str, Any] = {
+            "series": result.names[one.series],
+            "start": one.start,
+            "end": one.end,
+            "state": one.label,
+            "probability": _rounded(one.probability),
+        }
         row |= _in_seconds(result, start=one.start, end=one.end)
         if result.actions is not None and result.actions.probability is not None:
             steps = slice(one.start, one.end)
@@ -91,8 +92,8 @@ def _action_segment_rows(result: Segmentation, actions: Labels) -> list[Row]:
             "series": result.names[one.series],
             "start": one.start,
             "end": one.end,
-            "action": one.state,
-            **({"name": result.label_name(one.state)} if result.action_names else {}),
+            "action": one.label,
+            **({"name": result.label_name(one.label)} if result.action_names else {}),
             "probability": _rounded(one.probability),
         }
         | _in_seconds(result, start=one.start, end=one.end)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from homothety.models.emissions import Emission
     from homothety.models.emissions.regression import Statistics
     from homothety.sequences import Sequences
-    from homothety.summaries.runs import PathDraws
+    from homothety.summaries.paths import PathDraws
 
 Orientation = Literal["full", "partial", "none"]
 

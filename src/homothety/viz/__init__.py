@@ -1,9 +1,9 @@
 """Pictures of clusterings, segmentations and actions: functions that draw on matplotlib Axes and return them.
 
-Every function takes ``ax=`` and makes a figure of its own where none is given. None of them shows a window, writes a
-file or changes matplotlib's settings. A cluster has the same colour in all of them, see `cluster_colors`. Legends and
-colour bars stand beside the Axes: for Axes of your own, make the figure with ``layout="compressed"``, which leaves room
-for them.
+Functions that plot take ``ax=`` and make a figure of their own where none is given. They show no window, write no file
+and leave matplotlib's settings as they are; `write_figure` writes a figure as PNG. A cluster has the same colour in all
+figures, see `cluster_colors`. Legends and colour bars stand beside the Axes: for Axes of your own, make the figure with
+``layout="compressed"``, which leaves room for them.
 """
 
 try:
@@ -15,6 +15,7 @@ except ImportError as error:
     ) from error
 
 from homothety.palette import cluster_colors
+from homothety.viz._figures import write_figure
 from homothety.viz.covariances import plot_ellipses, plot_ellipsoids, plot_spectra
 from homothety.viz.fields import plot_label_comparison, plot_label_image
 from homothety.viz.matrices import plot_coclustering, plot_embedding, plot_heatmap, plot_similarity
@@ -26,10 +27,9 @@ from homothety.viz.segments import (
     plot_segmentation,
     plot_segments,
 )
-from homothety.viz.states import plot_coaction, plot_features, plot_state_ellipses, plot_transitions
+from homothety.viz.states import plot_coaction, plot_features, plot_state_ellipses, plot_transforms, plot_transitions
 from homothety.viz.traces import plot_trace, plot_traces
 from homothety.viz.trajectories import plot_aligned, plot_trajectories, plot_trajectory
-from homothety.viz.transforms import plot_transforms
 
 __all__ = [
     "cluster_colors",
@@ -58,4 +58,5 @@ __all__ = [
     "plot_trajectory",
     "plot_transforms",
     "plot_transitions",
+    "write_figure",
 ]

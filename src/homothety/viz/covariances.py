@@ -14,8 +14,19 @@ from homothety.arrays import FloatArray, check_points
 from homothety.covariance.spectra import check_covariances, eigenvalues
 from homothety.errors import InputError
 from homothety.palette import ClusterStyle, darkened
-from homothety.viz._labels import Cluster, group_items, item_colors, legend_line, legend_patch, named, sorted_items
-from homothety.viz.figures import axes_or_new, font_points, legend_beside, size_in_points
+from homothety.viz._figures import (
+    Cluster,
+    axes_or_new,
+    font_points,
+    group_items,
+    item_colors,
+    legend_beside,
+    legend_line,
+    legend_patch,
+    named,
+    size_in_points,
+    sorted_items,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,20 @@ from scipy.ndimage import distance_transform_edt
 from homothety.datasets.sets import MatrixSet
 from homothety.errors import InputError
 from homothety.palette import N_SAFE_COLORS, contrasting, to_rgb
-from homothety.viz._labels import BLANK, Cluster, group_numbers, item_colors, match_numbers, number_labels
-from homothety.viz.figures import axes_or_new, font_points, legend_beside, panels_or_new, size_in_points, with_legend
+from homothety.viz._figures import (
+    BLANK,
+    Cluster,
+    axes_or_new,
+    font_points,
+    group_numbers,
+    item_colors,
+    legend_beside,
+    match_numbers,
+    number_labels,
+    panels_or_new,
+    size_in_points,
+    with_legend,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

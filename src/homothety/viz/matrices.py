@@ -15,15 +15,19 @@ from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform
 from homothety.arrays import FloatArray, check_points, check_similarity
 from homothety.errors import InputError
 from homothety.palette import contrasting, darkened
-from homothety.viz._labels import Cluster, group_items, legend_line, named, sorted_items
-from homothety.viz.figures import (
+from homothety.viz._figures import (
+    Cluster,
     FontSetting,
     axes_or_new,
     colorbar_beside,
     font_points,
+    group_items,
     label_dims,
     legend_beside,
+    legend_line,
+    named,
     size_in_points,
+    sorted_items,
     spaced_out,
 )
 

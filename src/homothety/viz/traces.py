@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from homothety.errors import InputError
-from homothety.viz.figures import axes_or_new, legend_beside, panels_or_new
+from homothety.viz._figures import axes_or_new, legend_beside, panels_or_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Series as curves in two or three of their dimensions, as they were recorded and in one frame."""
+"""Recordings as curves in two or three of their dimensions, as they were recorded and in one frame."""
 
 from __future__ import annotations
 
@@ -9,9 +9,20 @@ import numpy as np
 from homothety.errors import InputError
 from homothety.phrases import number_of
 from homothety.sequences import Sequences, check_sequences
-from homothety.viz._labels import actions_of_states, legend_line, looks_of, match_numbers, number_labels, shaded_looks
-from homothety.viz._lanes import find_runs
-from homothety.viz.figures import axes_or_new, choose_dims, label_dims, legend_beside, panels_or_new
+from homothety.viz._figures import (
+    actions_of_states,
+    axes_or_new,
+    choose_dims,
+    label_dims,
+    legend_beside,
+    legend_line,
+    looks_of,
+    match_numbers,
+    number_labels,
+    panels_or_new,
+    shaded_looks,
+)
+from homothety.viz.segments import find_runs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -22,7 +33,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
     from homothety.palette import Aspect
-    from homothety.viz._labels import Looks
+    from homothety.viz._figures import Looks
 
 PANEL = (4.8, 4.5)  # inches, of one of several pictures side by side
 LINE_WIDTHS = (0.8, 1.2)  # points, of very many steps and of few
@@ -40,7 +51,7 @@ def plot_trajectory(
     legend: bool | str = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one or many series as curves in two or three of their dimensions, coloured by label.
+    """Draw one or many recordings as curves in two or three of their dimensions, coloured by label.
 
     Parameters
     ----------
@@ -61,7 +72,7 @@ def plot_trajectory(
     Returns
     -------
     ax : Axes
-        A dot marks where each series begins.
+        A dot marks where each recording begins.
 
     Examples
     --------
@@ -96,13 +107,13 @@ def plot_trajectories(
     aspect: Aspect = "equal",
     axes: Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw series as curves, side by side: coloured by true action if it is given, by state, and by action.
+    """Draw recordings as curves, side by side: coloured by true action if it is given, by state, and by action.
 
     Parameters
     ----------
     sequences : list of array-like of shape (n_steps_i, n_dims), or a single one
     paths, actions, truth : list of array-like of shape (n_steps_i,), or a single one
-        State, action and true action of every step of each series; -1 for none.
+        State, action and true action of every step of each recording; -1 for none.
     state_actions : array-like of int, shape (n_states,), optional
         Action of each state, which decides its colour; by default the one that most of its steps have.
     dims, channels, aspect
@@ -212,10 +223,10 @@ def _check_sequences(series: Any) -> Sequences:
 
 
 def _check_labels(labels: Any, sequences: Sequences, name: str) -> tuple[IntArray, dict[int, str]]:
-    """Return the number of every step of all series and the names of the numbers, or raise."""
+    """Return the number of every step of all recordings and the names of the numbers, or raise."""
     rows = [np.asarray(one) for one in labels]
     if sequences.n_series == 1 and all(one.ndim == 0 for one in rows):
-        rows = [np.asarray(labels)]  # of a single series
+        rows = [np.asarray(labels)]  # of a single recording
     if len(rows) != sequences.n_series:
         raise InputError(f"{name} has {len(rows)} arrays, needed {sequences.n_series}: one for each series.")
     for i, (one, n_steps) in enumerate(zip(rows, sequences.lengths, strict=True)):
@@ -225,7 +236,7 @@ def _check_labels(labels: Any, sequences: Sequences, name: str) -> tuple[IntArra
 
 
 def _draw_curves(ax: Any, sequences: Sequences, numbers: IntArray, columns: list[int], looks: Looks) -> None:
-    """Draw one line per label, which goes on where its runs do, and a dot where each series begins."""
+    """Draw one line per label, which goes on where its runs do, and a dot where each recording begins."""
     points = [series[:, columns] for series in sequences]
     pieces: dict[int, list[FloatArray]] = {}
     for one, labels in zip(points, sequences.split(numbers), strict=True):

@@ -16,9 +16,9 @@ from homothety.cli.cluster import MODEL_OPTIONS
 from homothety.cli.figures import figures_of
 from homothety.datasets import make_dti, make_wishart_families
 from homothety.palette import cluster_style
-from homothety.report.shared import chains_answer
+from homothety.report.document import chains_answer
 from homothety.summaries.partitions import membership
-from homothety.viz._labels import group_items
+from homothety.viz._figures import group_items
 
 QUICK = ("--chains", "2", "--sweeps", "10")
 

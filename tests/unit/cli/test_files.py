@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from homothety.cli.files import check_folder
+from homothety.cli.options import check_folder
 from homothety.errors import InputError
 from homothety.files import write_text, written_aside
 
@@ -46,7 +46,7 @@ def test_a_folder_that_takes_no_files_is_named(tmp_path, monkeypatch):
     def refuse(**_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("homothety.cli.files.TemporaryFile", refuse)
+    monkeypatch.setattr("homothety.cli.options.TemporaryFile", refuse)
     with pytest.raises(InputError, match=r"cannot be written to \(Permission denied\)"):
         check_folder(tmp_path / "results")
     assert not list(tmp_path.iterdir())

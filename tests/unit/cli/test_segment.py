@@ -16,8 +16,8 @@ from homothety.cli.app import build_parser
 from homothety.cli.results import write_recordings
 from homothety.cli.segment import CLASSES, MODEL_OPTIONS
 from homothety.phrases import ordinal
+from homothety.report.document import chains_answer
 from homothety.report.segmentation import weight_note
-from homothety.report.shared import chains_answer
 from homothety.summaries.result import Provenance
 
 QUICK = ("--chains", "2", "--sweeps", "8")
@@ -167,8 +167,8 @@ def test_json_is_all_there_is_on_stdout(run, series_file, tmp_path):
     answer = run("segment", series_file, "-o", tmp_path / "results", "--json", *ICSC)
     data = json.loads(answer.out)
     model = homothety.load(tmp_path / "results" / "model.homothety")
-    assert [row["state"] for row in data["segments"]] == [one.state for one in model.segments_]
-    assert [row["action"] for row in data["action_segments"]] == [one.state for one in model.action_segments_]
+    assert [row["state"] for row in data["segments"]] == [one.label for one in model.segments_]
+    assert [row["action"] for row in data["action_segments"]] == [one.label for one in model.action_segments_]
     assert all((tmp_path / "results" / name).is_file() for name in data["files"])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from homothety.datasets import make_demonstrations
-from homothety.datasets.demonstrations import HOME, STROKE, WORK
+from homothety.datasets.synthetic import HOME, STROKE, WORK
 from homothety.errors import InputError
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from homothety.datasets import make_dti, make_wishart_families
-from homothety.datasets._draws import shape_distance
+from homothety.datasets.synthetic import shape_distance
 from homothety.errors import InputError
 
 # --- families of sample covariances -----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from homothety.datasets import make_toy_2d, make_toy_3d, make_toy_6d
-from homothety.datasets._draws import shape_distance
+from homothety.datasets.synthetic import shape_distance
 from homothety.datasets.toy import COVARIANCES, MEANS, STATES_OF_SERIES
 from homothety.errors import InputError
 

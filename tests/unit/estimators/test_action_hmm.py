@@ -124,7 +124,7 @@ def test_shapes_of_what_is_reported(model, made):
     assert model.blocks_.sentence == "Channels: position (x, y, z)."
     assert model.merges_.shape == (n_states - 1, 2)
     assert model.merge_gains_.shape == (n_states - 1,)
-    assert {segment.state for segment in model.action_segments_} == set(range(n_actions))
+    assert {segment.label for segment in model.action_segments_} == set(range(n_actions))
 
 
 def test_frames_are_relative_to_the_recording_with_most_steps(model, made):

@@ -12,7 +12,7 @@ import homothety
 from homothety import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM, TwoStageHMM
 from homothety.datasets import make_toy_2d
 from homothety.errors import InputError
-from homothety.estimators.actions import make_grouping, shares_of_actions, typical_variances
+from homothety.estimators.hmm import make_grouping, shares_of_actions, typical_variances
 from homothety.metrics import ari, hamming
 from homothety.models import icsc
 from homothety.preprocessing import Preprocessing
@@ -63,7 +63,7 @@ def test_segments_of_actions_tile_every_series(model, toy):
         own = [segment for segment in model.action_segments_ if segment.series == i]
         assert own[0].start == 0
         assert own[-1].end == len(series)
-        assert all(a.end == b.start and a.state != b.state for a, b in pairwise(own))
+        assert all(a.end == b.start and a.label != b.label for a, b in pairwise(own))
 
 
 def test_new_series_of_a_known_frame(model, toy):

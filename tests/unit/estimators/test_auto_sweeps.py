@@ -11,7 +11,7 @@ from sklearn.base import clone
 from homothety import IBPHMM, ActionHMM, CRPMixture, SimilarityMixture, SPCMMixture, StickyHDPHMM, load
 from homothety.datasets import make_demonstrations, make_toy_2d
 from homothety.errors import ConvergenceWarning, InputError, ShortChainWarning
-from homothety.estimators.actions import ICSCHMM
+from homothety.estimators.hmm import ICSCHMM
 from homothety.estimators.sampled import AutoSweeps, SampledChains
 from homothety.sampling import Checkpoints
 from homothety.sampling.diagnostics import r_hat

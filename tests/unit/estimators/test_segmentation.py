@@ -95,8 +95,8 @@ def test_segments_tile_every_series(estimator, fitted, toy):
     for i, path in enumerate(model.paths_):
         segments = [one for one in model.segments_ if one.series == i]
         assert (segments[0].start, segments[-1].end) == (0, len(path))
-        assert all(a.end == b.start and a.state != b.state for a, b in pairwise(segments))
-        assert all((path[one.start : one.end] == one.state).all() for one in segments)
+        assert all(a.end == b.start and a.label != b.label for a, b in pairwise(segments))
+        assert all((path[one.start : one.end] == one.label).all() for one in segments)
         assert all((one.probability is None) == isinstance(model, HMMSelection) for one in segments)
 
 

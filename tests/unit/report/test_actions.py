@@ -11,7 +11,7 @@ from fabricated import make_recordings, make_segmentation, with_parts
 from homothety import ICSCHMM
 from homothety.datasets import make_toy_2d
 from homothety.report import describe, render_text
-from homothety.report.actions import doubts, one_recording, states_of
+from homothety.report.sentences import doubts, one_recording, states_of
 from homothety.summaries.tables import describe_states, summarise_segmentation
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
-from homothety.report.encoding import MISSING, as_bytes, as_codes, bin_size, block_means, extremes, packed, runs_of
+from homothety.report.charts import MISSING, as_bytes, as_codes, bin_size, block_means, extremes, packed, runs_of
 
 
 def test_no_extreme_is_lost(rng):

@@ -9,9 +9,10 @@ from fabricated import make_framed_segmentation, make_recordings, with_parts
 from homothety.channels import guess_blocks
 from homothety.datasets import SequenceSet
 from homothety.models.frames.frames import Blocks
-from homothety.report import describe, frames
+from homothety.report import describe
 from homothety.report.charts import first_position
 from homothety.report.segmentation import weight_note
+from homothety.report.sentences import frame_sentence, frame_sentences, frames_introduction, frames_table
 from homothety.summaries.frames import PreparedBlocks, weights_by_kind
 from homothety.summaries.tables import frame_records, place_names, size_names
 
@@ -32,39 +33,39 @@ def table(result):
 
 
 def test_sentences_say_how_recordings_differ_and_who_shares_a_frame(table):
-    first, second = frames.sentences(table)
+    first, second = frame_sentences(table)
     assert first == "Recording demo 0 is turned by 90 degrees (90 % within 4) and 2.0 times as large (1.9 to 2.1)."
     assert second == "Recording demo 3 shares its frame with demo 1 and demo 2."
-    assert frames.introduction(table).startswith("4 recordings in 2 frames. Each is compared with demo 3")
+    assert frames_introduction(table).startswith("4 recordings in 2 frames. Each is compared with demo 3")
 
 
 def test_recordings_that_share_a_frame_that_is_not_the_reference(table):
     found = [
         one._replace(shared_with=(1,) if i == 0 else (0,), is_reference=i == 3) for i, one in enumerate(table.rows)
     ]
-    assert frames.sentence(found[0], found).endswith(
+    assert frame_sentence(found[0], found).endswith(
         "2.0 times as large (1.9 to 2.1), and shares its frame with demo 1."
     )
-    assert "about as large (0.95 to 1.05 times), and shares its frame with demo 0." in frames.sentence(found[1], found)
-    assert "not turned by more than 4 degrees" in frames.sentence(found[1], found)
-    assert "turned" not in frames.sentence(found[0], found, may_turn=False)
+    assert "about as large (0.95 to 1.05 times), and shares its frame with demo 0." in frame_sentence(found[1], found)
+    assert "not turned by more than 4 degrees" in frame_sentence(found[1], found)
+    assert "turned" not in frame_sentence(found[0], found, may_turn=False)
 
 
 def test_draws_that_disagree_on_a_rotation_are_told(table):
     doubtful = [one._replace(agreement=0.7) for one in table.rows]
-    assert "30 % of the draws turn it by more than 90 degrees from this." in frames.sentence(doubtful[0], doubtful)
+    assert "30 % of the draws turn it by more than 90 degrees from this." in frame_sentence(doubtful[0], doubtful)
 
 
 def test_one_frame_for_all_is_one_sentence(recordings):
     table = make_framed_segmentation(recordings, shared=True).frame_table_
-    assert frames.introduction(table) == "All recordings share one frame: none is turned, resized or moved."
-    assert frames.sentences(table) == []
+    assert frames_introduction(table) == "All recordings share one frame: none is turned, resized or moved."
+    assert frame_sentences(table) == []
 
 
 def test_one_recording_has_nothing_to_compare():
     model = make_framed_segmentation(make_recordings(n_series=1), shared=True)
-    assert frames.introduction(model.frame_table_) == ""
-    assert frames.sentences(model.frame_table_) == []
+    assert frames_introduction(model.frame_table_) == ""
+    assert frame_sentences(model.frame_table_) == []
 
 
 def test_rows_have_every_number_with_its_interval(result, table):
@@ -82,7 +83,7 @@ def test_rows_have_every_number_with_its_interval(result, table):
     assert row["moved_x_high"] - row["moved_x_low"] == pytest.approx(0.1, rel=1e-3)
     assert list(row)[-5:] == ["moved_z", "moved_z_low", "moved_z_high", "agreement", "not_determined"]
     assert row["not_determined"] == ""
-    header, rows = frames.table_rows(table)
+    header, rows = frames_table(table)
     assert header[:4] == ["recording", "shares its frame with", "turned by (degrees)", "times as large"]
     assert rows[0][2] == "90.0 (± 4.0)"
     assert rows[3][0] == "demo 3 (reference)"
@@ -90,7 +91,7 @@ def test_rows_have_every_number_with_its_interval(result, table):
 
 def test_what_cannot_be_determined_is_said(table):
     table = replace(table, free_axes=np.eye(4)[:, :3] * [[1.0], [0.0], [0.0], [0.0]])
-    said = frames.sentence(table.rows[0], table.rows)
+    said = frame_sentence(table.rows[0], table.rows)
     assert said.endswith("It lies on a straight line, so its rotation about that line cannot be determined.")
     assert [row["not_determined"] for row in frame_records(table)] == ["rotation about its line", "", "", ""]
 
@@ -100,9 +101,9 @@ def test_plain_channels_have_no_frames(table):
     blocks = Blocks(("plain",), 3, n_plain=(3,))
     table = replace(table, blocks=blocks, **{name: np.zeros(shape) for name, shape in nothing.items()})
     assert (
-        frames.introduction(table) == "No channel turns or moves with a recording, so there are no frames to compare."
+        frames_introduction(table) == "No channel turns or moves with a recording, so there are no frames to compare."
     )
-    assert frames.sentences(table) == []
+    assert frame_sentences(table) == []
     record = frame_records(table)[0]
     assert (record["sizes"], record["moved"], record["zeros"]) == ({}, {}, {})
 
@@ -110,13 +111,13 @@ def test_plain_channels_have_no_frames(table):
 def test_names_with_commas_are_told_apart():
     recordings = make_recordings(n_series=4, names=[f"frame 1, take {i}" for i in range(4)])
     table = make_framed_segmentation(recordings).frame_table_
-    assert frames.sentences(table)[1].endswith("shares its frame with frame 1, take 1; frame 1, take 2.")
+    assert frame_sentences(table)[1].endswith("shares its frame with frame 1, take 1; frame 1, take 2.")
 
 
 def test_positions_in_the_plane():
     flat = make_recordings(n_dims=2)
     model = make_framed_segmentation(SequenceSet(flat.sequences, names=flat.names, channels=("x", "y")))
-    assert "turned by 90 degrees" in frames.sentences(model.frame_table_)[0]
+    assert "turned by 90 degrees" in frame_sentences(model.frame_table_)[0]
     assert place_names(model.frame_table_) == ["x", "y"]
 
 

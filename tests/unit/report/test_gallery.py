@@ -29,7 +29,7 @@ def test_paths_of_a_gallery_are_those_of_the_segments_in_one_frame(recordings):
     assert gallery[1]["words"] == "6 segments in 3 recordings; median length 30 steps (30 to 30)."
     aligned = model.aligned(recordings)
     for one in gallery:
-        segments = [segment for segment in model.action_segments_ if segment.state == one["action"]]
+        segments = [segment for segment in model.action_segments_ if segment.label == one["action"]]
         assert len(one["paths"]) == len(segments)
         for path, segment in zip(np.array(one["paths"]), segments, strict=True):
             places = aligned[segment.series][segment.start : segment.end]

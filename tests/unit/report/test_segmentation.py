@@ -12,8 +12,7 @@ from homothety import HMMSelection, TwoStageHMM
 from homothety.datasets import SequenceSet
 from homothety.errors import InputError
 from homothety.report import describe, render_html, write_report
-from homothety.report.charts import add_traces, position_dims
-from homothety.report.encoding import MISSING
+from homothety.report.charts import MISSING, add_traces, position_dims
 from homothety.summaries.chains import Chains
 from homothety.summaries.result import Labels, Provenance
 
@@ -57,7 +56,7 @@ def test_recordings_in_one_array_are_those_that_were_fitted(model, recordings, r
 
 def test_rows_of_series_that_are_not_drawn_have_no_button(model, recordings, monkeypatch):
     monkeypatch.setattr("homothety.report.charts.MAX_RECORDINGS", 2)
-    for module in ("segmentation", "shared"):
+    for module in ("segmentation", "document"):
         monkeypatch.setattr(f"homothety.report.{module}.MAX_ROWS", 6)
     report = describe(model, recordings)
     (table,) = block(report, "segments", "Table")

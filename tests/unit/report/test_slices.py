@@ -8,7 +8,7 @@ import pytest
 
 from homothety.datasets import MatrixSet
 from homothety.palette import cluster_colors
-from homothety.report.slices import fullest_slice, png_of, slices_section
+from homothety.report.clustering import fullest_slice, png_of, slices_section
 
 BALL, NEEDLE = np.eye(3), np.diag([1.0, 1e-9, 1e-9])
 

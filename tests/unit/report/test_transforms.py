@@ -12,7 +12,7 @@ from homothety import ICSCHMM
 from homothety.datasets import make_toy_2d
 from homothety.preprocessing import Preprocessing
 from homothety.report import describe, render_markdown
-from homothety.report.transforms import introduction, sentence
+from homothety.report.sentences import transform_sentence, transforms_introduction
 from homothety.summaries.tables import summarise_segmentation
 from homothety.summaries.transforms import StateTransform
 
@@ -90,20 +90,20 @@ NO_DRAWS = {"scale_low": np.nan, "scale_high": np.nan, "rotation_within": np.nan
     ],
 )
 def test_a_transformation_is_put_in_words(given, said):
-    assert said in sentence(state_transform(**given), ["x", "y"])
+    assert said in transform_sentence(state_transform(**given), ["x", "y"])
 
 
 def test_only_the_farthest_moves_are_named():
     far = np.array([1.0, -4.0, 2.0, 3.0, 0.5])
     one = state_transform(translation=far, translation_low=far - 0.2, translation_high=far + 0.2)
-    words = sentence(one, list("abcde"))
+    words = transform_sentence(one, list("abcde"))
     places = [words.index(f" along {dim} (") for dim in "bdc"]
     assert all(before < after for before, after in pairwise(places))
     assert words.endswith("and less along 2 more dimensions.")
 
 
 def test_independent_dimensions_have_no_word_of_directions():
-    words = sentence(state_transform(orientation="none", angle=np.nan), ["x", "y"], directed=False)
+    words = transform_sentence(state_transform(orientation="none", angle=np.nan), ["x", "y"], directed=False)
     assert "orientation" not in words
     assert "turned" not in words
 
@@ -153,7 +153,7 @@ def test_summary_and_page_tell_them_too(fitted):
     text = render_markdown(describe(fitted))
     others = [one for one in fitted.transforms if not one.is_reference]
     assert others
-    assert all(sentence(one, ["y1", "y2"]) in text for one in others)
+    assert all(transform_sentence(one, ["y1", "y2"]) in text for one in others)
     assert "Translations are in the units of the recordings." in text
 
 
@@ -175,12 +175,12 @@ def test_what_the_numbers_are_of_is_said(fitted, preparation, emission, order, s
     prepared = Preprocessing(**preparation).fit([np.eye(2) * [1, 3]])
     parameters = replace(fitted.parameters, order=order)
     result = replace(fitted, provenance=made, preparation=prepared, parameters=parameters)
-    assert said in introduction(result, [REFERENCE, state_transform()])
+    assert said in transforms_introduction(result, [REFERENCE, state_transform()])
 
 
 def test_states_alone_in_their_actions_are_not_compared(fitted):
     alone = state_transform(state=5, reference=5, action=1)
-    said = introduction(fitted, [REFERENCE, state_transform(), alone])
+    said = transforms_introduction(fitted, [REFERENCE, state_transform(), alone])
     assert "Alone in its action, and so not compared: state 5." in said
 
 

@@ -13,7 +13,6 @@ from homothety.preprocessing import Preprocessing
 from homothety.summaries.paths import (
     BoundaryInterval,
     Segment,
-    boundaries_of_table,
     boundary_intervals,
     change_probability,
     colabelling,
@@ -21,7 +20,6 @@ from homothety.summaries.paths import (
     minimise_expected_vi_paths,
     segments_table,
     state_probability,
-    table_of_boundaries,
 )
 
 STARTS = [0, 9, 13, 25]
@@ -117,12 +115,6 @@ def test_probability_is_interpolated_between_looks():
     np.testing.assert_allclose(certain, [1, 1, 1, 1, 1, 1, 0.8, 0.6, 0.6, 0.8, 1, 1, 1, 1, 1])
 
 
-def test_stored_boundaries_come_back():
-    boundaries = [BoundaryInterval(0, 3, 1, 5, 0.5), BoundaryInterval(1, 2, None, None, 0.0)]
-    assert boundaries_of_table(table_of_boundaries(boundaries)) == boundaries
-    assert boundaries_of_table(table_of_boundaries([])) == []
-
-
 def test_intervals_hold_at_least_their_level(rng):
     truth = np.repeat([0, 1, 0], [60, 70, 70])
     positions = rng.integers(-20, 21, size=(200, 2)) + np.array([60, 130])
@@ -216,7 +208,7 @@ def test_a_state_may_be_split_off(rng):
 def test_segments_rebuild_the_path(draws):
     path, probability = draws[0], np.linspace(0, 1, 25)
     segments = segments_table(path, STARTS, probability)
-    rebuilt = np.concatenate([np.full(segment.end - segment.start, segment.state) for segment in segments])
+    rebuilt = np.concatenate([np.full(segment.end - segment.start, segment.label) for segment in segments])
     np.testing.assert_array_equal(rebuilt, path)
     for segment in segments:
         start = STARTS[segment.series]

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from fabricated import made_up_chains, make_clustering, make_framed_segmentation, make_recordings, make_segmentation
+from homothety import IBPHMM
 from homothety.errors import InputError
 from homothety.sampling import Trace
 from homothety.summaries.chains import Chains, stack_traces
+from homothety.summaries.result import Provenance
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,12 @@ def test_segments_have_names_and_the_action_of_most_of_their_steps(result):
     assert first == {"series": "left", "start": 0, "end": 1, "action": 0, "probability": 0.1235}
 
 
+def test_the_call_names_only_what_numbers_depend_on(tmp_path):
+    made = Provenance.of(IBPHMM(n_sweeps=7, progress=True, checkpoint=tmp_path))
+    assert made.call == "IBPHMM(n_sweeps=7)"
+    assert {"progress", "checkpoint"}.isdisjoint(made.settings)
+
+
 def test_times_are_in_seconds_where_the_rate_is_known(result):
     row = replace(result, rate=50.0).tables()["segments"][1]
     assert (row["start_s"], row["end_s"]) == (row["start"] / 50, row["end"] / 50)
@@ -40,7 +48,7 @@ def test_times_are_in_seconds_where_the_rate_is_known(result):
 def test_tables_are_data_frames(result, library):
     pytest.importorskip({"arrow": "pyarrow"}.get(library, library))
     frame = result.to_frame("action_segments", library=library)
-    assert list(map(int, frame["action"].to_numpy())) == [one.state for one in result.actions.segments]
+    assert list(map(int, frame["action"].to_numpy())) == [one.label for one in result.actions.segments]
     assert len(result.to_frame(library=library)) == len(result.states.segments)
 
 

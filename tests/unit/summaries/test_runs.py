@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homothety.sampling.trace import RunPath
-from homothety.summaries.runs import PathDraws
+from homothety.summaries.paths import PathDraws
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=8, max_size=8), min_size=1, max_size=5))

@@ -16,7 +16,7 @@ from homothety.models.emissions.regression import statistics_of
 from homothety.preprocessing import Preprocessing
 from homothety.sampling.trace import RunPath
 from homothety.sequences import check_sequences
-from homothety.summaries.runs import PathDraws
+from homothety.summaries.paths import PathDraws
 from homothety.summaries.transforms import (
     Placement,
     draw_placements,

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from fabricated import make_framed_segmentation, make_recordings
 from homothety import viz
-from homothety.viz.figures import RESOLUTION, legend_beside, spaced_out, write_figure
+from homothety.viz._figures import RESOLUTION, legend_beside, spaced_out, write_figure
 
 COVARIANCES = np.stack([np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 1.0, 9.0])])
 # Of a state that is compared with itself.

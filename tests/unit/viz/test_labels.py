@@ -5,7 +5,7 @@ import pytest
 
 from homothety.errors import InputError
 from homothety.palette import cluster_style
-from homothety.viz._labels import (
+from homothety.viz._figures import (
     BLANK,
     actions_of_states,
     group_items,

@@ -17,7 +17,7 @@ from homothety.viz import (
     plot_segmentation,
     plot_segments,
 )
-from homothety.viz._lanes import BAR, bar_bottoms
+from homothety.viz.segments import BAR, bar_bottoms
 
 PATH = np.array([2, 2, 2, 0, 0, 2, 1, 1])
 STATES = np.array([2, 2, 0, 0, 1, 1, 2, 3])

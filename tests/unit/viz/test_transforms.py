@@ -9,7 +9,7 @@ from homothety.errors import InputError
 from homothety.palette import cluster_style
 from homothety.summaries.transforms import StateTransform
 from homothety.viz import plot_transforms
-from homothety.viz.transforms import NO_DIRECTION
+from homothety.viz.states import NO_DIRECTION
 
 FULL, NONE = ((0,), (1,)), ((0, 1),)
 

@@ -1,1 +1,1 @@
-"""Covariance matrices and series of measurements in files of many kinds, each read by a library only it needs."""
+"""Covariance matrices and recordings of measurements in files of many kinds, each read by a library only it needs."""

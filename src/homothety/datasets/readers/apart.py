@@ -1,8 +1,8 @@
 """Files read in a process of their own, because the libraries that read them can crash, hang or take all memory.
 
 MATLAB's, HDF5's and Parquet's readers are compiled code that one changed byte can crash; others run for ever on files
-of two kilobytes. The process that reads has limits of time and memory. What it answers are numbers and texts, never
-pickles: a process that a hostile file has taken over can answer wrong numbers, and nothing else.
+of two kilobytes. The process that reads has limits of time and memory. It sends back numbers and texts, never
+pickles: a process that a hostile file has taken over can send wrong numbers, but execute nothing here.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SECONDS, BYTES_PER_SECOND = 8.0, 10**5  # that a file may take: so many, and one more for each so many bytes
-SECONDS_TO_START = 120.0  # until the libraries are there; nothing of the file is read before
+SECONDS, BYTES_PER_SECOND = 8.0, 10**5  # time limit of a file: 8 s, and 1 s more for every 100 kB
+SECONDS_TO_START = 120.0  # time limit for importing the libraries, before a file is read
 MAX_TEXT = 10**8  # bytes of an answer besides its arrays
 PLAIN = "biufcU"  # kinds of arrays that are sent as they are
 BOOT = (

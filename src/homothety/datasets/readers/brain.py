@@ -52,7 +52,7 @@ def read_epochs(path: Path, variable: str | None) -> MatrixSet:
 
 
 def read_epochs_series(path: Path, columns: Columns, variable: str | None) -> SequenceSet:
-    """Read one series per epoch of a .fif file."""
+    """Read one recording per epoch of a .fif file."""
     epochs = _load_epochs(path)
     data, channels = _measured(epochs, variable, str(path))
     series = [np.ascontiguousarray(one.T) for one in data]

@@ -1,4 +1,4 @@
-"""What readers share: libraries that may be missing, bad files, checks of matrices, columns, and rows of series."""
+"""What readers share: libraries that may be missing, bad files, checks of matrices, columns, and rows of recordings."""
 
 from __future__ import annotations
 
@@ -271,13 +271,13 @@ def is_missing(values: NDArray[Any]) -> BoolArray:
     return np.array([value is None or value == "" or value != value for value in values.tolist()], dtype=np.bool_)
 
 
-# --- series -----------------------------------------------------------------------------------------------------------
+# --- recordings -------------------------------------------------------------------------------------------------------
 
 
 def cut_by_lengths(n_steps: int, lengths: ArrayLike | None, path: Path) -> tuple[list[IntArray], tuple[str, ...]]:
-    """Return the rows of each series and its name, the series standing one after the other.
+    """Return the rows of each recording and its name, the recordings standing one after the other.
 
-    Without lengths, all rows are one series.
+    Without lengths, all rows are one recording.
     """
     if lengths is None:
         return [np.arange(n_steps)], (path.stem,)
@@ -289,7 +289,7 @@ def cut_by_lengths(n_steps: int, lengths: ArrayLike | None, path: Path) -> tuple
 
 
 def check_lengths(lengths: ArrayLike, path: Path) -> IntArray:
-    """Return the number of steps of each series, shape (n_series,), or raise."""
+    """Return the number of steps of each recording, shape (n_series,), or raise."""
     counts = np.ravel(np.asarray(lengths))
     is_whole = counts.dtype.kind in "iuf" and bool((np.isfinite(counts) & (counts == np.round(counts))).all())
     if counts.size == 0 or not is_whole or (counts < 1).any():
@@ -319,7 +319,7 @@ def whole_series(
     actions: list[NDArray[Any]] | None = None,
     rate: float | None = None,
 ) -> SequenceSet:
-    """Return the chosen dimensions of series that are not cut up any further; a single one is called by its file."""
+    """Return the chosen channels of recordings that are not cut any further; a single one has the name of its file."""
     taken = [take_columns(steps, columns, channels, path) for steps in series]
     steps, kept = [one for one, _ in taken], taken[0][1]
     return SequenceSet(steps, None, actions, names or (path.stem,), kept, path.stem, rate=rate)

@@ -1,4 +1,4 @@
-"""Reading covariance matrices and series: the reader is chosen by the name of the file, and files are put together."""
+"""Reading covariance matrices and recordings: the name of a file decides on the reader, and files are put together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ import numpy as np
 
 from homothety.covariance.embedding import blocks_of
 from homothety.datasets.readers.apart import reading_apart
-from homothety.datasets.readers.arrays import read_archive, read_mat, read_npy
+from homothety.datasets.readers.arrays import (
+    read_archive,
+    read_archive_series,
+    read_mat,
+    read_mat_series,
+    read_npy,
+    read_npy_series,
+)
 from homothety.datasets.readers.brain import read_epochs, read_epochs_series, read_nifti
 from homothety.datasets.readers.checks import check_order, natural_order, once
 from homothety.datasets.readers.motion_capture import read_bvh_series, read_c3d_series
@@ -22,9 +29,7 @@ from homothety.datasets.readers.robots import (
     read_bag_series,
     read_lerobot_series,
 )
-from homothety.datasets.readers.sequence_arrays import read_archive_series, read_mat_series, read_npy_series
-from homothety.datasets.readers.sequence_tables import read_table_series
-from homothety.datasets.readers.tables import read_csv
+from homothety.datasets.readers.tables import read_csv, read_table_series
 from homothety.datasets.sets import join_sets
 from homothety.errors import InputError, UnevenTimesWarning
 from homothety.files import printable
@@ -84,13 +89,13 @@ SERIES = {
     ".c3d": Kind(read_c3d_series, apart=("c3d",)),
     **dict.fromkeys((".fif", ".fif.gz"), Kind(read_epochs_series, ("variable",), _EPOCHS)),
 }
-"""Files of series, by what their names end in; all readers take the chosen columns too."""
+"""Files of recordings, by what their names end in; all readers take the chosen columns too."""
 
 FOLDERS = {
     "ROS 2 recordings": (is_ros2_folder, _BAG),
     "LeRobot data sets": (is_lerobot_folder, Kind(read_lerobot_series, ("labels",), ("pyarrow.parquet",))),
 }
-"""Folders that are read like one file of series, each with the function that recognises it."""
+"""Folders that are read like one file of recordings, each with the function that recognises it."""
 
 
 # --- matrices ---------------------------------------------------------------------------------------------------------
@@ -188,7 +193,7 @@ def keep_spd(items: MatrixSet, path: Path, least: float = MIN_RECIPROCAL_CONDITI
     return replace(items, matrices=matrices[: len(kept)], labels=labels, positions=positions), kept
 
 
-# --- series -----------------------------------------------------------------------------------------------------------
+# --- recordings -------------------------------------------------------------------------------------------------------
 
 
 def read_sequences(
@@ -201,7 +206,7 @@ def read_sequences(
     labels: Column | None = None,
     topic: str | None = None,
 ) -> SequenceSet:
-    """Read series of measurements, such as demonstrations, from files.
+    """Read recordings of measurements, such as demonstrations, from files.
 
     Parameters
     ----------
@@ -214,21 +219,21 @@ def read_sequences(
         - ``.parquet``: one row per time step; a column of lists of numbers counts as several. Needs
           ``homothety[parquet]``;
         - ``.npy``: an array of shape (n_steps, n_dims);
-        - ``.npz``: such an array and the ``lengths`` of the series in it; or one array per series;
+        - ``.npz``: such an array and the ``lengths`` of the recordings in it; or one array per recording;
         - ``.h5``, ``.hdf5``: the same, arrays inside groups by their paths. Needs ``homothety[hdf5]``;
         - ``.mat`` (version 7.3 needs ``homothety[hdf5]``): a cell array of n_steps x n_dims or n_dims x n_steps
           matrices, or one matrix. The axis along which the matrices differ is that of time; if none does, the longer
           one;
         - ``.bag``, ``.db3``, ``.mcap``, and folders recorded by ROS 2: the numbers in the messages of one topic in
           order of time, headers left out. Needs ``homothety[ros]``;
-        - a folder with a LeRobot data set: the column ``observation.state``, one series per episode. Needs
+        - a folder with a LeRobot data set: the column ``observation.state``, one recording per episode. Needs
           ``homothety[parquet]``;
         - ``.bvh``: the channels of the joints, angles in degrees;
         - ``.c3d``: positions of the markers, NaN where one was not seen. Needs ``homothety[mocap]``;
-        - ``.fif``, ``.fif.gz``: epochs of MNE, one series each. Needs ``homothety[mne]``.
+        - ``.fif``, ``.fif.gz``: epochs of MNE, one recording each. Needs ``homothety[mne]``.
     group : str or int, optional
-        Column of a table whose values distinguish the series, such as ``"episode_index"``. By default a file is one
-        series.
+        Column of a table whose values distinguish the recordings, such as ``"episode_index"``. By default a file is one
+        recording.
     columns : str, int or sequence of them, optional
         Dimensions to keep, by name or by number from 0; ``"position"`` stands for ``"position.x"``, ``"position.y"``
         and so on where there is no dimension of just that name. By default all of them; of a table all columns except
@@ -236,10 +241,10 @@ def read_sequences(
         or ``state``. A column of times (also ``t``, ``t_ms``, ``seconds`` and the like, if it increases) gives the
         steps per second.
     lengths : array_like of int, optional
-        Numbers of steps of the series a single file holds one after the other.
+        Numbers of steps of the recordings a single file holds one after the other.
     variable : str, optional
         Name of the array in ``.npz``, ``.h5`` and ``.mat`` files, where the above leaves a choice; with stars, as in
-        ``"data/*/actions"``, every array so named in ``.npz`` and ``.h5`` is a series. ``"positions"`` for where the
+        ``"data/*/actions"``, every array so named in ``.npz`` and ``.h5`` is a recording. ``"positions"`` for where the
         joints of a ``.bvh`` file are. The kind of channel in a ``.fif`` file, such as ``"eeg"``, if there are several.
     labels : str or int, optional
         Column of a table, or array of a ``.npz`` file, that holds the true actions under a name of its own. It is then
@@ -251,9 +256,9 @@ def read_sequences(
     -------
     recordings : SequenceSet
         Its `actions` are what `labels` names; else the column ``label`` of a table, the array ``labels`` of an
-        archive, or the only cell array of whole numbers beside the series in a ``.mat`` file; its `states` the column
-        ``state`` or the array ``states``. Its `rate` is known where times, or stamps of ROS messages, are even within
-        half a step, or where the file states the rate (LeRobot, ``.bvh``, ``.c3d``, ``.fif``).
+        archive, or the only cell array of whole numbers beside the recordings in a ``.mat`` file; its `states` the
+        column ``state`` or the array ``states``. Its `rate` is known where times, or stamps of ROS messages, are even
+        within half a step, or where the file states the rate (LeRobot, ``.bvh``, ``.c3d``, ``.fif``).
 
     Warns
     -----
@@ -319,7 +324,7 @@ def _counts_as_file(folder: Path) -> bool:
 
 
 def _check_same_dims(sets: list[SequenceSet], files: list[Path]) -> None:
-    """Raise naming a file whose series have other dimensions than those of the first."""
+    """Raise naming a file whose recordings have other dimensions than those of the first."""
     for one, path in zip(sets, files, strict=True):
         if one.n_dims != sets[0].n_dims:
             raise InputError(
@@ -334,7 +339,7 @@ def _check_same_dims(sets: list[SequenceSet], files: list[Path]) -> None:
 
 
 def _with_distinct_names(sets: list[SequenceSet], files: list[Path]) -> SequenceSet:
-    """Join the sets; series with the same name in several files are called by their file too."""
+    """Join the sets; recordings with the same name in several files are called by their file too."""
     joined = join_sets(sets, printable(files[0].stem if len(files) == 1 else files[0].parent.name or "sequences"))
     counts = Counter(joined.names)
     origins = [path for path, one in zip(files, sets, strict=True) for _ in one.names]

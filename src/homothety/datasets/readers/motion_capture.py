@@ -1,4 +1,4 @@
-"""Series from motion capture: markers in .c3d files, and in .bvh files the channels of joints, or where joints are."""
+"""Recordings from motion capture: markers in .c3d files, and joint channels or joint positions from .bvh files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Series that robots record: the messages of one topic of ROS 1 or ROS 2, and the episodes of LeRobot data sets."""
+"""Recordings of robots: the messages of one topic of ROS 1 or ROS 2, and the episodes of LeRobot data sets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.datasets.readers.checks import blame_file, find_columns, natural_order, require, whole_series
-from homothety.datasets.readers.sequence_tables import ParquetFrame, cut_table, load_parquet
+from homothety.datasets.readers.tables import ParquetFrame, cut_table, load_parquet
 from homothety.errors import InputError
 from homothety.times import as_seconds, is_increasing, rate_of
 
@@ -42,7 +42,7 @@ def is_ros2_folder(folder: Path) -> bool:
 
 
 def read_bag_series(path: Path, columns: Columns, topic: str | None) -> SequenceSet:
-    """Read the numbers in the messages of a topic as one series, in order of time."""
+    """Read the numbers in the messages of a topic as one recording, in order of time."""
     version = "rosbag1" if path.suffix.lower() == ".bag" else "rosbag2"
     rosbag = require(f"rosbags.{version}", "ros", f"Reading {path}")
     with blame_file(path, REMEDY), rosbag.Reader(path) as bag:
@@ -177,7 +177,7 @@ def is_lerobot_folder(folder: Path) -> bool:
 
 
 def read_lerobot_series(path: Path, columns: Columns, labels: Column | None) -> SequenceSet:
-    """Read one series per episode."""
+    """Read one recording per episode."""
     files = sorted(path.glob(TABLES), key=lambda file: natural_order(str(file)))
     if not files:
         raise InputError(f"{path} has no {TABLES}, needed the tables of the episodes. Download the whole data set.")

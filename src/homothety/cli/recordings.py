@@ -1,7 +1,8 @@
-"""Arguments of the commands that take series: what to read of the files, and what to do with it first."""
+"""Arguments of commands that take recordings: what to read of the files, how to prepare it, and what to export."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +88,7 @@ def add_preparation_options(parser: ArgumentParser) -> None:
 
 
 def read(args: Namespace, console: Console) -> SequenceSet:
-    """Return the series in the files."""
+    """Return the recordings in the files."""
     from homothety.datasets import read_sequences
 
     console.say(f"Reading {title(args.files)}")
@@ -153,3 +154,52 @@ def chosen_preprocessing(args: Namespace, items: SequenceSet) -> Preprocessing:
         velocities=None if args.velocities == "none" else args.velocities,
         quaternions=numbers(args.quaternions, "quaternions"),
     )
+
+
+# Files for other programs
+
+EXPORTS = ("ruptures", "aeon", "elan", "moments")
+FORMATS = ("csv", "parquet", "json")
+
+
+def add_export_options(parser: ArgumentParser) -> None:
+    """Add in which form results are written."""
+    group = parser.add_argument_group("files for other programs")
+    group.add_argument("--format", choices=FORMATS, default="csv", help="of all tables (default: csv)")
+    group.add_argument(
+        "--export",
+        metavar="A,B,...",
+        help="also write: ruptures and aeon (change points as these count), elan (annotations), moments (means and "
+        "covariances of states and actions)",
+    )
+    group.add_argument(
+        "--rate", metavar="HZ", type=float, help="steps per second of the recordings, if the files do not tell"
+    )
+
+
+def check_exports(args: Namespace) -> list[str]:
+    """Return the kinds asked for, or raise for what cannot be written: better before the work than after it."""
+    from homothety.arrays import check_positive
+    from homothety.export import check_table_kind
+    from homothety.times import FASTEST, SLOWEST
+
+    check_table_kind(args.format)
+    chosen = [kind.strip() for kind in args.export.split(",")] if args.export is not None else []
+    for kind in chosen:
+        if kind not in EXPORTS:
+            raise InputError(f"--export names {kind!r}, needed some of {', '.join(EXPORTS)}, with commas between.")
+    if args.rate is not None and not SLOWEST <= check_positive(args.rate, "--rate") <= FASTEST:
+        raise InputError(
+            f"--rate is {args.rate:g}, needed steps per second from {SLOWEST:g} to {FASTEST:g}. Leave it out if it is "
+            "not known."
+        )
+    return chosen
+
+
+def with_rate(items: SequenceSet, args: Namespace, kinds: list[str]) -> SequenceSet:
+    """Return recordings with the rate that was given, or raise if annotations need one and there is none."""
+    if args.rate is not None:
+        items = replace(items, rate=args.rate)
+    if items.rate is None and "elan" in kinds:
+        raise InputError("--export elan needs the steps per second of the recordings, to tell times. Add --rate HZ.")
+    return items

@@ -1,4 +1,4 @@
-"""A document as HTML: one file, in which everything that is not ours is escaped."""
+"""Documents as HTML, as Markdown and as text for a terminal. In HTML, every text of the document is escaped."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from homothety.phrases import bullet_list, markdown_table, number_of
 from homothety.report.document import Bullets, Chart, Code, Document, Picture, Pictures, Section, Table, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from homothety.report.document import Answer
+    from homothety.report.document import Answer, Block
+
 
 PARTS = ("drawing", "navigation", "cuts", "series", "space", "gallery", "matrix", "traces", "main")
 SCRIPTS = tuple(f"{name}.js" for name in PARTS)
@@ -166,3 +168,60 @@ def _button(row: Sequence[Any], place: tuple[int, int, int]) -> str:
 
 def _list(points: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(point)}</li>" for point in points) + "</ul>"
+
+
+# Markdown and text for a terminal
+
+
+MAX_LISTED = 20  # rows of a table on the terminal
+
+
+def render_markdown(document: Document, kind: str = "csv") -> str:
+    """Return a document as Markdown, without charts; folded tables are in files of a kind: "csv", "json", "parquet"."""
+    parts = [f"# {document.title}", document.subtitle, "## In short"]
+    parts += [_answer_text(answer, f"**{answer.question}**") for answer in document.answers]
+    for section in document.sections:
+        blocks = [text for block in section.blocks for text in _markdown(block, kind)]
+        if blocks:
+            parts += [f"## {section.title}", *blocks]
+    return "\n\n".join(parts) + "\n"
+
+
+def render_text(document: Document) -> str:
+    """Return what a terminal shows of a document: its brief tables, the answers, and its brief notes."""
+    blocks = [block for section in document.sections for block in section.blocks]
+    tables = [_short_table(block) for block in blocks if isinstance(block, Table) and block.brief]
+    answers = [_answer_text(answer, answer.question) for answer in document.answers]
+    notes = "\n".join(block.text for block in blocks if isinstance(block, Text) and block.brief)
+    return "\n\n".join([f"{document.title}.", *tables, *answers, *([notes] if notes else [])])
+
+
+def _answer_text(answer: Answer, question: str) -> str:
+    said = " ".join(part for part in (question, answer.short, answer.text) if part)
+    return f"{said}\n\n{bullet_list(answer.points)}" if answer.points else said
+
+
+def _markdown(block: Block, kind: str) -> Iterator[str]:
+    """Yield a block as Markdown: nothing of charts and pictures."""
+    if isinstance(block, Text) and block.text:
+        yield block.text
+    elif isinstance(block, Bullets):
+        yield bullet_list(block.points)
+    elif isinstance(block, Code):
+        yield f"```python\n{block.text}\n```"
+    elif isinstance(block, Table) and not (block.folded and block.file):
+        yield f"{block.caption}:"
+        yield markdown_table(block.header, [_cells(row) for row in block.rows])
+    elif isinstance(block, Table):
+        yield f"All rows are in `{block.file}.{kind}`."
+
+
+def _short_table(table: Table) -> str:
+    """Return the first rows of a table."""
+    n_left = len(table.rows) - MAX_LISTED
+    shown = markdown_table(table.header, [_cells(row) for row in table.rows[:MAX_LISTED]])
+    return f"{shown}\n... and {number_of(n_left, f'more {table.header[0]}')}." if n_left > 0 else shown
+
+
+def _cells(row: Any) -> list[Any]:
+    return ["" if cell is None else cell for cell in row]
