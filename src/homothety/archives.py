@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST, MOST_RATIO = 10**9, 100  # bytes that any file may take, and bytes per byte of the file
-DEFLATE_RATIO = 1040  # more bytes than this cannot come out of one compressed byte
-SMALL = 10**4  # bytes of the header of a member, of an archive or of an array, that are not worth comparing
-ENCRYPTED, METHODS = 0x1, (ZIP_STORED, ZIP_DEFLATED)
-LAST_CHARACTER, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_DEFLATE_RATIO = 1040  # more bytes than this cannot come out of one compressed byte
+_SMALL = 10**4  # bytes of the header of a member, of an archive or of an array, that are not worth comparing
+_ENCRYPTED, METHODS = 0x1, (ZIP_STORED, ZIP_DEFLATED)
+_LAST_CHARACTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 _limit: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
@@ -60,8 +60,8 @@ def bytes_of(size: int | str) -> int:
     >>> bytes_of("1.5G"), bytes_of("200 MB"), bytes_of(10)
     (1500000000, 200000000, 10)
     """
-    found = SIZE.fullmatch(str(size).strip())
-    if not found or (n_bytes := int(float(found[1]) * UNITS[found[2].upper()])) < 1:
+    found = _SIZE.fullmatch(str(size).strip())
+    if not found or (n_bytes := int(float(found[1]) * _UNITS[found[2].upper()])) < 1:
         raise InputError(f"A memory limit is {size!r}, needed a number of bytes such as 500M or 8G.")
     return n_bytes
 
@@ -74,8 +74,8 @@ def in_words(n_bytes: int) -> str:
     >>> in_words(4_294_967_296), in_words(999)
     ('4.3 GB', '999 bytes')
     """
-    unit = next((unit for unit in "TGMK" if n_bytes >= UNITS[unit]), "")
-    return f"{n_bytes / UNITS[unit]:.1f} {unit.replace('K', 'k')}B" if unit else f"{n_bytes} bytes"
+    unit = next((unit for unit in "TGMK" if n_bytes >= _UNITS[unit]), "")
+    return f"{n_bytes / _UNITS[unit]:.1f} {unit.replace('K', 'k')}B" if unit else f"{n_bytes} bytes"
 
 
 def limit_for(n_bytes: int) -> int:
@@ -119,9 +119,9 @@ def opened_archive(file: BinaryIO, item: str) -> Iterator[ZipFile]:
         if sum(member.compress_size for member in members) > n_bytes:
             raise BadZipFile("members overlap")
         for member in members:
-            if member.flag_bits & ENCRYPTED or member.compress_type not in METHODS:
+            if member.flag_bits & _ENCRYPTED or member.compress_type not in METHODS:
                 raise BadZipFile(f"{member.filename} is encrypted, or compressed by an unusual method")
-            if member.file_size > DEFLATE_RATIO * member.compress_size + SMALL:
+            if member.file_size > _DEFLATE_RATIO * member.compress_size + _SMALL:
                 raise BadZipFile(f"{member.filename} declares a size that its compressed bytes cannot have")
         check_size(sum(member.file_size for member in members), n_bytes, item)
         yield archive
@@ -154,9 +154,9 @@ def read_array(file: BinaryIO, n_bytes: int, item: str) -> NDArray[Any]:
     """Return the array of an .npy file of a known size, which must be the size that its header declares."""
     start = file.tell()
     version = npy.read_magic(file)
-    if version not in READERS:
-        raise ValueError(f"{item} has version {version} of the format, needed one of {sorted(READERS)}")
-    reader: Any = READERS[version]  # some versions of NumPy have no types for it
+    if version not in _READERS:
+        raise ValueError(f"{item} has version {version} of the format, needed one of {sorted(_READERS)}")
+    reader: Any = _READERS[version]  # some versions of NumPy have no types for it
     shape, _, dtype = reader(file)
     if dtype.hasobject:
         raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
@@ -180,8 +180,8 @@ def check_text(array: NDArray[Any], item: str) -> None:
     if array.dtype.kind != "U" or not array.size:
         return
     codes = np.ascontiguousarray(array).reshape(-1).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
-    if ((codes > LAST_CHARACTER) | ((codes >= SURROGATES[0]) & (codes <= SURROGATES[1]))).any():
+    if ((codes > _LAST_CHARACTER) | ((codes >= _SURROGATES[0]) & (codes <= _SURROGATES[1]))).any():
         raise ValueError(f"{item} holds texts with characters that do not exist")
 
 
-READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from homothety.models.frames.frames import Rotations
     from homothety.sequences import Sequences
 
-LAG_GROWTH = 1.1  # from one lag tried to the next
-DIRECTED = 0.7  # correlation of two displacements in succession, below which a motion has turned
-MOVED = 0.02  # least mean squared displacement of a motion, as a share of that between independent steps
-INDEPENDENT = 0.1  # largest mean squared noise of steps that follow a path, as a share of the same
-MIN_LOOKS = 80  # steps of the median recording that are used, at least: room for twenty stays
-WINDOW = 4  # strides that velocities are smoothed over
-FILL = 0.3  # spread of noise across planes and lines, as a share of the size of a recording: as expected of a state
+_LAG_GROWTH = 1.1  # from one lag tried to the next
+_DIRECTED = 0.7  # correlation of two displacements in succession, below which a motion has turned
+_MOVED = 0.02  # least mean squared displacement of a motion, as a share of that between independent steps
+_INDEPENDENT = 0.1  # largest mean squared noise of steps that follow a path, as a share of the same
+_MIN_LOOKS = 80  # steps of the median recording that are used, at least: room for twenty stays
+_WINDOW = 4  # strides that velocities are smoothed over
+_FILL = 0.3  # spread of noise across planes and lines, as a share of the size of a recording: as expected of a state
 
 
 def prepare_blocks(
@@ -71,9 +71,9 @@ def prepare_blocks(
     if subsample is None:
         found = [stride for stride in strides if stride is not None]
         subsample = min(found) if found else (1 if points else decorrelating_stride(list(recordings)))
-        subsample = max(1, min(subsample, int(np.median(recordings.lengths)) // MIN_LOOKS))
+        subsample = max(1, min(subsample, int(np.median(recordings.lengths)) // _MIN_LOOKS))
     with_velocities = bool(points) and (moving if velocities is None else velocities)
-    window = max(WINDOW * subsample + 1 - WINDOW * subsample % 2, 5)
+    window = max(_WINDOW * subsample + 1 - _WINDOW * subsample % 2, 5)
     settings = Preprocessing(
         subsample=subsample,
         smooth=window if with_velocities else None,
@@ -87,13 +87,13 @@ def prepare_blocks(
     shifted = tuple(b for b, kind in enumerate(joined) if kind in ("vector", "orientation"))
     blocks = Blocks((*joined, *appended), dim, rotations, (), n_plain, shifted)  # type: ignore[arg-type]
     check_lengths(recordings, blocks, subsample)
-    fitted = in_block_units(settings.fit(recordings, allow_constant=True), blocks, recordings)
+    fitted = _in_block_units(settings.fit(recordings, allow_constant=True), blocks, recordings)
     return fitted, blocks
 
 
 def check_lengths(recordings: Sequences, blocks: Blocks, stride: int) -> None:
     """Raise naming the first recording that is too short for its frame to be inferred."""
-    needed = WINDOW * stride + 1 if blocks.turned else stride + 1
+    needed = _WINDOW * stride + 1 if blocks.turned else stride + 1
     short = np.flatnonzero(recordings.lengths < needed)
     if len(short):
         used = "all steps are used" if stride == 1 else f"one of {stride} steps is used"
@@ -126,12 +126,12 @@ def filled(blocks: Blocks, spans: Sequence[int], prepared: Sequences) -> Sequenc
         for b in flat:
             extents, axes = np.linalg.eigh(scatter_of(blocks, [b], one))
             across = axes[:, : blocks.dim - spans[b]][:, extents[: blocks.dim - spans[b]] <= FLAT**2 * extents[-1]]
-            noise = rng.standard_normal((len(one), across.shape[1])) * FILL * np.sqrt(max(extents.mean(), 0.0))
+            noise = rng.standard_normal((len(one), across.shape[1])) * _FILL * np.sqrt(max(extents.mean(), 0.0))
             one[:, blocks.slices[b]] += (noise - noise.mean(axis=0)) @ across.T
     return check_sequences(parts, names=prepared.names, allow_constant=True, min_steps=1)
 
 
-def in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Sequences) -> FittedPreprocessing:
+def _in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Sequences) -> FittedPreprocessing:
     """Return the preparation with every block in units of its typical size; only points and plain channels are centred.
 
     Vectors and orientations turn about zero, so nothing may be subtracted from them.
@@ -155,7 +155,7 @@ def motion_stride(parts: Sequence[FloatArray]) -> int | None:
     """Return for how many steps points go on in the direction they are going; None if steps are independent.
 
     Two successive displacements over a lag have correlation 1 on a straight path; on a swing it is the cosine of the
-    phase between them. The shortest lag with a correlation below `DIRECTED` is returned: an eighth of the period of a
+    phase between them. The shortest lag with a correlation below `_DIRECTED` is returned: an eighth of the period of a
     swing. Noise of the recording is subtracted: it is the limit of the squared displacement as the lag goes to zero.
 
     Examples
@@ -172,21 +172,21 @@ def motion_stride(parts: Sequence[FloatArray]) -> int | None:
     sized = [one for one in sized if len(one) > 4]
     if not sized:
         return None
-    noise = max(displacement(sized, 1) - (displacement(sized, 2) - displacement(sized, 1)) / 3.0, 0.0)
+    noise = max(_displacement(sized, 1) - (_displacement(sized, 2) - _displacement(sized, 1)) / 3.0, 0.0)
     far = 2.0 * sized[0].shape[1]
-    if noise > INDEPENDENT * far:
+    if noise > _INDEPENDENT * far:
         return None
     longest = max(1, int(np.median([len(one) for one in sized])) // 4)
     lag = 1
     while lag <= longest:
-        moved, doubled = displacement(sized, lag) - noise, displacement(sized, 2 * lag) - noise
-        if moved > MOVED * far and doubled / (2 * moved) - 1.0 < DIRECTED:
+        moved, doubled = _displacement(sized, lag) - noise, _displacement(sized, 2 * lag) - noise
+        if moved > _MOVED * far and doubled / (2 * moved) - 1.0 < _DIRECTED:
             return lag
-        lag = max(lag + 1, int(lag * LAG_GROWTH))
+        lag = max(lag + 1, int(lag * _LAG_GROWTH))
     return longest
 
 
-def displacement(series: Sequence[FloatArray], lag: int) -> float:
+def _displacement(series: Sequence[FloatArray], lag: int) -> float:
     """Return how far points get in `lag` steps, in mean squares."""
     squares = [((one[lag:] - one[:-lag]) ** 2).sum(axis=1) for one in series if len(one) > lag]
     return float(np.concatenate(squares).mean()) if squares else 0.0

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from homothety.sequences import Sequences
 
 
-KINDS = ("point", "vector", "quaternion", "plain")
-NORM_TOLERANCE = 1e-2  # quaternions are often recorded with two or three decimals
-HINT = "To use positions, vectors and quaternions, name the channels (x, y, z, qw, ...), or give blocks=[...]."
-MOST_LISTED = 8  # blocks, and plain channels, that a sentence names
+_KINDS = ("point", "vector", "quaternion", "plain")
+_NORM_TOLERANCE = 1e-2  # quaternions are often recorded with two or three decimals
+_HINT = "To use positions, vectors and quaternions, name the channels (x, y, z, qw, ...), or give blocks=[...]."
+_MOST_LISTED = 8  # blocks, and plain channels, that a sentence names
 
 
 class ChannelBlocks(NamedTuple):
@@ -98,7 +98,7 @@ def guess_blocks(names: Sequence[str] | None, n_dims: int) -> ChannelBlocks:
     order: list[int] = []
     for channel in range(n_dims):
         if channel in found:
-            kinds.append({POSITION: "point", QUATERNION: "quaternion"}.get(found[channel].quantity, "vector"))
+            kinds.append({_POSITION: "point", _QUATERNION: "quaternion"}.get(found[channel].quantity, "vector"))
             order += found[channel].channels
         elif channel not in grouped:
             kinds.append("plain")
@@ -139,11 +139,11 @@ def check_blocks(kinds: Sequence[str], n_dims: int, names: Sequence[str] | None 
     """
     _check_names(names, n_dims)
     if isinstance(kinds, str) or not hasattr(kinds, "__iter__"):
-        raise InputError(f"blocks is {kinds!r}, needed 'auto' or a list of kinds: {', '.join(map(repr, KINDS))}.")
+        raise InputError(f"blocks is {kinds!r}, needed 'auto' or a list of kinds: {', '.join(map(repr, _KINDS))}.")
     kinds = tuple(kinds)
     for place, kind in enumerate(kinds):
-        if kind not in KINDS:
-            raise InputError(f"blocks[{place}] is {kind!r}, needed one of {', '.join(map(repr, KINDS))}.")
+        if kind not in _KINDS:
+            raise InputError(f"blocks[{place}] is {kind!r}, needed one of {', '.join(map(repr, _KINDS))}.")
     dims = [dim for dim in (3, 2) if sum(_n_channels(kind, dim) for kind in kinds) == n_dims]
     if not dims:
         raise InputError(_misfit(kinds, n_dims))
@@ -172,14 +172,14 @@ def check_quaternions(recordings: Sequences, blocks: ChannelBlocks) -> None:
         if kind != "quaternion":
             continue
         norms = np.linalg.norm(recordings.steps[:, list(channels)], axis=1)  # NaN, which passes, where one is missing
-        wrong = np.flatnonzero(np.abs(norms - 1) > NORM_TOLERANCE)
+        wrong = np.flatnonzero(np.abs(norms - 1) > _NORM_TOLERANCE)
         if wrong.size:
             i = int(np.searchsorted(recordings.starts, wrong[0], side="right")) - 1
             called = ", ".join(_called(channel, recordings.channels) for channel in channels)
             raise InputError(
                 f"Recording {i} ({recordings.names[i]}): the quaternion ({called}) has norm {norms[wrong[0]]:.3g} at "
                 f"step {wrong[0] - recordings.starts[i]} ({wrong.size} such steps in all recordings), needed 1 within "
-                f"{NORM_TOLERANCE}. Divide quaternions by their norm and cut steps at which tracking was lost; if "
+                f"{_NORM_TOLERANCE}. Divide quaternions by their norm and cut steps at which tracking was lost; if "
                 "these channels are no quaternion, list each as 'plain' in blocks=[...]."
             )
 
@@ -201,11 +201,11 @@ def _unnamed_blocks(names: Sequence[str] | None, n_dims: int) -> ChannelBlocks:
     """Return two or three channels as a position, any other number as plain channels."""
     order = tuple(range(n_dims))
     if n_dims in (2, 3):
-        sentence = _sentence([(POSITION, [_called(channel, names) for channel in order])], [])
+        sentence = _sentence([(_POSITION, [_called(channel, names) for channel in order])], [])
         return ChannelBlocks(("point",), order, n_dims, sentence)
     if n_dims == 1:
         return ChannelBlocks(("plain",), order, 3, "Channels: one plain channel.")
-    sentence = f"Channels: {n_dims} plain channels, as their names are not known. {HINT}"
+    sentence = f"Channels: {n_dims} plain channels, as their names are not known. {_HINT}"
     return ChannelBlocks(("plain",) * n_dims, order, 3, sentence)
 
 
@@ -218,9 +218,9 @@ def _sentence(parts: list[tuple[str, list[str]]], plain: list[str]) -> str:
 
 
 def _listed(items: list[str], what: str) -> str:
-    if len(items) <= MOST_LISTED:
+    if len(items) <= _MOST_LISTED:
         return ", ".join(items)
-    return f"{', '.join(items[:MOST_LISTED])} and {len(items) - MOST_LISTED} more {what}"
+    return f"{', '.join(items[:_MOST_LISTED])} and {len(items) - _MOST_LISTED} more {what}"
 
 
 def _hints(names: Sequence[str], has_blocks: bool) -> str:
@@ -232,7 +232,7 @@ def _hints(names: Sequence[str], has_blocks: bool) -> str:
             "to qw, qx, qy, qz, or give blocks=[...]."
         )
     if not has_blocks and len(names) > 1:
-        return f" {HINT}"
+        return f" {_HINT}"
     return ""
 
 
@@ -252,57 +252,57 @@ def _misfit(kinds: tuple[str, ...], n_dims: int) -> str:
 # What names of channels say
 
 
-AXES, QUATERNION_AXES = "xyz", "wxyz"
-POSITION, QUATERNION, VELOCITY, SPIN = "position", "orientation quaternion", "velocity", "angular velocity"
-FORCE, TORQUE, ACCELERATION, FIELD = "force", "torque", "acceleration", "magnetic field"
-DISPLACEMENT, DIRECTION = "displacement", "direction"
+_AXES, _QUATERNION_AXES = "xyz", "wxyz"
+_POSITION, _QUATERNION, _VELOCITY, _SPIN = "position", "orientation quaternion", "velocity", "angular velocity"
+_FORCE, _TORQUE, _ACCELERATION, FIELD = "force", "torque", "acceleration", "magnetic field"
+_DISPLACEMENT, _DIRECTION = "displacement", "direction"
 # Quantities that other names decide, and those that are never a block.
-UNNAMED, SIDE, TORQUE_OR_TRANSLATION, ANGLE = "unnamed", "side", "torque or translation", "angle"
+_UNNAMED, _SIDE, _TORQUE_OR_TRANSLATION, _ANGLE = "unnamed", "side", "torque or translation", "angle"
 
 # Coordinates of a plane turn into each other; in a plane, torque and angular velocity have one channel only.
-PLANAR = (POSITION, VELOCITY, FORCE, ACCELERATION, DISPLACEMENT, DIRECTION)
+_PLANAR = (_POSITION, _VELOCITY, _FORCE, _ACCELERATION, _DISPLACEMENT, _DIRECTION)
 
-SPELLINGS = {
-    POSITION: "position positions pos translation trans location loc coordinate coord point marker",
-    QUATERNION: "quaternion quat orientation orient ori orn rotation rot attitude",
-    VELOCITY: "velocity velocities vel twist linear",
-    SPIN: "angular omega gyro gyroscope gyr rate",
-    FORCE: "force forces",
-    TORQUE: "torque torques moment moments tau",
-    ACCELERATION: "acceleration accel acc accelerometer gravity",
+_SPELLINGS = {
+    _POSITION: "position positions pos translation trans location loc coordinate coord point marker",
+    _QUATERNION: "quaternion quat orientation orient ori orn rotation rot attitude",
+    _VELOCITY: "velocity velocities vel twist linear",
+    _SPIN: "angular omega gyro gyroscope gyr rate",
+    _FORCE: "force forces",
+    _TORQUE: "torque torques moment moments tau",
+    _ACCELERATION: "acceleration accel acc accelerometer gravity",
     FIELD: "magnetic magnetometer mag",
-    DISPLACEMENT: "displacement delta",
-    DIRECTION: "direction dir normal vector",
-    ANGLE: "angle angles euler rpy rotvec axisangle covariance cov std variance confidence scale size",
+    _DISPLACEMENT: "displacement delta",
+    _DIRECTION: "direction dir normal vector",
+    _ANGLE: "angle angles euler rpy rotvec axisangle covariance cov std variance confidence scale size",
 }
-WORDS = {word: quantity for quantity, words in SPELLINGS.items() for word in words.split()}
-LETTERS = {
-    **dict.fromkeys("pc", POSITION),
-    **dict.fromkeys("wgω", SPIN),
-    **dict.fromkeys("mτ", TORQUE),
-    **dict.fromkeys("nu", DIRECTION),
-    **dict.fromkeys("lr", SIDE),
-    "q": QUATERNION,
-    "v": VELOCITY,
-    "f": FORCE,
-    "t": TORQUE_OR_TRANSLATION,
-    "a": ACCELERATION,
+_WORDS = {word: quantity for quantity, words in _SPELLINGS.items() for word in words.split()}
+_LETTERS = {
+    **dict.fromkeys("pc", _POSITION),
+    **dict.fromkeys("wgω", _SPIN),
+    **dict.fromkeys("mτ", _TORQUE),
+    **dict.fromkeys("nu", _DIRECTION),
+    **dict.fromkeys("lr", _SIDE),
+    "q": _QUATERNION,
+    "v": _VELOCITY,
+    "f": _FORCE,
+    "t": _TORQUE_OR_TRANSLATION,
+    "a": _ACCELERATION,
     "b": FIELD,
-    "d": DISPLACEMENT,
+    "d": _DISPLACEMENT,
 }
-ANGULAR_UNITS = {"deg", "degree", "degrees", "rad", "radian", "radians"}
-JOINTS = {"joint", "joints", "qpos", "qvel", "gripper", "finger", "fingers", "motor", "motors"}
+_ANGULAR_UNITS = {"deg", "degree", "degrees", "rad", "radian", "radians"}
+_JOINTS = {"joint", "joints", "qpos", "qvel", "gripper", "finger", "fingers", "motor", "motors"}
 
 # Words begin with a capital letter or are all capitals: LeftHandX, posX, FZ, RHand.
-TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
-NUMBERED = re.compile(r"(.*?)(\[\d+\]|[ _.-]?\d+)")
-MEANINGLESS = ("", "x", "y", "ch", "channel", "col", "column", "dim", "dimension", "feature", "var", "variable")
+_TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
+_NUMBERED = re.compile(r"(.*?)(\[\d+\]|[ _.-]?\d+)")
+_MEANINGLESS = ("", "x", "y", "ch", "channel", "col", "column", "dim", "dimension", "feature", "var", "variable")
 
-Key = tuple[str, ...]
-HOLE = "@"  # stands for the axis in a key
+_Key = tuple[str, ...]
+_HOLE = "@"  # stands for the axis in a key
 
 
-class NamedBlock(NamedTuple):
+class _NamedBlock(NamedTuple):
     """Channels that belong together, in the order w, x, y, z, and the quantity that they are coordinates of."""
 
     quantity: str
@@ -313,7 +313,7 @@ class Candidate(NamedTuple):
     """Channels whose names differ in the axis only."""
 
     quantity: str
-    tag: Key  # the rest of the names, such as "left", without the words for a quantity
+    tag: _Key  # the rest of the names, such as "left", without the words for a quantity
     is_glued: bool  # the axis is the last letter of a longer word that is not known
     channels: dict[str, int]  # by axis
 
@@ -321,12 +321,12 @@ class Candidate(NamedTuple):
         """Tell whether there is a channel for each axis."""
         return all(axis in self.channels for axis in axes)
 
-    def block(self, quantity: str, axes: str) -> NamedBlock:
+    def block(self, quantity: str, axes: str) -> _NamedBlock:
         """Return the channels of some axes as a block."""
-        return NamedBlock(quantity, tuple(self.channels[axis] for axis in axes))
+        return _NamedBlock(quantity, tuple(self.channels[axis] for axis in axes))
 
 
-def named_blocks(names: Sequence[str]) -> list[NamedBlock]:
+def named_blocks(names: Sequence[str]) -> list[_NamedBlock]:
     """Return the blocks that the names of channels tell, in the order of their first channels.
 
     Parameters
@@ -349,9 +349,9 @@ def named_blocks(names: Sequence[str]) -> list[NamedBlock]:
     [NamedBlock(quantity='orientation quaternion', channels=(3, 0, 1, 2))]
     """
     candidates, numbered = _candidates(names), _numbered_candidates(names)
-    blocks = _disjoint([*_quaternions(candidates), *_groups(candidates, AXES), *_groups(numbered, AXES)])
+    blocks = _disjoint([*_quaternions(candidates), *_groups(candidates, _AXES), *_groups(numbered, _AXES)])
     if not any(block.quantity for block in blocks):
-        plane = AXES[:2]
+        plane = _AXES[:2]
         blocks = _disjoint([*blocks, *_groups(candidates, plane), *_groups(numbered, plane)])
     return sorted((block for block in blocks if block.quantity), key=lambda block: min(block.channels))
 
@@ -364,31 +364,31 @@ def unordered_quaternions(names: Sequence[str]) -> list[list[int]]:
     >>> unordered_quaternions(["x", "quat_0", "quat_1", "quat_2", "quat_3"])
     [[1, 2, 3, 4]]
     """
-    places: dict[Key, dict[str, int]] = {}
+    places: dict[_Key, dict[str, int]] = {}
     for at, name in enumerate(names):
         tokens = _tokens(name)
         for place, token in enumerate(tokens):
-            if token.isdigit() and _quantity((*tokens[:place], *tokens[place + 1 :]), tokens[place - 1]) == QUATERNION:
-                places.setdefault((*tokens[:place], HOLE, *tokens[place + 1 :]), {})[token] = at
+            if token.isdigit() and _quantity((*tokens[:place], *tokens[place + 1 :]), tokens[place - 1]) == _QUATERNION:
+                places.setdefault((*tokens[:place], _HOLE, *tokens[place + 1 :]), {})[token] = at
     return [list(found.values()) for found in places.values() if set(found) in ({*"0123"}, {*"1234"})]
 
 
 def say_nothing(names: Sequence[str]) -> bool:
     """Tell whether names only number the channels, as "0" and "1", "y1" and "y2" or "observation.state[0]" do."""
-    matches = [NUMBERED.fullmatch(name.strip().lower()) for name in names]
+    matches = [_NUMBERED.fullmatch(name.strip().lower()) for name in names]
     stems = {match[1] for match in matches if match}
-    if None in matches or len(stems) != 1 or not JOINTS.union(WORDS).isdisjoint(_tokens(*stems)):
+    if None in matches or len(stems) != 1 or not _JOINTS.union(_WORDS).isdisjoint(_tokens(*stems)):
         return False
-    return stems.issubset(MEANINGLESS) or all(match[2].startswith("[") for match in matches if match)
+    return stems.issubset(_MEANINGLESS) or all(match[2].startswith("[") for match in matches if match)
 
 
-def _tokens(name: str) -> Key:
-    return tuple(token.lower() for token in TOKEN.findall(name))
+def _tokens(name: str) -> _Key:
+    return tuple(token.lower() for token in _TOKEN.findall(name))
 
 
 def _candidates(names: Sequence[str]) -> list[Candidate]:
     """Return all groups of channels whose names differ in one axis, also overlapping and incomplete ones."""
-    found: dict[tuple[Key, int], Candidate] = {}
+    found: dict[tuple[_Key, int], Candidate] = {}
     seen: dict[str, int] = {}
     for at, name in enumerate(names):
         seen[name] = seen.get(name, -1) + 1  # x, y, z, x, y, z are two positions
@@ -398,7 +398,7 @@ def _candidates(names: Sequence[str]) -> list[Candidate]:
     return list(found.values())
 
 
-def _holes(tokens: Key) -> Iterator[tuple[Key, str, Candidate]]:
+def _holes(tokens: _Key) -> Iterator[tuple[_Key, str, Candidate]]:
     """Yield each way to take an axis out of a name: what is left, the axis, and a candidate without channels."""
     for place, token in enumerate(tokens):
         before, after = tokens[:place], tokens[place + 1 :]
@@ -409,99 +409,99 @@ def _holes(tokens: Key) -> Iterator[tuple[Key, str, Candidate]]:
             yield (*before, left, *after), axis, candidate
 
 
-def _splits(token: str, previous: str) -> Iterator[tuple[str, str, Key, str, Key, bool]]:
+def _splits(token: str, previous: str) -> Iterator[tuple[str, str, _Key, str, _Key, bool]]:
     """Yield what is left of a token without its axis, the axis, words, the letter before it, tag, and if it is glued.
 
     The axis is the whole token (x, after v in "v_x"), or its last letter (vx, posx, handx), or its first (xpos).
     """
-    if token in (*QUATERNION_AXES,):
-        yield HOLE, token, (), previous if previous in LETTERS else "", (), False
+    if token in (*_QUATERNION_AXES,):
+        yield _HOLE, token, (), previous if previous in _LETTERS else "", (), False
         return
-    if token[0] in QUATERNION_AXES and token[1:] in WORDS:
-        yield HOLE + token[1:], token[0], (token[1:],), "", (), False
+    if token[0] in _QUATERNION_AXES and token[1:] in _WORDS:
+        yield _HOLE + token[1:], token[0], (token[1:],), "", (), False
     stem, axis = token[:-1], token[-1]
-    if axis not in QUATERNION_AXES:
+    if axis not in _QUATERNION_AXES:
         return
-    if stem in WORDS:
-        yield stem + HOLE, axis, (stem,), "", (), False
-    elif stem in LETTERS:
-        yield stem + HOLE, axis, (), stem, (), False
+    if stem in _WORDS:
+        yield stem + _HOLE, axis, (stem,), "", (), False
+    elif stem in _LETTERS:
+        yield stem + _HOLE, axis, (), stem, (), False
     elif len(stem) > 1:
-        yield stem + HOLE, axis, (), "", (stem,), True
+        yield stem + _HOLE, axis, (), "", (stem,), True
 
 
-def _tag(words: Key) -> Key:
-    return tuple(word for word in words if word not in WORDS)
+def _tag(words: _Key) -> _Key:
+    return tuple(word for word in words if word not in _WORDS)
 
 
-def _quantity(words: Key, letter: str) -> str:
+def _quantity(words: _Key, letter: str) -> str:
     """Return what is measured, by the words of a name and the letter before the axis."""
-    found = [WORDS[word] for word in words if word in WORDS]
-    if ANGLE in found:
-        return ANGLE
+    found = [_WORDS[word] for word in words if word in _WORDS]
+    if _ANGLE in found:
+        return _ANGLE
     # The velocity of a force or of a position is no force and no position.
-    for derivative in (ACCELERATION, SPIN, VELOCITY):
+    for derivative in (_ACCELERATION, _SPIN, _VELOCITY):
         if derivative in found:
-            return ANGLE if letter == "r" else derivative
+            return _ANGLE if letter == "r" else derivative
     if letter == "p":  # also the point where a force is applied: force_px
-        return POSITION
-    quantity = found[-1] if found else LETTERS.get(letter, UNNAMED)
-    return ANGLE if quantity in (POSITION, UNNAMED) and ANGULAR_UNITS.intersection(words) else quantity
+        return _POSITION
+    quantity = found[-1] if found else _LETTERS.get(letter, _UNNAMED)
+    return _ANGLE if quantity in (_POSITION, _UNNAMED) and _ANGULAR_UNITS.intersection(words) else quantity
 
 
-def _quaternions(candidates: list[Candidate]) -> Iterator[NamedBlock]:
+def _quaternions(candidates: list[Candidate]) -> Iterator[_NamedBlock]:
     """Yield quaternions; and, without a quantity, four channels that must not be taken for a vector either."""
-    four = [one for one in candidates if one.has(QUATERNION_AXES)]
-    named = [one for one in four if one.quantity == QUATERNION]
-    yield from (one.block(QUATERNION, QUATERNION_AXES) for one in named)
+    four = [one for one in candidates if one.has(_QUATERNION_AXES)]
+    named = [one for one in four if one.quantity == _QUATERNION]
+    yield from (one.block(_QUATERNION, _QUATERNION_AXES) for one in named)
     for one in four:
-        if one.quantity == UNNAMED and one.tag not in [other.tag for other in named]:
-            yield one.block(QUATERNION, QUATERNION_AXES)
-        elif one.quantity not in (QUATERNION, POSITION, UNNAMED):  # the velocity of a quaternion
-            yield one.block("", QUATERNION_AXES)
+        if one.quantity == _UNNAMED and one.tag not in [other.tag for other in named]:
+            yield one.block(_QUATERNION, _QUATERNION_AXES)
+        elif one.quantity not in (_QUATERNION, _POSITION, _UNNAMED):  # the velocity of a quaternion
+            yield one.block("", _QUATERNION_AXES)
 
 
-def _groups(candidates: list[Candidate], axes: str) -> Iterator[NamedBlock]:
+def _groups(candidates: list[Candidate], axes: str) -> Iterator[_NamedBlock]:
     """Yield positions and vectors with the given axes."""
     complete = [one for one in candidates if one.has(axes)]
     for one in complete:
         quantity = _decided(one, complete)
-        is_planar = quantity in PLANAR and not one.is_glued and not (len(axes) == 2 and "z" in one.channels)
-        if quantity not in (QUATERNION, ANGLE) and (len(axes) == 3 or is_planar):
+        is_planar = quantity in _PLANAR and not one.is_glued and not (len(axes) == 2 and "z" in one.channels)
+        if quantity not in (_QUATERNION, _ANGLE) and (len(axes) == 3 or is_planar):
             yield one.block(quantity, axes)
 
 
 def _decided(one: Candidate, complete: list[Candidate]) -> str:
     """Return the quantity of a candidate, where it depends on the names of others."""
     beside = [other.quantity for other in complete if other.tag == one.tag and other is not one]
-    if one.quantity == UNNAMED:
-        return POSITION
-    if one.quantity == SIDE:
-        return POSITION if SIDE in beside else ANGLE
-    if one.quantity == TORQUE_OR_TRANSLATION:
-        return TORQUE if {FORCE, POSITION, UNNAMED}.intersection(beside) else POSITION
+    if one.quantity == _UNNAMED:
+        return _POSITION
+    if one.quantity == _SIDE:
+        return _POSITION if _SIDE in beside else _ANGLE
+    if one.quantity == _TORQUE_OR_TRANSLATION:
+        return _TORQUE if {_FORCE, _POSITION, _UNNAMED}.intersection(beside) else _POSITION
     return one.quantity
 
 
 def _numbered_candidates(names: Sequence[str]) -> list[Candidate]:
     """Return channels of a named quantity that are told apart by a number at the end, where there are two or three."""
-    found: dict[Key, Candidate] = {}
+    found: dict[_Key, Candidate] = {}
     for at, name in enumerate(names):
         tokens = _tokens(name)
         quantity = _quantity(tokens[:-1], "")
-        if tokens and tokens[-1].isdigit() and quantity != UNNAMED and not JOINTS.intersection(tokens):
+        if tokens and tokens[-1].isdigit() and quantity != _UNNAMED and not _JOINTS.intersection(tokens):
             candidate = found.setdefault(tokens[:-1], Candidate(quantity, _tag(tokens[:-1]), False, {}))
             candidate.channels[tokens[-1]] = at
     return [
-        one._replace(channels=dict(zip(AXES, (one.channels[number] for number in sorted(one.channels)), strict=False)))
+        one._replace(channels=dict(zip(_AXES, (one.channels[number] for number in sorted(one.channels)), strict=False)))
         for one in found.values()
         if set(one.channels) in ({*"012"}, {*"123"}, {*"01"}, {*"12"})
     ]
 
 
-def _disjoint(blocks: list[NamedBlock]) -> list[NamedBlock]:
+def _disjoint(blocks: list[_NamedBlock]) -> list[_NamedBlock]:
     """Return blocks without those that take a channel of an earlier one."""
-    kept: list[NamedBlock] = []
+    kept: list[_NamedBlock] = []
     taken: set[int] = set()
     for block in blocks:
         if taken.isdisjoint(block.channels):

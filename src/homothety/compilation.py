@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     # From the seconds that a kernel took, without those that it calls.
-    Listener = Callable[[float], None]
+    _Listener = Callable[[float], None]
 
-_listeners: list[Listener] = []
+_listeners: list[_Listener] = []
 
 
 @contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
+def heard_by(listener: _Listener) -> Iterator[None]:
     """Call a function with the seconds of every kernel that this process compiles, while the context lasts."""
     _listeners.append(listener)
     try:

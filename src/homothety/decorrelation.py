@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
 
-LAG_GROWTH = 1.25  # from one lag looked at to the next
+_LAG_GROWTH = 1.25  # from one lag looked at to the next
 MIN_KEPT = 25  # steps to leave in the median recording, whatever the measurement says
 MIN_KEPT_OF_SHORTEST = 3  # and in the shortest: a demonstration that was broken off must not decide for all
-HARDLY = 0.1  # share of how far apart independent steps are, in mean squares: nearer ones are copies but for noise
-RESTING = 0.1  # of the size of the median recording: in smaller ones nothing goes on
-LONGEST_LAG = 200  # steps looked at
-TINY = np.finfo(float).tiny
+_HARDLY = 0.1  # share of how far apart independent steps are, in mean squares: nearer ones are copies but for noise
+_RESTING = 0.1  # of the size of the median recording: in smaller ones nothing goes on
+_LONGEST_LAG = 200  # steps looked at
+_TINY = np.finfo(float).tiny
 
 
 def in_own_size(series: Sequence[FloatArray]) -> list[FloatArray]:
@@ -37,9 +37,9 @@ def in_own_size(series: Sequence[FloatArray]) -> list[FloatArray]:
     """
     centred = [one - mean_of_known(one) for one in series]
     spread = np.sqrt(mean_of_known(np.concatenate(centred) ** 2))
-    even = [one / np.maximum(spread, TINY) for one in centred]
+    even = [one / np.maximum(spread, _TINY) for one in centred]
     sizes = np.array([np.sqrt(mean_of_known(one**2, axis=None)) for one in even])
-    least = max(RESTING * float(np.median(sizes)), TINY)
+    least = max(_RESTING * float(np.median(sizes)), _TINY)
     return [one / max(size, least) for one, size in zip(even, sizes, strict=True)]
 
 
@@ -74,13 +74,13 @@ def directed_steps(series: Sequence[FloatArray]) -> int:
     """
     series = in_own_size(series)
     longest = max(1, int(np.median([len(one) for one in series])) // 4)
-    least = HARDLY * 2 * series[0].shape[1]  # independent steps are twice the variance apart, in every dimension
+    least = _HARDLY * 2 * series[0].shape[1]  # independent steps are twice the variance apart, in every dimension
     lag, moved = 1, mean_squared_displacement(series, 1)
     while lag < longest:
         doubled = mean_squared_displacement(series, 2 * lag)
         if moved > least and doubled < 2.0 * moved:
             return lag
-        lag = max(lag + 1, int(lag * LAG_GROWTH))
+        lag = max(lag + 1, int(lag * _LAG_GROWTH))
         moved = mean_squared_displacement(series, lag)
     return longest
 
@@ -140,22 +140,22 @@ def correlations_in_stays(residuals: FloatArray, edges: IntArray) -> tuple[Float
 
     Of missing residuals, NaN, there are no pairs; those of single dimensions count as parts of a pair.
     """
-    longest, n_dims = min(int(np.diff(edges).max()), LONGEST_LAG), residuals.shape[1]
+    longest, n_dims = min(int(np.diff(edges).max()), _LONGEST_LAG), residuals.shape[1]
     products, counts = np.zeros(longest), np.zeros(longest)
     known = ~np.isnan(residuals)
     residuals, is_whole = np.where(known, residuals, 0.0), bool(known.all())
     for start, stop in pairwise(edges.tolist()):
-        sums = products_at_lags(residuals[start:stop], longest)
+        sums = _products_at_lags(residuals[start:stop], longest)
         products[: len(sums)] += sums
         if is_whole:
             counts[: len(sums)] += stop - start - np.arange(len(sums))
         else:
-            counts[: len(sums)] += np.rint(products_at_lags(known[start:stop].astype(float), longest)) / n_dims
+            counts[: len(sums)] += np.rint(_products_at_lags(known[start:stop].astype(float), longest)) / n_dims
     means = products / np.maximum(counts, 1.0)
-    return means / max(means[0], TINY), counts
+    return means / max(means[0], _TINY), counts
 
 
-def products_at_lags(values: FloatArray, longest: int) -> FloatArray:
+def _products_at_lags(values: FloatArray, longest: int) -> FloatArray:
     """Return sums over all dimensions of products of values, (n_steps, n_dims), with those some steps later."""
     n = len(values)
     spectrum = np.fft.rfft(values, 2 * n, axis=0)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
 
-    Row = Mapping[str, Any]
+    _Row = Mapping[str, Any]
 
 __all__ = [
     "Moments",
@@ -46,7 +46,7 @@ __all__ = [
 # Tables as CSV, JSON or Parquet
 
 
-def write_rows(path: str | PathLike[str], rows: Iterable[Row], header: Iterable[str] | None = None) -> None:
+def write_rows(path: str | PathLike[str], rows: Iterable[_Row], header: Iterable[str] | None = None) -> None:
     """Write rows as a table of the kind the name ends in: .csv, .json or .parquet.
 
     Parameters
@@ -71,26 +71,26 @@ def check_table_kind(kind: str) -> None:
         require("pyarrow.parquet", "parquet", "Writing .parquet")
 
 
-def _write_csv(path: Path, rows: Iterator[Row], names: list[str]) -> None:
+def _write_csv(path: Path, rows: Iterator[_Row], names: list[str]) -> None:
     with path.open("w", newline="", encoding="utf-8", errors="replace") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
         writer.writerows(rows)
 
 
-def _write_json(path: Path, rows: Iterator[Row], names: list[str]) -> None:  # noqa: ARG001
+def _write_json(path: Path, rows: Iterator[_Row], names: list[str]) -> None:  # noqa: ARG001
     known = [{name: value if _is_known(value) else None for name, value in row.items()} for row in rows]
     path.write_text(json.dumps(known, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def _write_parquet(path: Path, rows: Iterator[Row], names: list[str]) -> None:
+def _write_parquet(path: Path, rows: Iterator[_Row], names: list[str]) -> None:
     pyarrow = require("pyarrow", "parquet", f"Writing {path}")
     listed = [dict(row) for row in rows]
     table = pyarrow.table({name: [row[name] for row in listed] for name in names})
     require("pyarrow.parquet", "parquet", f"Writing {path}").write_table(table, path)
 
 
-KINDS: dict[str, Callable[[Path, Iterator[Row], list[str]], None]] = {
+KINDS: dict[str, Callable[[Path, Iterator[_Row], list[str]], None]] = {
     "csv": _write_csv,
     "parquet": _write_parquet,
     "json": _write_json,
@@ -151,10 +151,10 @@ def _ends(path: ArrayLike) -> IntArray:
 
 # Annotations for ELAN, a program in which recordings are labelled by hand
 
-VERSION = "3.0"
-SCHEMA = "http://www.mpi.nl/tools/elan/EAFv3.0.xsd"
-XSI = "http://www.w3.org/2001/XMLSchema-instance"
-TYPE = "default-lt"
+_VERSION = "3.0"
+_SCHEMA = "http://www.mpi.nl/tools/elan/EAFv3.0.xsd"
+_XSI = "http://www.w3.org/2001/XMLSchema-instance"
+_TYPE = "default-lt"
 
 
 def write_elan(
@@ -182,10 +182,10 @@ def write_elan(
         {
             "AUTHOR": "",
             "DATE": (date or datetime.now(UTC)).isoformat(timespec="seconds"),
-            "FORMAT": VERSION,
-            "VERSION": VERSION,
-            "xmlns:xsi": XSI,
-            "xsi:noNamespaceSchemaLocation": SCHEMA,
+            "FORMAT": _VERSION,
+            "VERSION": _VERSION,
+            "xmlns:xsi": _XSI,
+            "xsi:noNamespaceSchemaLocation": _SCHEMA,
         },
     )
     ElementTree.SubElement(document, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
@@ -194,7 +194,7 @@ def write_elan(
     for name, labels in tiers.items():
         _add_tier(document, order, name, np.asarray(labels), step, numbers)
     ElementTree.SubElement(
-        document, "LINGUISTIC_TYPE", GRAPHIC_REFERENCES="false", LINGUISTIC_TYPE_ID=TYPE, TIME_ALIGNABLE="true"
+        document, "LINGUISTIC_TYPE", GRAPHIC_REFERENCES="false", LINGUISTIC_TYPE_ID=_TYPE, TIME_ALIGNABLE="true"
     )
     ElementTree.indent(document)
     ElementTree.ElementTree(document).write(path, encoding="UTF-8", xml_declaration=True)
@@ -209,7 +209,7 @@ def _add_tier(
     numbers: count[int],
 ) -> None:
     """Add a tier with one annotation for each run of equal labels; `step` is the time between steps in milliseconds."""
-    tier = ElementTree.SubElement(document, "TIER", LINGUISTIC_TYPE_REF=TYPE, TIER_ID=str(name))
+    tier = ElementTree.SubElement(document, "TIER", LINGUISTIC_TYPE_REF=_TYPE, TIER_ID=str(name))
     ends = to_ruptures(labels)
     times = _times(ends, step)
     for start, from_to in zip([0, *ends[:-1]], pairwise(times), strict=True):
@@ -327,17 +327,17 @@ def write_lookup_tables(folder: Path, n_clusters: int) -> list[str]:
     names : list of str
         ``labels.lut`` for FSLeyes, ``labels_lut.txt`` for FreeSurfer and MRtrix.
     """
-    write_text(folder / FSLEYES_TABLE, fsleyes_table(n_clusters))
-    write_text(folder / FREESURFER_TABLE, freesurfer_table(n_clusters))
+    write_text(folder / FSLEYES_TABLE, _fsleyes_table(n_clusters))
+    write_text(folder / FREESURFER_TABLE, _freesurfer_table(n_clusters))
     return [FSLEYES_TABLE, FREESURFER_TABLE]
 
 
-def fsleyes_table(n_clusters: int) -> str:
+def _fsleyes_table(n_clusters: int) -> str:
     """Return a lookup table of FSLeyes: value, red, green and blue from 0 to 1, name.
 
     Examples
     --------
-    >>> print(fsleyes_table(2), end="")
+    >>> print(_fsleyes_table(2), end="")
     1 0.90196 0.62353 0.00000 cluster-1
     2 0.33725 0.70588 0.91373 cluster-2
     """
@@ -347,14 +347,14 @@ def fsleyes_table(n_clusters: int) -> str:
     )
 
 
-def freesurfer_table(n_clusters: int) -> str:
+def _freesurfer_table(n_clusters: int) -> str:
     """Return a colour table of FreeSurfer: value, name, red, green, blue and transparency from 0 to 255.
 
     The last column is 0 (not transparent) in all rows, as in FreeSurfer's own table.
 
     Examples
     --------
-    >>> print(freesurfer_table(2), end="")
+    >>> print(_freesurfer_table(2), end="")
     0 background 0 0 0 0
     1 cluster-1 230 159 0 0
     2 cluster-2 86 180 233 0

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNFINISHED = re.compile(r"\.part-[0-9a-f]{16}-.*")  # names of files that are being written
-N_KEPT = 40  # characters at the end of a name that are kept while the file is written: its ending among them
-CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_N_KEPT = 40  # characters at the end of a name that are kept while the file is written: its ending among them
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def write_whole(path: Path, content: bytes, *, keep_as: Path | None = None) -> None:
@@ -60,7 +60,7 @@ def _aside(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
     Errors of the disk name the path: its owner knows that name.
     """
-    aside = path.with_name(f".part-{token_hex(8)}-{path.name[-N_KEPT:]}")
+    aside = path.with_name(f".part-{token_hex(8)}-{path.name[-_N_KEPT:]}")
     try:
         with aside.open("xb") as file:  # never one that is there, nor one that a link points to
             yield aside, file
@@ -111,4 +111,4 @@ def printable(name: str) -> str:
     >>> printable("demo\udcff"), printable("\x1b[2Jdemo")
     ('demo?', '?[2Jdemo')
     """
-    return CONTROLS.sub("?", name)
+    return _CONTROLS.sub("?", name)

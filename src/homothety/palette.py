@@ -30,7 +30,7 @@ COLORS: Final = (
 )
 UNASSIGNED_COLOR: Final = "#BBBBBB"
 N_SAFE_COLORS: Final = 8  # beyond these, colour alone does not tell clusters apart
-MOST_STRETCH: Final = (
+_MOST_STRETCH: Final = (
     10  # of the longest to the shortest dimension: beyond, one scale for all would leave the shortest flat
 )
 
@@ -43,8 +43,8 @@ LINESTYLES: Final[tuple[LineStyleType, ...]] = ("solid", "dashed", "dashdot", "d
 # itself is neither near white nor near black, near white, or near black. The shares are those with which the shades of
 # the first eight colours are farthest apart in Oklab: two of one cluster by 0.13 for all eyes, all 32 by 0.05 for most.
 SHADES: Final = (0.0, 0.55, -0.35, -0.65)
-SHADES_OF_LIGHT: Final = (0.0, -0.2, -0.4, -0.6)
-SHADES_OF_DARK: Final = (0.0, 0.2, 0.35, 0.5)
+_SHADES_OF_LIGHT: Final = (0.0, -0.2, -0.4, -0.6)
+_SHADES_OF_DARK: Final = (0.0, 0.2, 0.35, 0.5)
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class ClusterStyle:
     linestyle: LineStyleType
 
 
-UNASSIGNED: Final = ClusterStyle(UNASSIGNED_COLOR, ".", None, "solid")
+_UNASSIGNED: Final = ClusterStyle(UNASSIGNED_COLOR, ".", None, "solid")
 
 
 def cluster_style(number: int) -> ClusterStyle:
     """Return how cluster `number` looks, however many clusters there are; -1 stands for items in none."""
     if number < 0:
-        return UNASSIGNED
+        return _UNASSIGNED
     turn = number // N_SAFE_COLORS
     return ClusterStyle(
         COLORS[number % len(COLORS)],
@@ -90,10 +90,10 @@ def shade_style(style: ClusterStyle, rank: int) -> ClusterStyle:
 
 
 def _shades_of(color: str) -> tuple[float, ...]:
-    lightness = luma(*to_rgb(color))
+    lightness = _luma(*to_rgb(color))
     if lightness > 0.75:
-        return SHADES_OF_LIGHT
-    return SHADES_OF_DARK if lightness < 0.15 else SHADES
+        return _SHADES_OF_LIGHT
+    return _SHADES_OF_DARK if lightness < 0.15 else SHADES
 
 
 def cluster_colors(n_clusters: int) -> FloatArray:
@@ -145,10 +145,10 @@ def darkened(color: str) -> tuple[float, float, float]:
 
 def contrasting(red: float, green: float, blue: float) -> str:
     """Return black or white, whichever is easier to read on a colour."""
-    return "black" if luma(red, green, blue) > 0.5 else "white"
+    return "black" if _luma(red, green, blue) > 0.5 else "white"
 
 
-def luma(red: float, green: float, blue: float) -> float:
+def _luma(red: float, green: float, blue: float) -> float:
     """Return how light a colour looks, from 0 to 1."""
     return 0.299 * red + 0.587 * green + 0.114 * blue
 
@@ -156,4 +156,4 @@ def luma(red: float, green: float, blue: float) -> float:
 def aspect_of(points: FloatArray) -> Aspect:
     """Return whether dimensions can be drawn to one scale, so that turned copies look like it."""
     extents = np.ptp(points, axis=0)
-    return "equal" if extents.max() <= MOST_STRETCH * extents.min() else "auto"
+    return "equal" if extents.max() <= _MOST_STRETCH * extents.min() else "auto"

@@ -28,11 +28,11 @@ from homothety.files import printable, written_aside
 
 FORMAT = 2
 HEADER = "model.json"
-MAX_DEPTH = 100  # of containers inside each other; models have about 20
-OWN = "checkpoint"  # a parameter that names a folder of this machine, which is of no use elsewhere
+_MAX_DEPTH = 100  # of containers inside each other; models have about 20
+_OWN = "checkpoint"  # a parameter that names a folder of this machine, which is of no use elsewhere
 
 # Only these can be in a file; a name in a file is looked up here and nowhere else.
-SAVEABLE = {
+_SAVEABLE = {
     "SPCMMixture": "homothety.estimators.spcm",
     "SimilarityMixture": "homothety.estimators.similarity",
     "CRPMixture": "homothety.estimators.baselines",
@@ -111,7 +111,7 @@ def load(path: str | Path) -> Any:
                     f"{path} has format {header['format']}, this version of homothety reads {FORMAT}. "
                     f"It was written by homothety {header['version']}: use that version, or fit the model again."
                 )
-            if is_deep(header, MAX_DEPTH):
+            if _is_deep(header, _MAX_DEPTH):
                 raise InputError("its parts are too deep inside each other")
             value = _Decoder(archive).decode(header["value"])
     except FileNotFoundError as error:
@@ -128,17 +128,17 @@ def load(path: str | Path) -> Any:
 
 def _saveable(name: str) -> Any:
     """Return a class by its name, if it is one of those that can be in a file."""
-    if name not in SAVEABLE:
-        raise InputError(f"The file holds a {name!r}; known are {', '.join(sorted(SAVEABLE))}.")
-    return getattr(importlib.import_module(SAVEABLE[name]), name)
+    if name not in _SAVEABLE:
+        raise InputError(f"The file holds a {name!r}; known are {', '.join(sorted(_SAVEABLE))}.")
+    return getattr(importlib.import_module(_SAVEABLE[name]), name)
 
 
 def _encode_model(model: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
     """Return an estimator as what JSON can hold: its class, its parameters and what a fit has set."""
     fitted = {name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")}
     parameters = model.get_params(deep=False)
-    if OWN in parameters:
-        parameters[OWN] = None
+    if _OWN in parameters:
+        parameters[_OWN] = None
     return {
         "class": type(model).__name__,
         "parameters": _encode(parameters, arrays),
@@ -171,7 +171,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         return {"list": [_encode(item, arrays) for item in value], "tuple": isinstance(value, tuple)}
     if isinstance(value, Saveable):
         return {"model": _encode_model(value, arrays)}
-    if is_dataclass(value) and type(value).__name__ in SAVEABLE:
+    if is_dataclass(value) and type(value).__name__ in _SAVEABLE:
         parts = {part.name: _encode(getattr(value, part.name), arrays) for part in fields(value)}
         return {"object": type(value).__name__, "fields": parts}
     if value is None or isinstance(value, str | int | float | bool):
@@ -184,7 +184,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
 
 def _is_row(value: Any) -> bool:
     """Say whether a value is a named tuple that can be in a file."""
-    return isinstance(value, tuple) and hasattr(value, "_asdict") and type(value).__name__ in SAVEABLE
+    return isinstance(value, tuple) and hasattr(value, "_asdict") and type(value).__name__ in _SAVEABLE
 
 
 class _Decoder:
@@ -200,7 +200,7 @@ class _Decoder:
             raise InputError(f"The file holds a {code['class']} in the place of a model.")
         parameters, fitted = self.decode(code["parameters"]), self.decode(code["fitted"])
         types: dict[str, str] = {field.name: str(field.type) for field in fields(cls)} if is_dataclass(cls) else {}
-        _check_parts(cls.__name__, parameters, types | {OWN: "None"})
+        _check_parts(cls.__name__, parameters, types | {_OWN: "None"})
         _check_parts(cls.__name__, fitted, FITTED)
         model = cls(**parameters)
         vars(model).update(fitted)
@@ -256,9 +256,9 @@ def _described(value: Any) -> str:
 # Types of what is read from files
 
 
-ARRAYS = {"IntArray": "iu", "FloatArray": "f", "BoolArray": "b", "ndarray": "biufcUM", "NDArray": "biufcUM"}
-KINDS = {"i": "iu", "f": "f", "b": "b"}  # "f2" is an array of floats with two axes
-NUMBERS = {"int", "float", "bool"}
+_ARRAYS = {"IntArray": "iu", "FloatArray": "f", "BoolArray": "b", "ndarray": "biufcUM", "NDArray": "biufcUM"}
+_KINDS = {"i": "iu", "f": "f", "b": "b"}  # "f2" is an array of floats with two axes
+_NUMBERS = {"int", "float", "bool"}
 
 
 def fits(value: Any, annotation: str) -> bool:
@@ -295,7 +295,7 @@ def _fits(value: Any, node: ast.expr) -> bool:
     return _is_of(value, ast.unparse(node).rpartition(".")[2])
 
 
-def is_deep(told: Any, most: int) -> bool:
+def _is_deep(told: Any, most: int) -> bool:
     """Say whether containers of JSON are nested more than `most` levels deep: decoding them would recurse as deeply."""
     level = [told] if isinstance(told, dict | list) else []
     for _ in range(most):
@@ -306,11 +306,11 @@ def is_deep(told: Any, most: int) -> bool:
 
 def _is_of(value: Any, name: str) -> bool:
     """Say whether a value is of a type that one word names."""
-    if name in ARRAYS:
-        return isinstance(value, np.ndarray) and value.dtype.kind in ARRAYS[name]
-    if len(name) == 2 and name[0] in KINDS and name[1].isdigit():
-        return isinstance(value, np.ndarray) and value.dtype.kind in KINDS[name[0]] and value.ndim == int(name[1])
-    if name in NUMBERS:  # one written for another is as good; texts and containers are not
+    if name in _ARRAYS:
+        return isinstance(value, np.ndarray) and value.dtype.kind in _ARRAYS[name]
+    if len(name) == 2 and name[0] in _KINDS and name[1].isdigit():
+        return isinstance(value, np.ndarray) and value.dtype.kind in _KINDS[name[0]] and value.ndim == int(name[1])
+    if name in _NUMBERS:  # one written for another is as good; texts and containers are not
         return isinstance(value, bool | int | float) and (name == "float" or float(value).is_integer())
     if name in ("str", "Path"):
         return isinstance(value, str)
@@ -318,7 +318,7 @@ def _is_of(value: Any, name: str) -> bool:
         return isinstance(value, list | tuple)
     if name in ("dict", "Mapping"):
         return isinstance(value, dict)
-    if name in CLASSES:
+    if name in _CLASSES:
         return name in {cls.__name__ for cls in type(value).__mro__}
     return True
 
@@ -338,7 +338,7 @@ def _is_filled(value: Any, name: str, inner: list[ast.expr]) -> bool:
     return True
 
 
-CLASSES = {
+_CLASSES = {
     "Blocks",
     "BoundaryInterval",
     "Chains",

@@ -16,7 +16,7 @@ Labels = TypeVar("Labels", int, "IntArray")
 
 SURE = 0.9  # probability from which on something counts as sure: a segment, an item, two states being one action
 AXES = "ijk"  # of an image
-FIRST_CLUSTER = 1  # in files, figures and reports: 0 is the background of a label image
+_FIRST_CLUSTER = 1  # in files, figures and reports: 0 is the background of a label image
 
 
 def cluster_number(label: Labels) -> Labels:
@@ -32,7 +32,7 @@ def cluster_number(label: Labels) -> Labels:
     >>> cluster_number(0)
     1
     """
-    return label + FIRST_CLUSTER
+    return label + _FIRST_CLUSTER
 
 
 def voxel_in_words(position: IntArray) -> str:

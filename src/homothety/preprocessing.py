@@ -25,13 +25,15 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray
 
 
-Centring = Literal["all", "series"]
-Scaling = Literal["std", "range"]
-LEAST_SIZE = 1e-150  # of what is brought to one size: its square must not vanish
-Velocities = Literal["append", "replace"]
+_Centring = Literal["all", "series"]
+_Scaling = Literal["std", "range"]
+_LEAST_SIZE = 1e-150  # of what is brought to one size: its square must not vanish
+_Velocities = Literal["append", "replace"]
 
-POLYNOMIAL_ORDER = 3  # of the Savitzky-Golay filter: keeps the height of peaks, which a moving average lowers
-MIN_WINDOW = POLYNOMIAL_ORDER + 2  # such a polynomial goes through all steps of a shorter one, and nothing is smoothed
+_POLYNOMIAL_ORDER = 3  # of the Savitzky-Golay filter: keeps the height of peaks, which a moving average lowers
+_MIN_WINDOW = (
+    _POLYNOMIAL_ORDER + 2
+)  # such a polynomial goes through all steps of a shorter one, and nothing is smoothed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,20 +83,20 @@ class Preprocessing:
     <Sequences: 2 series, 100 steps of 6 dimensions>
     """
 
-    centre: Centring | None = "all"
-    scale: Scaling | tuple[float, ...] | Sequence[float] | None = None
+    centre: _Centring | None = "all"
+    scale: _Scaling | tuple[float, ...] | Sequence[float] | None = None
     groups: Sequence[Sequence[int]] = ()
     subsample: int | Literal["auto"] = 1
     smooth: int | None = None
-    velocities: Velocities | None = None
+    velocities: _Velocities | None = None
     velocity_dims: Sequence[int] | None = None
     quaternions: Sequence[Sequence[int]] = ()
 
     def __post_init__(self) -> None:
-        _check_choice(self.centre, "centre", get_args(Centring))
-        _check_choice(self.velocities, "velocities", get_args(Velocities))
+        _check_choice(self.centre, "centre", get_args(_Centring))
+        _check_choice(self.velocities, "velocities", get_args(_Velocities))
         if isinstance(self.scale, str):
-            _check_choice(self.scale, "scale", get_args(Scaling))
+            _check_choice(self.scale, "scale", get_args(_Scaling))
         elif self.scale is not None:
             self._set("scale", _check_factors(self.scale))
         if self.subsample != "auto":
@@ -206,7 +208,7 @@ class Preprocessing:
         _check_moving(centred)
         for group in self._output_groups(n_input_dims):
             size = _group_size(steps[:, group], self.scale)
-            if not LEAST_SIZE < size < 1 / LEAST_SIZE:
+            if not _LEAST_SIZE < size < 1 / _LEAST_SIZE:
                 raise InputError(
                     f"Dimensions {group} vary by {size:.3g}: too {'much' if size > 1 else 'little'} to be squared, and "
                     f"scale={self.scale!r} cannot bring them to one size. Give them in another unit."
@@ -449,7 +451,7 @@ def _savitzky_golay(series: FloatArray, window: int, derivative: int = 0) -> Flo
     """Return the recording smoothed by local polynomials, or their derivative per step."""
     from scipy.signal import savgol_filter
 
-    return np.asarray(savgol_filter(series, window, POLYNOMIAL_ORDER, deriv=derivative, axis=0))
+    return np.asarray(savgol_filter(series, window, _POLYNOMIAL_ORDER, deriv=derivative, axis=0))
 
 
 def _smoothed(series: FloatArray, window: int, derivative: int = 0) -> FloatArray:
@@ -479,9 +481,9 @@ def _smoothed_column(column: FloatArray, window: int, derivative: int) -> FloatA
     later = windows - np.arange(n)[:, None]
     is_between = (known[windows] & (later < 0)).any(axis=1) | (np.arange(n) == 0)
     is_between &= (known[windows] & (later > 0)).any(axis=1) | (np.arange(n) == n - 1)
-    steps = np.flatnonzero(known & (n_known < window) & (n_known >= MIN_WINDOW) & is_between)
+    steps = np.flatnonzero(known & (n_known < window) & (n_known >= _MIN_WINDOW) & is_between)
     # Powers of the distance from the step: the value there is the first coefficient, the slope the second.
-    powers = (later[steps, :, None] / half) ** np.arange(POLYNOMIAL_ORDER + 1)
+    powers = (later[steps, :, None] / half) ** np.arange(_POLYNOMIAL_ORDER + 1)
     weighted = powers * known[windows[steps]][:, :, None]
     values = np.where(known, column, 0.0)[windows[steps]]
     normal, mixed = np.swapaxes(weighted, 1, 2) @ powers, np.einsum("twp,tw->tp", weighted, values)
@@ -522,9 +524,9 @@ def _check_steps(value: Any, name: str, minimum: int = 1, or_else: str = "") -> 
 def _check_window(value: Any) -> None:
     """Raise unless a window has a middle, and more steps than a polynomial goes through."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or value < MIN_WINDOW or value % 2 == 0:
+    if not is_whole or value < _MIN_WINDOW or value % 2 == 0:
         raise InputError(
-            f"smooth is {value!r}, needed an odd number of steps, at least {MIN_WINDOW}: a shorter window smooths "
+            f"smooth is {value!r}, needed an odd number of steps, at least {_MIN_WINDOW}: a shorter window smooths "
             "nothing, and an even one has no middle."
         )
 
@@ -552,7 +554,7 @@ def _check_disjoint(groups: Sequence[Sequence[int]], name: str) -> tuple[tuple[i
 # Orientations as rotation vectors from the middle of their recording
 
 
-SMALL = 1e-12
+_SMALL = 1e-12
 
 
 def rotation_vectors(quaternions: FloatArray, middle: FloatArray) -> FloatArray:
@@ -586,14 +588,14 @@ def rotation_vectors(quaternions: FloatArray, middle: FloatArray) -> FloatArray:
     relative = relative if np.median(relative[:, 0]) >= 0 else -relative
     lengths = np.linalg.norm(relative[:, 1:], axis=1)
     angles = 2 * np.arctan2(lengths, relative[:, 0])
-    factors = np.where(lengths > SMALL, angles / np.maximum(lengths, SMALL), 2.0)
+    factors = np.where(lengths > _SMALL, angles / np.maximum(lengths, _SMALL), 2.0)
     return np.asarray(factors[:, None] * relative[:, 1:])
 
 
 def orientations(vectors: FloatArray, middle: FloatArray) -> FloatArray:
     """Return unit quaternions, w first, from rotation vectors and the middle they are counted from."""
     angles = np.linalg.norm(vectors, axis=1, keepdims=True)
-    axes = np.where(angles > SMALL, np.sin(angles / 2) / np.maximum(angles, SMALL), 0.5) * vectors
+    axes = np.where(angles > _SMALL, np.sin(angles / 2) / np.maximum(angles, _SMALL), 0.5) * vectors
     return quaternion_product(np.hstack([np.cos(angles / 2), axes]), middle)
 
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
 
-    Scalar = TypeVar("Scalar", bound=np.generic)
+    _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 # A dimension whose values differ by less than this fraction of their size differs by rounding only.
 ROUNDING = 8 * np.finfo(np.float64).eps
-LARGEST = 1e150  # of a value: its square must not overflow
+_LARGEST = 1e150  # of a value: its square must not overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Sequences:
         found = np.isnan(self.steps)
         return found if found.any() else None
 
-    def split(self, flat: NDArray[Scalar]) -> list[NDArray[Scalar]]:
+    def split(self, flat: NDArray[_Scalar]) -> list[NDArray[_Scalar]]:
         """Cut an array with one entry per time step of all series into one view per series.
 
         Examples
@@ -173,7 +173,7 @@ def check_sequences(
         names, known, X = X.names if names is None else names, X.channels, list(X)
     else:
         known = getattr(X, "channels", ()) if hasattr(X, "sequences") else None
-    found, X = unpack_series(X)
+    found, X = _unpack_series(X)
     names = found if names is None else names
     series, columns, times = _numeric_series(X, lengths)
     checked_names = _check_names(names, len(series))
@@ -236,17 +236,17 @@ def _numeric_series(
 ) -> tuple[list[FloatArray], tuple[str, ...] | None, list[FloatArray | None] | None]:
     """Return the series as float arrays whose shapes are still to be checked, the names of channels, and the times."""
     if isinstance(X, np.ndarray) or hasattr(X, "__array__"):
-        (whole,), times = take_times([X], partial(_cut_rows, lengths=lengths))
-        return _cut(_as_floats(whole, "X"), lengths), channel_names(whole), times
+        (whole,), times = _take_times([X], partial(_cut_rows, lengths=lengths))
+        return _cut(_as_floats(whole, "X"), lengths), _channel_names(whole), times
     if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
         raise InputError(f"X is {type(X).__name__}, needed a list of arrays of shape (n_steps, n_dims).")
     if lengths is not None:
         raise InputError("lengths goes with a single array, but X is a list of series. Leave lengths out.")
-    items, times = take_times(list(X), partial(_cut_rows, lengths=None))
+    items, times = _take_times(list(X), partial(_cut_rows, lengths=None))
     if not items:
         raise InputError("X holds no series, needed at least one array of shape (n_steps, n_dims).")
     series = [_as_floats(one, f"X[{i}]") for i, one in enumerate(items)]
-    channels = [channel_names(one) for one in items]
+    channels = [_channel_names(one) for one in items]
     return series, channels[0] if len(set(channels)) == 1 else None, times
 
 
@@ -260,7 +260,7 @@ def _cut(array: FloatArray, lengths: ArrayLike | None) -> list[FloatArray]:
     return _cut_rows(array, lengths)
 
 
-def _cut_rows(array: NDArray[Scalar], lengths: ArrayLike | None) -> list[NDArray[Scalar]]:
+def _cut_rows(array: NDArray[_Scalar], lengths: ArrayLike | None) -> list[NDArray[_Scalar]]:
     """Cut an array along its first axis; without lengths it is left whole."""
     if lengths is None:
         return [array]
@@ -274,7 +274,7 @@ def _cut_rows(array: NDArray[Scalar], lengths: ArrayLike | None) -> list[NDArray
 
 def _as_floats(one: Any, item: str) -> FloatArray:
     """Return anything numeric as a float array; masked entries become NaN, to be found as missing later."""
-    one = time_first(one)
+    one = _time_first(one)
     try:
         array = one if isinstance(one, np.ma.MaskedArray) else np.asarray(one)
     except ValueError as error:
@@ -367,15 +367,15 @@ def _check_size(series: list[FloatArray], titles: list[str]) -> None:
     for title, one in zip(titles, series, strict=True):
         sizes = np.nan_to_num(np.abs(one))
         step, dim = np.unravel_index(sizes.argmax(), one.shape)
-        if sizes[step, dim] > LARGEST:
+        if sizes[step, dim] > _LARGEST:
             raise InputError(
                 f"{title} holds {one[step, dim]:.3g} at step {step}, dimension {dim}: too large to be squared, needed "
-                f"at most {LARGEST:g}. Give all recordings in a larger unit."
+                f"at most {_LARGEST:g}. Give all recordings in a larger unit."
             )
     widest = max(float(range_of_known(one).max()) for one in series)
-    if 0 < widest < 1 / LARGEST:
+    if 0 < widest < 1 / _LARGEST:
         raise InputError(
-            f"No recording varies by more than {widest:.3g}: too little to be squared, needed {1 / LARGEST:g}. "
+            f"No recording varies by more than {widest:.3g}: too little to be squared, needed {1 / _LARGEST:g}. "
             "Give all recordings in a smaller unit."
         )
 
@@ -396,10 +396,10 @@ def _check_varying(steps: FloatArray) -> None:
 # Recordings in containers of other libraries, which are recognised by their attributes and never imported
 
 
-TIME = "time"
+_TIME = "time"
 
 
-def unpack_series(X: Any) -> tuple[list[str] | None, Any]:
+def _unpack_series(X: Any) -> tuple[list[str] | None, Any]:
     """Return the names of series and a list of them; or no names and what was given, if it is no container known here.
 
     Parameters
@@ -417,30 +417,30 @@ def unpack_series(X: Any) -> tuple[list[str] | None, Any]:
         X = X.groupby(level=0, sort=False)
     if hasattr(X, "groups") and hasattr(X, "obj"):
         return _unpack_groups(X)
-    if is_labelled_array(X) and len(X.dims) == 3:
+    if _is_labelled_array(X) and len(X.dims) == 3:
         return _unpack_labelled(X)
     return None, X
 
 
-def is_labelled_array(X: Any) -> bool:
+def _is_labelled_array(X: Any) -> bool:
     """Tell an xarray, whose dimensions have names, from other arrays."""
     return all(hasattr(X, name) for name in ("dims", "coords", "transpose")) and not hasattr(X, "data_vars")
 
 
-def time_first(array: Any) -> Any:
+def _time_first(array: Any) -> Any:
     """Return an xarray with the dimension called "time" in front, if it has one; anything else as it is."""
-    if is_labelled_array(array) and TIME in array.dims:
-        return array.transpose(TIME, ...)
+    if _is_labelled_array(array) and _TIME in array.dims:
+        return array.transpose(_TIME, ...)
     return array
 
 
-def channel_names(one: Any) -> tuple[str, ...] | None:
+def _channel_names(one: Any) -> tuple[str, ...] | None:
     """Return the names of the channels of one series: those of columns, or the coordinates of an xarray; else None.
 
     Names of several levels are joined: ("hand", "x") is "hand.x". Numbers of columns are no names.
     """
-    if is_labelled_array(one):
-        dims = time_first(one).dims
+    if _is_labelled_array(one):
+        dims = _time_first(one).dims
         names = one[dims[1]].values.tolist() if len(dims) == 2 and dims[1] in one.coords else []
     else:
         names = list(getattr(one, "columns", ()))
@@ -448,7 +448,7 @@ def channel_names(one: Any) -> tuple[str, ...] | None:
     return tuple(joined) if joined and all(isinstance(name, str) for name in joined) else None
 
 
-def take_times(
+def _take_times(
     series: list[Any], cut: Callable[[NDArray[Any]], list[NDArray[Any]]]
 ) -> tuple[list[Any], list[FloatArray | None] | None]:
     """Return series without their columns of times, and the times of each in seconds; None unless all have such.
@@ -456,7 +456,7 @@ def take_times(
     Data frames follow the rules for tables in files, see `find_times`; other series have no columns of times. What a
     column holds is cut by `cut` into recordings.
     """
-    names = [() if is_labelled_array(one) else channel_names(one) or () for one in series]
+    names = [() if _is_labelled_array(one) else _channel_names(one) or () for one in series]
     # Data frames of the same columns are looked at together: a column that increases in some of them only is measured.
     alike = [series] if len(set(names)) == 1 else [[one] for one in series]
     parts = [_split_times(frames, columns, cut) for frames, columns in zip(alike, names, strict=False)]
@@ -498,11 +498,11 @@ def _unpack_groups(groups: Any) -> tuple[list[str], list[Any]]:
 
 def _unpack_labelled(array: Any) -> tuple[list[str], list[Any]]:
     """Return names and series of an xarray of three dimensions."""
-    if TIME not in array.dims:
+    if _TIME not in array.dims:
         raise InputError(
-            f"X is an array with dimensions {', '.join(map(str, array.dims))}, needed one called {TIME!r}, that of the "
-            "steps. Rename it with X.rename."
+            f"X is an array with dimensions {', '.join(map(str, array.dims))}, needed one called {_TIME!r}, that "
+            "of the steps. Rename it with X.rename."
         )
-    dim = next(name for name in array.dims if name != TIME)
+    dim = next(name for name in array.dims if name != _TIME)
     names = array[dim].values.tolist() if dim in array.coords else range(array.sizes[dim])
     return [f"{dim} {name}" for name in names], [array.isel({dim: i}) for i in range(array.sizes[dim])]

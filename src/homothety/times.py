@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray
 
-UNITS = {"s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-UNIT = "s|sec|secs|second|seconds|ms|us|ns"
-NAME = "timestamps?|time_stamp|times?|stamp|ts|t"
-COLUMN = re.compile(rf"(?:elapsed[ _]?)?(?:{NAME})(?:[ _.]*[\[(]?({UNIT})[\])]?)?|(secs?|seconds)")
+_UNITS = {"s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_UNIT = "s|sec|secs|second|seconds|ms|us|ns"
+_NAME = "timestamps?|time_stamp|times?|stamp|ts|t"
+_COLUMN = re.compile(rf"(?:elapsed[ _]?)?(?:{_NAME})(?:[ _.]*[\[(]?({_UNIT})[\])]?)?|(secs?|seconds)")
 # Columns that are no measurements whatever they hold. Tools for ROS write the last three.
-CERTAIN = ("time", "timestamp", "%time", "__time", "rosbagtimestamp")
+_CERTAIN = ("time", "timestamp", "%time", "__time", "rosbagtimestamp")
 # ROS: all of a header, its stamp in one column, or in two, such as "header.stamp.secs" and "header.stamp.nsecs".
-HEADER = re.compile(r"(?:.*[./])?header[./].+")
-STAMP = re.compile(r"(?:.*[./])?header[./]stamp")
-STAMP_PART = re.compile(r"(.*?)(n|nano)?sec(?:s|onds?)?")
+_HEADER = re.compile(r"(?:.*[./])?header[./].+")
+_STAMP = re.compile(r"(?:.*[./])?header[./]stamp")
+_STAMP_PART = re.compile(r"(.*?)(n|nano)?sec(?:s|onds?)?")
 # Without a unit in its name, a column of times since 1970 has that of its size: seconds were 1e9 in 2001.
-SINCE_1970 = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
-EVEN = 0.5  # share of the usual time between steps by which a single one may differ
+_SINCE_1970 = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
+_EVEN = 0.5  # share of the usual time between steps by which a single one may differ
 SLOWEST, FASTEST = 1e-6, 1e9  # steps per second; beyond, times in whole milliseconds overflow
-SAME_RATE = 0.02  # share by which the rates of recordings may differ
-DURATION = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e-?[0-9]+)?)\s*(ms|s)\s*", re.IGNORECASE)
+_SAME_RATE = 0.02  # share by which the rates of recordings may differ
+_DURATION = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e-?[0-9]+)?)\s*(ms|s)\s*", re.IGNORECASE)
 
 
 def unit_of(name: str) -> float | None:
@@ -43,11 +43,11 @@ def unit_of(name: str) -> float | None:
     >>> unit_of("time"), unit_of("t_ms"), unit_of("Time [s]"), unit_of("seconds"), unit_of("x")
     (0.0, 0.001, 1.0, 1.0, None)
     """
-    match = COLUMN.fullmatch(name.strip().lower())
+    match = _COLUMN.fullmatch(name.strip().lower())
     if match is None:
         return None
     unit = match[1] or match[2]
-    return UNITS[unit] if unit else 0.0
+    return _UNITS[unit] if unit else 0.0
 
 
 def as_seconds(values: NDArray[Any], unit: float) -> FloatArray | None:
@@ -65,7 +65,7 @@ def as_seconds(values: NDArray[Any], unit: float) -> FloatArray | None:
     if values.dtype.kind in "iuf":
         values = values.astype(np.int64) if values.dtype.kind == "u" else values
         if not unit:
-            unit = next((one for least, one in SINCE_1970 if values[0] > least), 1.0)
+            unit = next((one for least, one in _SINCE_1970 if values[0] > least), 1.0)
         return np.asarray((values - values[0]) * unit, dtype=np.float64)
     try:
         with warnings.catch_warnings():
@@ -102,8 +102,8 @@ def find_times(
     lower = {at: name.strip().lower() for at, name in enumerate(names) if at not in taken}
     unknown = 1e-9 if _is_in_nanoseconds(lower.values()) else 0.0
     stamps = _ros_stamps(lower, unknown)
-    certain = [{at: unknown} for at, name in lower.items() if name in CERTAIN]
-    known = {at for at, name in lower.items() if HEADER.fullmatch(name)}.union(*stamps, *certain)
+    certain = [{at: unknown} for at, name in lower.items() if name in _CERTAIN]
+    known = {at for at, name in lower.items() if _HEADER.fullmatch(name)}.union(*stamps, *certain)
     others = [{at: unit} for at, name in lower.items() if at not in known and (unit := unit_of(name)) is not None]
     # Messages are stamped more evenly than they arrive.
     for columns in [*stamps, *([] if certain else others)]:
@@ -123,11 +123,11 @@ def _ros_stamps(names: dict[int, str], unit: float) -> list[dict[int, float]]:
     """Return the columns of every stamp of ROS, and their units in seconds; `unit` is that of stamps in one column."""
     stamps: dict[str, dict[int, float]] = {}
     for at, name in names.items():
-        part = STAMP_PART.fullmatch(name)
+        part = _STAMP_PART.fullmatch(name)
         if part is not None:
             stamps.setdefault(part[1], {})[at] = 1e-9 if part[2] else 1.0
     pairs = [columns for columns in stamps.values() if sorted(columns.values()) == [1e-9, 1.0]]
-    return [*pairs, *({at: unit} for at, name in names.items() if STAMP.fullmatch(name))]
+    return [*pairs, *({at: unit} for at, name in names.items() if _STAMP.fullmatch(name))]
 
 
 def _summed_seconds(columns: dict[int, float], values: Callable[[int], list[NDArray[Any]]]) -> list[FloatArray | None]:
@@ -159,7 +159,7 @@ def rate_of(times: Sequence[FloatArray | None], names: Sequence[str]) -> float |
             continue
         between = np.diff(one)
         usual = float(np.median(between))
-        if np.abs(between - usual).max() > EVEN * usual:
+        if np.abs(between - usual).max() > _EVEN * usual:
             at = int(np.abs(between - usual).argmax())
             return _without_rate(
                 f"The times of {name} are uneven: {between[at]:.3g} s from step {at} to the next, where {usual:.3g} s "
@@ -174,7 +174,7 @@ def common_rate(rates: Sequence[float | None]) -> float | None:
     known = [rate for rate in rates if rate is not None]
     if not known or len(known) < len(rates):
         return None
-    if max(known) > (1 + SAME_RATE) * min(known):
+    if max(known) > (1 + _SAME_RATE) * min(known):
         return _without_rate(
             f"Recordings have {min(known):.4g} to {max(known):.4g} steps per second. Resample them at one rate."
         )
@@ -191,7 +191,7 @@ def _without_rate(reason: str) -> float | None:
 
 def is_duration(text: Any) -> bool:
     """Tell whether something is a time with its unit, such as "0.5s" or "200 ms"."""
-    return isinstance(text, str) and DURATION.fullmatch(text) is not None
+    return isinstance(text, str) and _DURATION.fullmatch(text) is not None
 
 
 def steps_of(duration: int | str, rate: float | None, called: str) -> int | str:
@@ -211,7 +211,7 @@ def steps_of(duration: int | str, rate: float | None, called: str) -> int | str:
     >>> steps_of("0.5s", 100.0, "least_stay"), steps_of("40 ms", 50.0, "least_stay"), steps_of(7, None, "least_stay")
     (50, 2, 7)
     """
-    match = DURATION.fullmatch(duration) if isinstance(duration, str) else None
+    match = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
     if match is None:
         return duration
     if rate is None:
@@ -219,4 +219,4 @@ def steps_of(duration: int | str, rate: float | None, called: str) -> int | str:
             f"{called} is {duration!r}, but the steps per second of the recordings are not known. Give it in steps, or "
             "read recordings with a column of times."
         )
-    return max(1, round(float(match[1]) * UNITS[match[2].lower()] * rate))
+    return max(1, round(float(match[1]) * _UNITS[match[2].lower()] * rate))

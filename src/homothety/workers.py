@@ -24,13 +24,13 @@ from homothety.errors import ClusterError, InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
-PATIENCE = 5.0  # seconds until a scheduler that does not answer is given up
+_PATIENCE = 5.0  # seconds until a scheduler that does not answer is given up
 
 
 @contextmanager
-def use_cluster(address: str, *, patience: float = PATIENCE) -> Iterator[Any]:
+def use_cluster(address: str, *, patience: float = _PATIENCE) -> Iterator[Any]:
     """Hand all work that can be divided to the workers of a dask cluster, while the context lasts.
 
     Parameters
@@ -90,14 +90,14 @@ def n_workers() -> int:
     return int(effective_n_jobs(None))
 
 
-def run_all(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+def run_all(jobs: Sequence[Callable[[], _Result]]) -> list[_Result]:
     """Return what each of some functions returns."""
     return list(run_in_order(jobs))
 
 
-def run_in_order(jobs: Sequence[Callable[[], Result]]) -> Iterator[Result]:
+def run_in_order(jobs: Sequence[Callable[[], _Result]]) -> Iterator[_Result]:
     """Yield what each of some functions returns, in order: one that is done early is held back."""
-    early: dict[int, Result] = {}
+    early: dict[int, _Result] = {}
     n_yielded = 0
     for number, result in run_as_completed(jobs):
         early[number] = result
@@ -106,7 +106,7 @@ def run_in_order(jobs: Sequence[Callable[[], Result]]) -> Iterator[Result]:
             n_yielded += 1
 
 
-def run_as_completed(jobs: Sequence[Callable[[], Result]]) -> Iterator[tuple[int, Result]]:
+def run_as_completed(jobs: Sequence[Callable[[], _Result]]) -> Iterator[tuple[int, _Result]]:
     """Yield the number of each of some functions and what it returns, in the order they are done.
 
     Whoever stops listening, or is interrupted, takes the rest of the work back.
@@ -133,7 +133,7 @@ def run_as_completed(jobs: Sequence[Callable[[], Result]]) -> Iterator[tuple[int
         yield from (_do_one(number, job) for number, job in enumerate(jobs))
 
 
-def run_in_threads(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+def run_in_threads(jobs: Sequence[Callable[[], _Result]]) -> list[_Result]:
     """Return what each of some functions returns, which run side by side in threads of this process.
 
     For compiled work inside a chain, which gives up the interpreter's lock. As many threads as numba would use, that
@@ -175,7 +175,7 @@ def is_wanted() -> bool:
     return task is not None and task.state != "cancelled"
 
 
-class Parcel:
+class _Parcel:
     """Jobs on their way: bytes between processes, opened once in each.
 
     Parameters
@@ -190,9 +190,9 @@ class Parcel:
         self._lock = Lock()
         self._jobs: list[Callable[[], Any]] | None = None
 
-    def __reduce__(self) -> tuple[type[Parcel], tuple[bytes, str]]:
+    def __reduce__(self) -> tuple[type[_Parcel], tuple[bytes, str]]:
         # What has been opened may have changed since, and need not be fit to travel.
-        return Parcel, (self.content, self.version)
+        return _Parcel, (self.content, self.version)
 
     def __sizeof__(self) -> int:
         return len(self.content)
@@ -215,7 +215,9 @@ class Parcel:
         return list(loads(self.content))
 
 
-def _run_on(client: Any, jobs: Sequence[Callable[[], Result]], options: dict[str, Any]) -> Iterator[tuple[int, Result]]:
+def _run_on(
+    client: Any, jobs: Sequence[Callable[[], _Result]], options: dict[str, Any]
+) -> Iterator[tuple[int, _Result]]:
     """Have jobs done by the workers of a client."""
     from distributed import as_completed
 
@@ -265,7 +267,7 @@ def _send(client: Any, jobs: Sequence[Callable[[], Any]]) -> Any:
     content = dumps(list(jobs))
     # The warning is about data in a graph, which are sent with every part of it. These are a part of their own.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": len(content) + 10**7}):
-        (parcel,) = client.map(Parcel, [content], version=__version__, key=_keys("jobs", 1))
+        (parcel,) = client.map(_Parcel, [content], version=__version__, key=_keys("jobs", 1))
     client.replicate([parcel])  # tasks are put where their input is: otherwise all would start out at one worker
     return parcel
 
@@ -276,15 +278,15 @@ def _keys(kind: str, number: int) -> list[str]:
     return [f"homothety-{kind}-{run}-{i}" for i in range(number)]
 
 
-def _do_this(job: Callable[[], Result]) -> Result:
+def _do_this(job: Callable[[], _Result]) -> _Result:
     return job()
 
 
-def _do_one(number: int, job: Callable[[], Result]) -> tuple[int, Result]:
+def _do_one(number: int, job: Callable[[], _Result]) -> tuple[int, _Result]:
     return number, job()
 
 
-def _do(number: int, *, parcel: Parcel) -> Any:
+def _do(number: int, *, parcel: _Parcel) -> Any:
     return parcel.job(number)()
 
 

@@ -19,13 +19,13 @@ from homothety.files import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-BAD_INPUT, INTERRUPTED, NOBODY_READS = 2, 130, 141
+_BAD_INPUT, _INTERRUPTED, _NOBODY_READS = 2, 130, 141
 
-DESCRIPTION = """\
+_DESCRIPTION = """\
 Cluster covariance matrices by shape, whatever their rotation and scale, and segment series into states and actions they
 share, without saying how many clusters, states or actions there are.
 """
-EPILOG = """\
+_EPILOG = """\
 examples:
   homothety demo                       see what it does, on embedded data
   homothety cluster tensors.npz        cluster the matrices in a file
@@ -40,19 +40,19 @@ examples:
 """
 
 
-class Parser(ArgumentParser):
+class _Parser(ArgumentParser):
     """A parser that answers wrong arguments with one line, as all else that is wrong is answered."""
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and end the program."""
         text = message.removeprefix("argument ")
-        self.exit(BAD_INPUT, printable(f"homothety: {text[0].upper()}{text[1:]}. See {self.prog} --help.") + "\n")
+        self.exit(_BAD_INPUT, printable(f"homothety: {text[0].upper()}{text[1:]}. See {self.prog} --help.") + "\n")
 
 
 def build_parser() -> ArgumentParser:
     """Return the parser of all commands."""
-    parser = Parser(
-        prog="homothety", description=DESCRIPTION, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter
+    parser = _Parser(
+        prog="homothety", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"homothety {__version__}")
     parser.set_defaults(program=parser)  # for commands that need the parser of all: this module imports them
@@ -96,24 +96,24 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except BrokenPipeError:  # whoever reads the output has had enough of it, such as head
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the very end
-            return NOBODY_READS
+            return _NOBODY_READS
         except KeyboardInterrupt as interrupt:
             console.fail(str(interrupt) or "Interrupted: nothing had been computed that could be saved.")
-            return INTERRUPTED
+            return _INTERRUPTED
         except (ValueError, ImportError, OSError, MemoryError) as error:
-            if not is_expected(error):
+            if not _is_expected(error):
                 raise
             console.fail(in_options(explain(error), args.parser))
-            return BAD_INPUT
-    return 0 if finished else INTERRUPTED
+            return _BAD_INPUT
+    return 0 if finished else _INTERRUPTED
 
 
-def is_expected(error: Exception) -> bool:
+def _is_expected(error: Exception) -> bool:
     """Say whether data or the machine brought an error about; any other is a fault of the program, to be traced."""
-    return not isinstance(error, ValueError) or isinstance(error, InputError) or is_breakdown(error)
+    return not isinstance(error, ValueError) or isinstance(error, InputError) or _is_breakdown(error)
 
 
-def is_breakdown(error: Exception) -> bool:
+def _is_breakdown(error: Exception) -> bool:
     """Say whether a matrix could not be decomposed."""
     from numpy.linalg import LinAlgError  # here, because it would make --help slow
 
@@ -122,7 +122,7 @@ def is_breakdown(error: Exception) -> bool:
 
 def explain(error: Exception) -> str:
     """Return one line that says what is wrong and, where that is known, what to do."""
-    if is_breakdown(error):
+    if _is_breakdown(error):
         text = (
             f"The computation broke down ({error}): the data are degenerate, or nearly so. Leave out columns or "
             "matrices that follow from others, or bring all to one size first."

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
     from homothety.datasets import MatrixSet
 
-DESCRIPTION = """\
+_DESCRIPTION = """\
 Cluster the covariance matrices in a file by shape, whatever their rotation and scale. The number of clusters is
 inferred. Reads .npy, .npz, .mat, .csv and NIfTI tensor images; writes labels, a summary, an
 interactive report and the fitted model; figures with --figures.
 """
-EPILOG = """\
+_EPILOG = """\
 examples:
   homothety cluster matrices.npy                       an array of shape (n_matrices, n_dims, n_dims)
   homothety cluster tensors.nii.gz --order fsl --mask brain.nii.gz --only-spd
@@ -48,7 +48,7 @@ Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C. What was samp
 first half of the sweeps, of which nothing is kept; homothety resume goes on from there, also after a kill.
 """
 
-OUTPUT = "homothety-output"
+_OUTPUT = "homothety-output"
 
 # Options of the model: the argument, the parameter of SPCMMixture it sets, its type, its default and what it means.
 # Defaults are repeated here because loading the estimator to read them would make --help slow; a test compares them.
@@ -91,12 +91,12 @@ def add_parser(commands: Any) -> None:
         "cluster",
         run,
         help="cluster the covariance matrices in a file",
-        description=DESCRIPTION,
-        epilog=EPILOG,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
     )
     parser.set_defaults(resumed=None)
     parser.add_argument("file", metavar="FILE", type=Path, help=".npy, .npz, .h5, .mat, .csv, .nii, .nii.gz or .fif")
-    add_shared_options(parser, output=OUTPUT)
+    add_shared_options(parser, output=_OUTPUT)
     add_figures_option(parser)
     add_cluster_option(parser)
     reading = parser.add_argument_group("reading")
@@ -128,9 +128,9 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.sampling.checkpoint import fingerprint
 
     check_figures(args)
-    folder = check_folder(args.output or Path(OUTPUT))
+    folder = check_folder(args.output or Path(_OUTPUT))
     items, index = read(args, console)
-    positions = check_image(items, args.file, console) if args.spatial else None
+    positions = _check_image(items, args.file, console) if args.spatial else None
     parameters = {parameter: getattr(args, parameter) for _, parameter, *_ in MODEL_OPTIONS}
     if args.only_spd:
         del parameters["min_eigenvalue"]  # said which matrices to leave out; no eigenvalue is left to be raised
@@ -144,7 +144,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
             with this.sampling(model):
                 fit(model, items.matrices, console, size=size, source=source, positions=positions)
         except NotSPDError as error:
-            where = where_is(error, items)
+            where = _where_is(error, items)
             raise InputError(f"{args.file}: {error}{where} Or leave all such matrices out with --only-spd.") from error
         model.result_ = replace(model.result_, numbers=index)
         files, document, summary = results.write(model, items, folder, with_figures=args.figures)
@@ -155,7 +155,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     return not model.result_.interrupted
 
 
-def where_is(error: NotSPDError, items: MatrixSet) -> str:
+def _where_is(error: NotSPDError, items: MatrixSet) -> str:
     """Return the voxel of the matrix that an error names, as a sentence; nothing if there is none."""
     named = re.search(r"\[(\d+)\]", str(error))
     if named is None or items.positions is None:
@@ -164,7 +164,7 @@ def where_is(error: NotSPDError, items: MatrixSet) -> str:
     return f" Matrix {number} is {voxel_in_words(items.positions[number])}."
 
 
-def check_image(items: MatrixSet, file: Path, console: Console) -> IntArray:
+def _check_image(items: MatrixSet, file: Path, console: Console) -> IntArray:
     """Return the voxel of every matrix, thick slices set apart, or raise if they are not those of an image."""
     if items.link_positions is None:
         raise InputError(

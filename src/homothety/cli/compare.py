@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
     from homothety.datasets import SequenceSet
 
-DESCRIPTION = """\
+_DESCRIPTION = """\
 Segment recordings whose actions are known by the five methods of the paper and by ours, and see which agrees best:
 
   hmm         hidden Markov model, number of states chosen by BIC
@@ -43,7 +43,7 @@ ActionHMM prepares recordings by itself: of the options of preparation only --su
 Methods that know actions are scored by them, others by their states. Or, with --matrices, cluster covariance matrices
 of known classes by the SPCM-CRP mixture (spcm), CRP mixture (crp) and Gaussian mixture with model selection (gmm).
 """
-EPILOG = """\
+_EPILOG = """\
 examples:
   homothety compare demos.npz                             labels are in the file
   homothety compare demos/*.csv --truth phase             ... in the column phase
@@ -57,10 +57,10 @@ one for each step, Hamming and F by one state where an action takes most of the 
 calls everything the same.
 Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C, with a table of everything finished until then.
 """
-OUTPUT = "homothety-output/comparison"
-LABELS, STATES = ("label", "labels"), ("state", "states")  # names that readers know by themselves
-LABEL_FILES = (".npy", ".txt", ".csv", ".tsv")
-RECORDING_OPTIONS = (
+_OUTPUT = "homothety-output/comparison"
+_LABELS, _STATES = ("label", "labels"), ("state", "states")  # names that readers know by themselves
+_LABEL_FILES = (".npy", ".txt", ".csv", ".tsv")
+_RECORDING_OPTIONS = (
     "max_states",
     "group",
     "columns",
@@ -82,11 +82,11 @@ def add_parser(commands: Any) -> None:
         "compare",
         run,
         help="several methods side by side, against known labels",
-        description=DESCRIPTION,
-        epilog=EPILOG,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
     )
     recordings.add_files(parser)
-    add_shared_options(parser, output=OUTPUT)
+    add_shared_options(parser, output=_OUTPUT)
     add_figures_option(parser)
     add_cluster_option(parser)
     parser.add_argument("--matrices", action="store_true", help="FILE holds covariance matrices to cluster, no series")
@@ -109,8 +109,8 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.cli import comparing
 
     check_figures(args)
-    folder = check_folder(args.output or Path(OUTPUT))
-    comparison = of_matrices(args, console) if args.matrices else of_recordings(args, console)
+    folder = check_folder(args.output or Path(_OUTPUT))
+    comparison = _of_matrices(args, console) if args.matrices else _of_recordings(args, console)
     outcomes, finished = comparing.run_tasks(comparison.tasks(args.seed, args.runs), console)
     if not finished:
         console.say("Interrupted: only what was finished until then is here.")
@@ -120,33 +120,33 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     return finished
 
 
-def of_recordings(args: argparse.Namespace, console: Console) -> Comparison:
+def _of_recordings(args: argparse.Namespace, console: Console) -> Comparison:
     """Return the comparison of segmentations that was asked for."""
     from homothety.cli import comparing
     from homothety.datasets import read_sequences
 
     console.say(f"Reading {recordings.title(args.files)}")
-    usual = args.truth in (None, *LABELS, *STATES) or is_file(args.truth)
+    usual = args.truth in (None, *_LABELS, *_STATES) or _is_file(args.truth)
     items = read_sequences(args.files, **recordings.reading_options(args), labels=None if usual else args.truth)
     with columns_called(recordings.dimension_names(items, args.velocities)):
         preprocessing = recordings.chosen_preprocessing(args, items)
-    methods = comparing.segmentation_methods(items, preprocessing, **effort(args), max_states=args.max_states)
+    methods = comparing.segmentation_methods(items, preprocessing, **_effort(args), max_states=args.max_states)
     baseline = methods.pop("one-state")
     chosen = comparing.choose(methods, args.methods)
-    truth = true_paths(args, items)
-    check_labelled(truth, [f"Recording {i} ({name})" for i, name in enumerate(items.names)], "step")
+    truth = _true_paths(args, items)
+    _check_labelled(truth, [f"Recording {i} ({name})" for i, name in enumerate(items.names)], "step")
     return comparing.Comparison(chosen, baseline, truth, comparing.SEGMENTATION_METRICS, "labels", items.names)
 
 
-def true_paths(args: argparse.Namespace, items: SequenceSet) -> list[NDArray[Any]]:
+def _true_paths(args: argparse.Namespace, items: SequenceSet) -> list[NDArray[Any]]:
     """Return the true label of every step of each recording: from a file, as asked for, or whatever the set knows."""
-    if is_file(args.truth):
+    if _is_file(args.truth):
         import numpy as np
 
-        flat = read_labels(Path(args.truth), items.n_steps, "steps")
+        flat = _read_labels(Path(args.truth), items.n_steps, "steps")
         return np.split(flat, np.cumsum([len(one) for one in items.sequences])[:-1])
     known = {"label": items.actions, "state": items.states}
-    wanted = ["state"] if args.truth in STATES else ["label"] if args.truth else list(known)
+    wanted = ["state"] if args.truth in _STATES else ["label"] if args.truth else list(known)
     for name in wanted:
         if (paths := known[name]) is not None:
             return paths
@@ -156,61 +156,61 @@ def true_paths(args: argparse.Namespace, items: SequenceSet) -> list[NDArray[Any
     )
 
 
-def of_matrices(args: argparse.Namespace, console: Console) -> Comparison:
+def _of_matrices(args: argparse.Namespace, console: Console) -> Comparison:
     """Return the comparison of clusterings that was asked for."""
     from homothety.cli import comparing
     from homothety.datasets import read_matrices
 
     if len(args.files) > 1:
         raise InputError(f"--matrices reads a single file, but there are {len(args.files)}. Name one.")
-    check_no_recording_options(args)
+    _check_no_recording_options(args)
     console.say(f"Reading {args.files[0]}")
     items = read_matrices(args.files[0], variable=args.variable)
     truth = items.labels
-    if is_file(args.truth):
-        truth = read_labels(Path(args.truth), len(items), "matrices")
-    elif args.truth not in (None, *LABELS):
+    if _is_file(args.truth):
+        truth = _read_labels(Path(args.truth), len(items), "matrices")
+    elif args.truth not in (None, *_LABELS):
         raise InputError(f"--truth is {args.truth!r}, needed a file with one label for each matrix, or nothing.")
     if truth is None:
         raise InputError(f"{args.files[0]} has no labels. Give a file with one for each matrix with --truth.")
-    check_labelled([truth], [str(args.files[0])], "matrix")
-    methods = comparing.clustering_methods(items.matrices, effort(args))
+    _check_labelled([truth], [str(args.files[0])], "matrix")
+    methods = comparing.clustering_methods(items.matrices, _effort(args))
     baseline = methods.pop("one-cluster")
     chosen = comparing.choose(methods, args.methods)
     return comparing.Comparison(chosen, baseline, truth, comparing.CLUSTERING_METRICS, "clusters")
 
 
-def check_no_recording_options(args: argparse.Namespace) -> None:
+def _check_no_recording_options(args: argparse.Namespace) -> None:
     """Raise for an option that would be ignored, because it is about recordings."""
-    for name in RECORDING_OPTIONS:
+    for name in _RECORDING_OPTIONS:
         if getattr(args, name) != args.parser.get_default(name):
             option = f"--{name.replace('_', '-')}"
             raise InputError(f"{option} means nothing with --matrices: it is for series. Leave it out.")
 
 
-def is_file(truth: str | None) -> bool:
+def _is_file(truth: str | None) -> bool:
     """Say whether the truth is in a file of its own."""
     return truth is not None and Path(truth).is_file()
 
 
-def effort(args: argparse.Namespace) -> dict[str, int]:
+def _effort(args: argparse.Namespace) -> dict[str, int]:
     """Return how long samplers run."""
     return {"n_chains": args.chains} | ({} if args.sweeps is None else {"n_sweeps": args.sweeps})
 
 
-def read_labels(path: Path, n_needed: int, items: str) -> NDArray[Any]:
+def _read_labels(path: Path, n_needed: int, items: str) -> NDArray[Any]:
     """Return the labels in a file, an array or text with one in each line, or raise unless there are enough."""
     import numpy as np
 
     from homothety.datasets.readers.arrays import load_array
 
     suffix = path.suffix.lower()
-    if suffix not in LABEL_FILES:
+    if suffix not in _LABEL_FILES:
         raise InputError(
-            f"{path} ends in {suffix or 'nothing'!r}, needed labels in one of {', '.join(LABEL_FILES)}. Write one "
+            f"{path} ends in {suffix or 'nothing'!r}, needed labels in one of {', '.join(_LABEL_FILES)}. Write one "
             "label in each line of a .txt file."
         )
-    labels = np.ravel(load_array(path)) if suffix == ".npy" else np.array(read_lines(path))
+    labels = np.ravel(load_array(path)) if suffix == ".npy" else np.array(_read_lines(path))
     if len(labels) != n_needed:
         raise InputError(
             f"{path} has {len(labels)} labels for {n_needed} {items}, needed one each and no header. Correct it."
@@ -218,7 +218,7 @@ def read_labels(path: Path, n_needed: int, items: str) -> NDArray[Any]:
     return labels
 
 
-def read_lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     """Return the lines of a text that are not blank."""
     from homothety.datasets.readers.checks import blame_file
 
@@ -227,7 +227,7 @@ def read_lines(path: Path) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def check_labelled(truth: Sequence[NDArray[Any]], titles: Sequence[str], item: str) -> None:
+def _check_labelled(truth: Sequence[NDArray[Any]], titles: Sequence[str], item: str) -> None:
     """Raise naming the first item without a label: no method need run to find that out."""
     import numpy as np
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from homothety.datasets import SequenceSet
     from homothety.preprocessing import Preprocessing
 
-Metric = Callable[[Any, Any], float]
+_Metric = Callable[[Any, Any], float]
 
-SEGMENTATION_METRICS: dict[str, Metric] = {
+SEGMENTATION_METRICS: dict[str, _Metric] = {
     "Hamming": hamming,
     "F": f_measure,
     "GCE": gce,
@@ -48,10 +48,10 @@ SEGMENTATION_METRICS: dict[str, Metric] = {
     "purity": purity,
     "ARI": ari,
 }
-ERRORS = ("Hamming", "GCE", "VI")  # metrics that are better the smaller
-CLUSTERING_METRICS: dict[str, Metric] = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
-MAX_DRAWN = 4  # recordings with a picture of their own
-FIGURES = {f"series-{i}" for i in range(MAX_DRAWN)}
+_ERRORS = ("Hamming", "GCE", "VI")  # metrics that are better the smaller
+CLUSTERING_METRICS: dict[str, _Metric] = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
+_MAX_DRAWN = 4  # recordings with a picture of their own
+_FIGURES = {f"series-{i}" for i in range(_MAX_DRAWN)}
 
 
 class Method(NamedTuple):
@@ -71,7 +71,7 @@ class Run(NamedTuple):
 
 
 # Finished runs by the key of their method.
-Outcomes: TypeAlias = Mapping[str, list[Run]]
+_Outcomes: TypeAlias = Mapping[str, list[Run]]
 
 
 class Task(NamedTuple):
@@ -102,7 +102,7 @@ class Comparison:
     methods: Sequence[Method]
     baseline: Method
     truth: Any
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, _Metric]
     counted: str
     names: tuple[str, ...] = ()
 
@@ -114,7 +114,7 @@ class Comparison:
     @property
     def note(self) -> str:
         """Return how to read the table."""
-        errors = [name for name in self.metrics if name in ERRORS]
+        errors = [name for name in self.metrics if name in _ERRORS]
         good = [name for name in self.metrics if name not in errors]
         smaller = f"{', '.join(errors)}: smaller is better. " if errors else ""
         return (
@@ -138,15 +138,15 @@ class Comparison:
         scores = {name: metric(self.truth, labels) for name, metric in self.metrics.items()}
         return Run(seed, labels, scores | {self.counted: float(count(labels)), "seconds": seconds})
 
-    def finished(self, outcomes: Outcomes) -> list[tuple[Method, list[Run]]]:
+    def finished(self, outcomes: _Outcomes) -> list[tuple[Method, list[Run]]]:
         """Return the methods that have come to an end at least once, with their runs."""
         return [(method, outcomes[method.key]) for method in self.methods if method.key in outcomes]
 
-    def listed(self, outcomes: Outcomes) -> list[tuple[Method, list[Run]]]:
+    def listed(self, outcomes: _Outcomes) -> list[tuple[Method, list[Run]]]:
         """Return the methods that have come to an end at least once, and the baseline, with their runs."""
         return [*self.finished(outcomes), (self.baseline, [self.run(self.baseline, None)])]
 
-    def table(self, outcomes: Outcomes) -> str:
+    def table(self, outcomes: _Outcomes) -> str:
         """Return one row per method; over several runs "mean (standard deviation)"."""
         rows = [
             [method.title, *(self._cell(name, [run.scores[name] for run in runs]) for name in self.columns)]
@@ -157,7 +157,7 @@ class Comparison:
     def _cell(self, name: str, values: list[float]) -> str:
         return format_cell(values, decimals={self.counted: 0, "seconds": 1}.get(name, 3))
 
-    def rows(self, outcomes: Outcomes) -> list[dict[str, Any]]:
+    def rows(self, outcomes: _Outcomes) -> list[dict[str, Any]]:
         """Return one record per run."""
         return [
             {"method": method.key, "seed": run.seed, **run.scores, self.counted: int(run.scores[self.counted])}
@@ -165,7 +165,7 @@ class Comparison:
             for run in runs
         ]
 
-    def summary(self, outcomes: Outcomes) -> dict[str, Any]:
+    def summary(self, outcomes: _Outcomes) -> dict[str, Any]:
         """Return the runs as what JSON can hold."""
         return {f"true_{self.counted}": count(self.truth), "runs": self.rows(outcomes)}
 
@@ -208,7 +208,7 @@ def segmentation_methods(items: SequenceSet, preprocessing: Preprocessing, **set
 
 
 @dataclass(frozen=True)
-class MatrixClusterings:
+class _MatrixClusterings:
     """Ways to cluster matrices; the baselines cluster the spectral embedding that the SPCM-CRP mixture uses."""
 
     matrices: FloatArray
@@ -244,7 +244,7 @@ class MatrixClusterings:
 
 def clustering_methods(matrices: FloatArray, effort: Mapping[str, Any]) -> dict[str, Method]:
     """Return the ways to cluster matrices, by key."""
-    ways = MatrixClusterings(matrices, effort)
+    ways = _MatrixClusterings(matrices, effort)
     return {
         "spcm": Method("spcm", "SPCM-CRP mixture", ways.by_spcm),
         "crp": Method("crp", "CRP mixture", ways.by_crp),
@@ -267,7 +267,7 @@ def count(labels: Any) -> int:
     return len(np.unique(np.concatenate([np.ravel(one) for one in labels])))
 
 
-def write(comparison: Comparison, outcomes: Outcomes, folder: Path, *, with_figures: bool = False) -> list[str]:
+def write(comparison: Comparison, outcomes: _Outcomes, folder: Path, *, with_figures: bool = False) -> list[str]:
     """Write the table as Markdown and every run as CSV, and draw what was found if asked to."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = comparison.rows(outcomes)
@@ -275,7 +275,7 @@ def write(comparison: Comparison, outcomes: Outcomes, folder: Path, *, with_figu
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    figures = write_figures(folder, drawings(comparison, outcomes) if with_figures else {}, FIGURES)
+    figures = write_figures(folder, _drawings(comparison, outcomes) if with_figures else {}, _FIGURES)
     images = [f"![{name}]({name})" for name in figures]
     made = f"homothety {__version__}; " + comparison.note
     write_text(
@@ -284,13 +284,13 @@ def write(comparison: Comparison, outcomes: Outcomes, folder: Path, *, with_figu
     return ["comparison.md", "comparison.csv", *figures]
 
 
-def drawings(comparison: Comparison, outcomes: Outcomes) -> dict[str, Callable[[], Figure]]:
+def _drawings(comparison: Comparison, outcomes: _Outcomes) -> dict[str, Callable[[], Figure]]:
     """Return functions that draw the truth and what each method found, for the first recording."""
-    n_drawn = min(len(comparison.names), MAX_DRAWN)
-    return {f"series-{i}": partial(draw_recording, comparison, outcomes, i) for i in range(n_drawn)}
+    n_drawn = min(len(comparison.names), _MAX_DRAWN)
+    return {f"series-{i}": partial(_draw_recording, comparison, outcomes, i) for i in range(n_drawn)}
 
 
-def draw_recording(comparison: Comparison, outcomes: Outcomes, i: int) -> Figure:
+def _draw_recording(comparison: Comparison, outcomes: _Outcomes, i: int) -> Figure:
     """Draw one recording: the truth on top, below what each method found, in the colours of what it is called."""
     truth = np.unique(np.concatenate(comparison.truth), return_inverse=True)[1]
     starts = np.concatenate([[0], np.cumsum([len(one) for one in comparison.truth])])

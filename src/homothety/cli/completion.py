@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from homothety.cli.console import Console
 
-DESCRIPTION = """\
+_DESCRIPTION = """\
 Print a script that lets a shell complete commands, options and their values when the tab key is pressed.
 """
-EPILOG = """\
+_EPILOG = """\
 examples:
   eval "$(homothety completion bash)"                                      in ~/.bashrc
   eval "$(homothety completion zsh)"                                       in ~/.zshrc
@@ -26,7 +26,7 @@ examples:
 """
 
 # Where nothing is offered, names of files are, which is what `-o default` does.
-BASH = """\
+_BASH = """\
 _homothety() {{
     local current="${{COMP_WORDS[COMP_CWORD]}}" offered=""
     if [ "$COMP_CWORD" -eq 1 ]; then
@@ -40,7 +40,7 @@ _homothety() {{
 }}
 complete -o default -F _homothety homothety
 """
-ZSH = "autoload -Uz compinit bashcompinit\ncompinit\nbashcompinit\n"
+_ZSH = "autoload -Uz compinit bashcompinit\ncompinit\nbashcompinit\n"
 
 
 def add_parser(commands: Any) -> None:
@@ -50,8 +50,8 @@ def add_parser(commands: Any) -> None:
         "completion",
         run,
         help="let the shell complete commands and options",
-        description=DESCRIPTION,
-        epilog=EPILOG,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
     )
     parser.add_argument("shell", choices=SCRIPTS, help="shell to print the script of")
     parser.set_defaults(quiet=False, json=False)
@@ -86,7 +86,7 @@ def commands_of(parser: argparse.ArgumentParser) -> list[Command]:
 def bash(commands: list[Command]) -> str:
     """Return a script for Bash."""
     cases = "\n".join(f"            {case}" for command in commands for case in _bash_cases(command))
-    return BASH.format(commands=" ".join(command.name for command in commands), cases=cases)
+    return _BASH.format(commands=" ".join(command.name for command in commands), cases=cases)
 
 
 def _bash_cases(command: Command) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _bash_cases(command: Command) -> Iterator[str]:
 
 def zsh(commands: list[Command]) -> str:
     """Return a script for zsh, which understands that of Bash once told to."""
-    return ZSH + bash(commands)
+    return _ZSH + bash(commands)
 
 
 def fish(commands: list[Command]) -> str:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from homothety.cli.comparing import Task
 
-COMPILING = "Compiling, first run only"
-N_KERNELS = 130  # that the default path of the command `segment` compiles; that of `cluster` a third as many
-BAR_FORMAT = "{percentage:3.0f}% |{bar}| {elapsed} gone, {remaining} left  {desc}"
+_COMPILING = "Compiling, first run only"
+_N_KERNELS = 130  # that the default path of the command `segment` compiles; that of `cluster` a third as many
+_BAR_FORMAT = "{percentage:3.0f}% |{bar}| {elapsed} gone, {remaining} left  {desc}"
 
 
 class Console:
@@ -78,9 +78,9 @@ class Console:
             nonlocal n_compiled, total
             n_compiled, total = n_compiled + 1, total + seconds
             if self.live:
-                print(f"\r\033[K{COMPILING}: {n_compiled} of about {N_KERNELS}", end="", file=sys.stderr, flush=True)
+                print(f"\r\033[K{_COMPILING}: {n_compiled} of about {_N_KERNELS}", end="", file=sys.stderr, flush=True)
             elif n_compiled == 1:
-                self.say(f"{COMPILING}, of about {N_KERNELS} functions")
+                self.say(f"{_COMPILING}, of about {_N_KERNELS} functions")
 
         with heard_by(hear):
             yield
@@ -95,7 +95,7 @@ class Console:
     def _track_live(self, tasks: Sequence[Task]) -> Iterator[Task]:
         from tqdm import tqdm
 
-        with tqdm(total=len(tasks), bar_format=BAR_FORMAT, leave=False) as bar:
+        with tqdm(total=len(tasks), bar_format=_BAR_FORMAT, leave=False) as bar:
             for task in tasks:
                 bar.set_description_str(task.name)
                 yield task
@@ -107,7 +107,7 @@ class Console:
             if task.name != name:
                 name = task.name
                 left = (perf_counter() - started) * (len(tasks) - number) / number if number else None
-                self.say(f"[{number}/{len(tasks)}] {name}" + ("" if left is None else f", {in_words(left)} left"))
+                self.say(f"[{number}/{len(tasks)}] {name}" + ("" if left is None else f", {_in_words(left)} left"))
             yield task
 
 
@@ -116,12 +116,12 @@ def _shown(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def in_words(seconds: float) -> str:
+def _in_words(seconds: float) -> str:
     """Return a rough length of time.
 
     Examples
     --------
-    >>> in_words(4.2), in_words(200)
+    >>> _in_words(4.2), _in_words(200)
     ('about 4 s', 'about 3 min')
     """
     return f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} min"

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from homothety.datasets import MatrixSet, SequenceSet
     from homothety.summaries.result import Partition, Segmentation
 
-DESCRIPTION = """\
+_DESCRIPTION = """\
 Two made-up sets whose answer is known. A hand reaches out, strokes and returns, recorded in three frames of different
 place, orientation and size: the frame of every recording is found, and the actions that the recordings have in common.
 And a field of 400 diffusion tensors is clustered by shape. Takes about three minutes the first time, when most of it is
 compilation. Writes tables and an interactive report; figures with --figures.
 """
-EPILOG = """\
+_EPILOG = """\
 examples:
   homothety demo                  results go to homothety-demo
   homothety demo --seed 1         other data, another run
 """
-OUTPUT = "homothety-demo"
+_OUTPUT = "homothety-demo"
 PER_FRAME = 3
 FIELD = (20, 20)
 
@@ -44,9 +44,9 @@ FIELD = (20, 20)
 def add_parser(commands: Any) -> None:
     """Add this command to the parser of all commands."""
     parser = add_command(
-        commands, "demo", run, help="see what it does, on embedded data", description=DESCRIPTION, epilog=EPILOG
+        commands, "demo", run, help="see what it does, on embedded data", description=_DESCRIPTION, epilog=_EPILOG
     )
-    add_shared_options(parser, output=OUTPUT)
+    add_shared_options(parser, output=_OUTPUT)
     add_figures_option(parser)
 
 
@@ -56,10 +56,10 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.report import render_text
 
     check_figures(args)
-    folder, told, summaries = check_folder(args.output or Path(OUTPUT)), [], {}
+    folder, told, summaries = check_folder(args.output or Path(_OUTPUT)), [], {}
     parts: dict[str, tuple[Callable[..., Any], Callable[..., str]]] = {
-        "demonstrations": (segment_demonstrations, tell_actions),
-        "tensor-field": (cluster_field, tell_clusters),
+        "demonstrations": (segment_demonstrations, _tell_actions),
+        "tensor-field": (_cluster_field, _tell_clusters),
     }
     for name, (fitted, tell) in parts.items():
         model, data = fitted(args.seed, console)
@@ -88,7 +88,7 @@ def segment_demonstrations(seed: int, console: Console) -> tuple[Any, SequenceSe
     return model, data
 
 
-def cluster_field(seed: int, console: Console) -> tuple[Any, MatrixSet]:
+def _cluster_field(seed: int, console: Console) -> tuple[Any, MatrixSet]:
     """Cluster a field of tensors."""
     from homothety.cli.runs import fit
     from homothety.datasets import make_dti
@@ -99,7 +99,7 @@ def cluster_field(seed: int, console: Console) -> tuple[Any, MatrixSet]:
     return model, data
 
 
-def tell_actions(result: Segmentation, data: SequenceSet) -> str:
+def _tell_actions(result: Segmentation, data: SequenceSet) -> str:
     """Return the story of the demonstrations in plain words."""
     from homothety.metrics import hamming
 
@@ -114,7 +114,7 @@ def tell_actions(result: Segmentation, data: SequenceSet) -> str:
     )
 
 
-def tell_clusters(result: Partition, data: MatrixSet) -> str:
+def _tell_clusters(result: Partition, data: MatrixSet) -> str:
     """Return the story of the field in plain words."""
     from homothety.metrics import purity
 
@@ -129,13 +129,13 @@ def tell_clusters(result: Partition, data: MatrixSet) -> str:
 
 # homothety warm-up
 
-WARM_UP_DESCRIPTION = """\
+_WARM_UP_DESCRIPTION = """\
 Compile the loops that `homothety segment` and `homothety cluster` use by default, by a short run of both on made-up
 data. They are kept on disk, where every later run finds them: for use while installing, or in a container. Takes two to
 three minutes, and a few seconds when all is compiled. Other models, such as --model icsc, compile what they need on top
 when they are first used.
 """
-WARM_UP_EPILOG = """\
+_WARM_UP_EPILOG = """\
 examples:
   homothety warm-up
   NUMBA_CACHE_DIR=/opt/cache homothety warm-up      to keep the compiled loops in a folder of your choice
@@ -147,15 +147,15 @@ def add_warm_up(commands: Any) -> None:
     parser = add_command(
         commands,
         "warm-up",
-        run_warm_up,
+        _run_warm_up,
         help="compile now what the first run would wait for",
-        description=WARM_UP_DESCRIPTION,
-        epilog=WARM_UP_EPILOG,
+        description=_WARM_UP_DESCRIPTION,
+        epilog=_WARM_UP_EPILOG,
     )
     add_output_options(parser)
 
 
-def run_warm_up(args: argparse.Namespace, console: Console) -> bool:  # noqa: ARG001
+def _run_warm_up(args: argparse.Namespace, console: Console) -> bool:  # noqa: ARG001
     """Segment and cluster made-up data, and throw the results away; return that it came to its end."""
     import numpy as np
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from homothety.datasets import MatrixSet, SequenceSet
     from homothety.palette import Aspect
 
-MAX_BODIES = 200  # ellipses or ellipsoids in one figure
-MAX_POINTS = 20_000  # points or lines in one figure
+_MAX_BODIES = 200  # ellipses or ellipsoids in one figure
+_MAX_POINTS = 20_000  # points or lines in one figure
 MAX_RECORDINGS = 8  # with a figure of their own
-SHADES = "States are shades of the colour of their action."
+_SHADES = "States are shades of the colour of their action."
 ALL_FIGURES = {
     *("similarity", "coclustering", "embedding", "traces", "spectra", "ellipses", "ellipsoids"),
     *("label-image", "label-comparison", "aligned", "segments", "actions", "trajectories", "features"),
@@ -38,7 +38,7 @@ ALL_FIGURES = {
 """Names of all figures that a run may write: those of an earlier run are removed."""
 
 
-class Drawing(NamedTuple):
+class _Drawing(NamedTuple):
     """What a figure is called, what is said below it, and a function that draws it."""
 
     title: str
@@ -46,48 +46,48 @@ class Drawing(NamedTuple):
     draw: Callable[[], Figure]
 
 
-def figures_of(model: Any, data: Any) -> dict[str, Drawing]:
+def figures_of(model: Any, data: Any) -> dict[str, _Drawing]:
     """Return the figures of a fitted model by the names of their files, in the order of a page."""
     result = model.result_
     if isinstance(result, Partition):
         return _of_partition(result, data)
-    found: dict[str, Drawing] = {}
+    found: dict[str, _Drawing] = {}
     if result.actions is None:
         draw = partial(draw_paths, result.states.paths, result.names, called="state")
-        found["segments"] = Drawing("Segments", "The states of all recordings.", draw)
+        found["segments"] = _Drawing("Segments", "The states of all recordings.", draw)
     else:
         found |= _of_actions(result, model, data)
     found |= _of_recordings(result, data)
     return found | _of_chains(result)
 
 
-def _of_chains(result: Segmentation | Partition) -> dict[str, Drawing]:
+def _of_chains(result: Segmentation | Partition) -> dict[str, _Drawing]:
     chains = result.chains
     if chains is None:
         return {}
     draw = partial(_draw, "plot_traces", chains.trace, chains.n_burn)
-    return {"traces": Drawing("Traces", "The chains, sweep by sweep.", draw)}
+    return {"traces": _Drawing("Traces", "The chains, sweep by sweep.", draw)}
 
 
 # Segmentations
 
 
-def _of_actions(result: Segmentation, model: Any, data: SequenceSet) -> dict[str, Drawing]:
+def _of_actions(result: Segmentation, model: Any, data: SequenceSet) -> dict[str, _Drawing]:
     """Return the figures of actions in all recordings together; those with nothing to show are left out."""
     names, groups, actions = result.names, result.state_actions, result.actions
     assert groups is not None
     assert actions is not None
-    found: dict[str, Drawing] = {}
+    found: dict[str, _Drawing] = {}
     if result.frame_table is not None and result.frame_table.blocks.points:
         caption = (
             "All recordings as they were recorded, and the same recordings turned, resized and moved into one frame, "
             "coloured by action. A dot marks where a recording begins."
         )
-        found["aligned"] = Drawing("Recorded and aligned", caption, partial(_draw, "plot_aligned", model, data))
+        found["aligned"] = _Drawing("Recorded and aligned", caption, partial(_draw, "plot_aligned", model, data))
     draw = partial(draw_paths, result.states.paths, names, called="state", state_actions=groups)
-    found["segments"] = Drawing("Segments", f"The states of all recordings. {SHADES}", draw)
+    found["segments"] = _Drawing("Segments", f"The states of all recordings. {_SHADES}", draw)
     draw = partial(draw_paths, actions.paths, names, called="action")
-    found["actions"] = Drawing("Actions", f"The actions of all recordings. {explanation(result)}", draw)
+    found["actions"] = _Drawing("Actions", f"The actions of all recordings. {explanation(result)}", draw)
     if data.n_dims > 1:
         found["trajectories"] = _trajectories(result, data)
     if result.means is not None:
@@ -97,16 +97,16 @@ def _of_actions(result: Segmentation, model: Any, data: SequenceSet) -> dict[str
     return found
 
 
-def _of_states(result: Segmentation, groups: IntArray) -> dict[str, Drawing]:
+def _of_states(result: Segmentation, groups: IntArray) -> dict[str, _Drawing]:
     """Return the figures of how states are related: to recordings, to each other, to their actions."""
     later = "a step" if result.stride == 1 else f"{result.stride} steps"
     found = {
-        "features": Drawing(
+        "features": _Drawing(
             "Which recording has which state",
-            f"A filled cell is a state that the recording has. Columns are sorted by action. {SHADES}",
+            f"A filled cell is a state that the recording has. Columns are sorted by action. {_SHADES}",
             partial(_draw, "plot_features", result.states.active, groups, names=result.names),
         ),
-        "transitions": Drawing(
+        "transitions": _Drawing(
             "What follows what",
             f"Probability of the state of the column {later} after that of the row, on a logarithmic scale. Equal "
             "small values in a row are for what was never seen.",
@@ -116,7 +116,7 @@ def _of_states(result: Segmentation, groups: IntArray) -> dict[str, Drawing]:
     if result.coaction is not None:
         caption = "Probability that two states are one action, by the kept sweeps."
         draw = partial(_draw, "plot_coaction", result.coaction, groups)
-        found["coaction"] = Drawing("Which states are one action", caption, draw)
+        found["coaction"] = _Drawing("Which states are one action", caption, draw)
     if result.transforms is not None and any(not one.is_reference for one in result.transforms):
         n_dims = result.preparation.n_dims
         places = (
@@ -130,18 +130,18 @@ def _of_states(result: Segmentation, groups: IntArray) -> dict[str, Drawing]:
             "has too few observations."
         )
         draw = partial(_draw, "plot_transforms", result.transforms)
-        found["transforms"] = Drawing("Scale, rotation and translation", caption, draw)
+        found["transforms"] = _Drawing("Scale, rotation and translation", caption, draw)
     return found
 
 
-def _trajectories(result: Segmentation, data: SequenceSet) -> Drawing:
+def _trajectories(result: Segmentation, data: SequenceSet) -> _Drawing:
     """Return the figure of all recordings as curves."""
     dims = position_dims(result)
     aspect = aspect_of(np.concatenate(data.sequences)[:, dims])
     labels = "state and by action" if data.actions is None else "true action, by state and by action"
     caption = (
         f"All recordings in {_dimensions(result.channel_names(), dims)}, coloured by {labels}. {_scales_note(aspect)} "
-        f"{SHADES} A dot marks where a recording begins.{_truth_note(result, data)}"
+        f"{_SHADES} A dot marks where a recording begins.{_truth_note(result, data)}"
     )
     draw = partial(
         _draw,
@@ -155,10 +155,10 @@ def _trajectories(result: Segmentation, data: SequenceSet) -> Drawing:
         channels=result.channels or None,
         aspect=aspect,
     )
-    return Drawing("Trajectories", caption, draw)
+    return _Drawing("Trajectories", caption, draw)
 
 
-def _ellipses(result: Segmentation, model: Any, data: SequenceSet) -> Drawing:
+def _ellipses(result: Segmentation, model: Any, data: SequenceSet) -> _Drawing:
     """Return the figure of where states lie in two dimensions: of a position if one is known, else the first."""
     names, dims, table = result.dims(), [0, 1], result.frame_table
     if table is not None and table.blocks.points:
@@ -183,24 +183,24 @@ def _ellipses(result: Segmentation, model: Any, data: SequenceSet) -> Drawing:
         channels=names,
         aspect=aspect,
     )
-    return Drawing("Where the states are", caption, draw)
+    return _Drawing("Where the states are", caption, draw)
 
 
-def _of_recordings(result: Segmentation, data: SequenceSet) -> dict[str, Drawing]:
+def _of_recordings(result: Segmentation, data: SequenceSet) -> dict[str, _Drawing]:
     """Return the figures of the first recordings, one each; what they show is said once."""
     names = result.names[:MAX_RECORDINGS]
     n_left = len(result.names) - len(names)
     captions = [_recording_caption(result, data), *[""] * (len(names) - 1)]
     captions[-1] += f"The other {n_left} recordings have no figure of their own." if n_left else ""
     return {
-        f"series-{i}": Drawing(name, caption, partial(_draw_recording, result, data, i))
+        f"series-{i}": _Drawing(name, caption, partial(_draw_recording, result, data, i))
         for i, (name, caption) in enumerate(zip(names, captions, strict=True))
     }
 
 
 def _recording_caption(result: Segmentation, data: SequenceSet) -> str:
     """Return what the figure of a recording shows."""
-    bars = "the states." if result.actions is None else f"the states and the actions. {SHADES}"
+    bars = "the states." if result.actions is None else f"the states and the actions. {_SHADES}"
     caption = f"What was measured, each channel over its own range, and {bars}{_truth_note(result, data)}"
     if result.states.changes is None:
         return caption
@@ -268,13 +268,13 @@ def _dimensions(names: Sequence[str], drawn: list[int]) -> str:
 # Partitions
 
 
-def _of_partition(result: Partition, data: MatrixSet) -> dict[str, Drawing]:
+def _of_partition(result: Partition, data: MatrixSet) -> dict[str, _Drawing]:
     """Return the figures of clusters."""
     names, found = cluster_number(result.labels).astype(str), _of_chains(result)
-    few, some = some_of_each(result.labels, MAX_POINTS), some_of_each(result.labels, MAX_BODIES)
+    few, some = some_of_each(result.labels, _MAX_POINTS), some_of_each(result.labels, _MAX_BODIES)
 
     def add(name: str, title: str, caption: str, function: str, *args: Any, **options: Any) -> None:
-        found[name] = Drawing(title, caption, partial(_draw, function, *args, **options))
+        found[name] = _Drawing(title, caption, partial(_draw, function, *args, **options))
 
     if result.similarity is not None:
         add("similarity", "Similarity", "All pairs, sorted by cluster.", "plot_similarity", result.similarity, names)

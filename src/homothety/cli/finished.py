@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 # homothety apply
 
-APPLY_DESCRIPTION = """\
+_APPLY_DESCRIPTION = """\
 Find the states and actions, or the clusters, of a saved model in new recordings or matrices. Every recording may be in
 a frame that the model has never seen: its rotation, size and place are found first. Writes tables with probabilities,
 frames, a summary and an interactive report, and says which recordings do not fit the model. Nothing is fitted again.
 """
-APPLY_EPILOG = """\
+_APPLY_EPILOG = """\
 examples:
   homothety apply homothety-output new_1.csv new_2.csv      the model of a finished run
   homothety apply grating.homothety demos/ -o new           a model that was saved from Python
   homothety apply regions new.nii.gz --order fsl            clusters of matrices
   homothety apply homothety-output new.csv --json | jq '.fits'
 """
-APPLY_OUTPUT = "homothety-applied"
-OF_MATRICES = ("order", "mask")
+_APPLY_OUTPUT = "homothety-applied"
+_OF_MATRICES = ("order", "mask")
 
 
 def add_apply(commands: Any) -> None:
@@ -49,15 +49,15 @@ def add_apply(commands: Any) -> None:
     parser = add_command(
         commands,
         "apply",
-        run_apply,
+        _run_apply,
         help="find what a saved model has found in new data",
-        description=APPLY_DESCRIPTION,
-        epilog=APPLY_EPILOG,
+        description=_APPLY_DESCRIPTION,
+        epilog=_APPLY_EPILOG,
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="saved model, or the folder of a run")
     recordings.add_files(parser)
     parser.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, help=f"folder for results (default: {APPLY_OUTPUT})"
+        "-o", "--output", metavar="DIR", type=Path, help=f"folder for results (default: {_APPLY_OUTPUT})"
     )
     add_output_options(parser)
     add_memory_option(parser)
@@ -67,14 +67,14 @@ def add_apply(commands: Any) -> None:
     matrices.add_argument("--mask", metavar="FILE", type=Path, help="NIfTI image of the voxels to read")
 
 
-def run_apply(args: argparse.Namespace, console: Console) -> bool:
+def _run_apply(args: argparse.Namespace, console: Console) -> bool:
     """Apply a model; return that it came to its end."""
     from homothety.cli import results
     from homothety.persistence import load
     from homothety.report import render_text
     from homothety.summaries.result import Segmentation
 
-    folder = check_folder(args.output or Path(APPLY_OUTPUT))
+    folder = check_folder(args.output or Path(_APPLY_OUTPUT))
     path = args.model / results.MODEL if args.model.is_dir() else args.model
     model = load(path)
     if not hasattr(model, "apply"):
@@ -90,7 +90,7 @@ def run_apply(args: argparse.Namespace, console: Console) -> bool:
 
 
 def _read_recordings(args: argparse.Namespace, console: Console) -> Any:
-    for name in OF_MATRICES:
+    for name in _OF_MATRICES:
         if getattr(args, name) is not None:
             raise InputError(f"--{name} means nothing for a model of recordings. Leave it out.")
     return recordings.read(args, console)
@@ -107,12 +107,12 @@ def _read_matrices(args: argparse.Namespace, console: Console) -> Any:
 
 # homothety resume
 
-RESUME_DESCRIPTION = """\
+_RESUME_DESCRIPTION = """\
 Go on with a run of homothety segment or homothety cluster that was interrupted or killed, from what is in its folder:
 the command as it was given, and the chains. It ends with the same results as a run that was never stopped. Data that
 have changed in the meantime are refused.
 """
-RESUME_EPILOG = """\
+_RESUME_EPILOG = """\
 examples:
   homothety resume homothety-output                 go on to the end
   homothety resume grating --sweeps 1000            let chains that do not agree yet run longer
@@ -129,10 +129,10 @@ def add_resume(commands: Any) -> None:
     parser = add_command(
         commands,
         "resume",
-        run_resume,
+        _run_resume,
         help="go on with a run that was interrupted or killed",
-        description=RESUME_DESCRIPTION,
-        epilog=RESUME_EPILOG,
+        description=_RESUME_DESCRIPTION,
+        epilog=_RESUME_EPILOG,
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder of the results (-o of the command)")
     parser.add_argument("--sweeps", metavar="N", type=at_least(1), help="sweeps per chain, if they are to be more")
@@ -141,17 +141,17 @@ def add_resume(commands: Any) -> None:
     add_memory_option(parser)
 
 
-def run_resume(args: argparse.Namespace, console: Console) -> bool:
+def _run_resume(args: argparse.Namespace, console: Console) -> bool:
     """Go on with a run; return whether it came to its end."""
     from homothety.cli import runs
 
-    record, folder = lengthened(runs.read(args.folder), args.sweeps, args.folder), args.folder.absolute()
+    record, folder = _lengthened(runs.read(args.folder), args.sweeps, args.folder), args.folder.absolute()
     if record.finished:
-        n_made = sweeps_of(record)
+        n_made = _sweeps_of(record)
         text = f"{args.folder} is finished: all {n_made} sweeps of each chain. For more, add --sweeps."
         console.show(text, {"output": str(folder), "finished": True, "sweeps": n_made})
         return True
-    asked = parse(args.program, record)
+    asked = _parse(args.program, record)
     asked.output, asked.quiet, asked.json, asked.resumed = folder, args.quiet, args.json, record
     args.parser = asked.parser  # errors speak of its options
     console.say(f"Going on with: homothety {shlex.join(record.command)}")
@@ -160,9 +160,9 @@ def run_resume(args: argparse.Namespace, console: Console) -> bool:
     return finished
 
 
-def lengthened(record: Record, n_sweeps: int | None, folder: Path) -> Record:
+def _lengthened(record: Record, n_sweeps: int | None, folder: Path) -> Record:
     """Return the record of a run with as many sweeps as asked for, or raise if it has more already."""
-    n_made = sweeps_of(record)
+    n_made = _sweeps_of(record)
     if n_sweeps is None or n_sweeps == n_made:
         return record
     if n_sweeps < n_made:
@@ -172,12 +172,12 @@ def lengthened(record: Record, n_sweeps: int | None, folder: Path) -> Record:
     return replace(record, n_sweeps=n_sweeps, finished=False)
 
 
-def sweeps_of(record: Record) -> int:
+def _sweeps_of(record: Record) -> int:
     """Return how many sweeps of each chain a run has; 0 if that depends on chains that are not finished."""
     return record.n_made if record.n_sweeps == "auto" else record.n_sweeps
 
 
-def parse(program: argparse.ArgumentParser, record: Record) -> argparse.Namespace:
+def _parse(program: argparse.ArgumentParser, record: Record) -> argparse.Namespace:
     """Return the arguments of the command that began a run."""
     asked = program.parse_args(record.command)
     asked.words = record.command
@@ -186,11 +186,11 @@ def parse(program: argparse.ArgumentParser, record: Record) -> argparse.Namespac
 
 # homothety report
 
-REPORT_DESCRIPTION = """\
+_REPORT_DESCRIPTION = """\
 Draw the page about a finished run again, from what homothety segment or cluster has written to a folder. The page is
 one HTML file: it opens in any browser, needs no network, and can be copied and sent as it is.
 """
-REPORT_EPILOG = """\
+_REPORT_EPILOG = """\
 examples:
   homothety report homothety-output                  writes homothety-output/report.html
   homothety report grating --names reach,grate,return    names of actions, kept in the folder
@@ -204,10 +204,10 @@ def add_report(commands: Any) -> None:
     parser = add_command(
         commands,
         "report",
-        run_report,
+        _run_report,
         help="draw the page about a finished run again",
-        description=REPORT_DESCRIPTION,
-        epilog=REPORT_EPILOG,
+        description=_REPORT_DESCRIPTION,
+        epilog=_REPORT_EPILOG,
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder that a run has written to")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"page to write (default: DIR/{REPORT})")
@@ -217,7 +217,7 @@ def add_report(commands: Any) -> None:
     add_memory_option(parser)
 
 
-def run_report(args: argparse.Namespace, console: Console) -> bool:
+def _run_report(args: argparse.Namespace, console: Console) -> bool:
     """Write the page; return that it came to its end."""
     from homothety.cli.results import read, rename
     from homothety.report import write_report

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 REPORT = "report.html"  # in the folder of a run
 
 # From the arguments to whether the command came to its end.
-Command: TypeAlias = Callable[[Namespace, "Console"], bool]
+_Command: TypeAlias = Callable[[Namespace, "Console"], bool]
 
 
-def add_command(commands: Any, name: str, run: Command, *, help: str, description: str, epilog: str) -> ArgumentParser:
+def add_command(commands: Any, name: str, run: _Command, *, help: str, description: str, epilog: str) -> ArgumentParser:
     """Add a command that is carried out by `run`, and return its parser."""
     parser: ArgumentParser = commands.add_parser(
         name, help=help, description=description, epilog=epilog, formatter_class=RawDescriptionHelpFormatter

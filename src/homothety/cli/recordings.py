@@ -111,7 +111,7 @@ def dimension_names(items: SequenceSet, velocities: str | None) -> list[str]:
     return names + [f"velocity of {name}" for name in names if velocities == "append"]
 
 
-OF_OTHERS = {
+_OF_OTHERS = {
     "quaternions": "quaternions are found by the names of columns, or listed with --blocks",
     "smooth": "velocities are smoothed over a few of the steps that are used",
     "centre": "every recording has a place of its own",
@@ -122,7 +122,7 @@ OF_OTHERS = {
 
 def own_preparation(args: Namespace) -> dict[str, Any]:
     """Return the preparation that a model with frames takes, or raise for what it does by itself."""
-    for name, reason in OF_OTHERS.items():
+    for name, reason in _OF_OTHERS.items():
         if getattr(args, name) != args.parser.get_default(name):
             option = f"--{name.replace('_', '-')}"
             raise InputError(
@@ -159,13 +159,13 @@ def chosen_preprocessing(args: Namespace, items: SequenceSet) -> Preprocessing:
 # Files for other programs
 
 EXPORTS = ("ruptures", "aeon", "elan", "moments")
-FORMATS = ("csv", "parquet", "json")
+_FORMATS = ("csv", "parquet", "json")
 
 
 def add_export_options(parser: ArgumentParser) -> None:
     """Add in which form results are written."""
     group = parser.add_argument_group("files for other programs")
-    group.add_argument("--format", choices=FORMATS, default="csv", help="of all tables (default: csv)")
+    group.add_argument("--format", choices=_FORMATS, default="csv", help="of all tables (default: csv)")
     group.add_argument(
         "--export",
         metavar="A,B,...",

@@ -52,11 +52,11 @@ if TYPE_CHECKING:
 
     from homothety.report.document import Document
 
-REMEDY = "Remove it to do without, or run the command again."
-MODEL, SUMMARY, PAGE, STATES = "model.homothety", "summary.json", "summary.md", "states.json"
-RESULT = "result.homothety"  # of a model that was applied to other data
-RECORDINGS, MATRICES, LABEL_IMAGE = "recordings.npz", "matrices.npz", "labels.nii.gz"
-TABLES = {
+_REMEDY = "Remove it to do without, or run the command again."
+MODEL, _SUMMARY, _PAGE, _STATES = "model.homothety", "summary.json", "summary.md", "states.json"
+_RESULT = "result.homothety"  # of a model that was applied to other data
+_RECORDINGS, _MATRICES, _LABEL_IMAGE = "recordings.npz", "matrices.npz", "labels.nii.gz"
+_TABLES = {
     "segments": "segments of one state each",
     "boundaries": "changes of state with 90 % intervals",
     "labels": "labels of every step, or of every matrix",
@@ -92,32 +92,32 @@ def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figure
     """
     folder.mkdir(parents=True, exist_ok=True)
     result: Result = getattr(model, "result_", model)
-    summary = summarise(result, data)
-    kept, other = (RESULT, MODEL) if result is model else (MODEL, RESULT)
+    summary = _summarise(result, data)
+    kept, other = (_RESULT, MODEL) if result is model else (MODEL, _RESULT)
     model.save(folder / kept)
     _remove(folder, other)
-    files = [REPORT, PAGE, SUMMARY, kept, *_write_tables(result, data, folder, kind)]
-    write_json(folder / SUMMARY, summary)
+    files = [REPORT, _PAGE, _SUMMARY, kept, *_write_tables(result, data, folder, kind)]
+    write_json(folder / _SUMMARY, summary)
     if isinstance(result, Segmentation):
-        write_json(folder / STATES, describe_states(result))
-        write_recordings(folder / RECORDINGS, data)
-        files += [STATES, RECORDINGS]
-        _remove(folder, MATRICES, LABEL_IMAGE, FSLEYES_TABLE, FREESURFER_TABLE)
+        write_json(folder / _STATES, describe_states(result))
+        write_recordings(folder / _RECORDINGS, data)
+        files += [_STATES, _RECORDINGS]
+        _remove(folder, _MATRICES, _LABEL_IMAGE, FSLEYES_TABLE, FREESURFER_TABLE)
     else:
-        write_matrices(folder / MATRICES, result, data)
-        files += [MATRICES, *_write_image(result, data, folder)]
-        _remove(folder, STATES, RECORDINGS)
+        _write_matrices(folder / _MATRICES, result, data)
+        files += [_MATRICES, *_write_image(result, data, folder)]
+        _remove(folder, _STATES, _RECORDINGS)
     document = describe(result, data)
     figures = figures_of(model, data) if with_figures else {}
     drawn = write_figures(folder, {name: figure.draw for name, figure in figures.items()}, ALL_FIGURES)
     page = [render_markdown(document, kind), _files_section([*files, *drawn])]
     page += [f"## {one.title}\n\n![{one.title}]({name}.png)\n\n{one.caption}\n" for name, one in figures.items()]
-    write_text(folder / PAGE, "\n".join(page))
+    write_text(folder / _PAGE, "\n".join(page))
     write_text(folder / REPORT, render_html(document))
     return Written([*files, *drawn], document, summary)
 
 
-def summarise(result: Result, data: Any) -> dict[str, Any]:
+def _summarise(result: Result, data: Any) -> dict[str, Any]:
     """Return a summary of a result for JSON, with whether its chains agree in words."""
     answer = chains_answer(result.chains)
     verdict = {} if result.provenance.applied else {"verdict": " ".join([answer.short, answer.text, *answer.points])}
@@ -135,7 +135,7 @@ def _write_tables(result: Result, data: Any, folder: Path, kind: str) -> list[st
         with written_aside(folder / f"{name}.{kind}") as aside:
             write_rows(aside, rows, BOUNDARY_COLUMNS if name.endswith("boundaries") else None)
     written = [f"{name}.{kind}" for name in tables]
-    _remove(folder, *{f"{name}.{other}" for name in TABLES for other in KINDS}.difference(written))
+    _remove(folder, *{f"{name}.{other}" for name in _TABLES for other in KINDS}.difference(written))
     return written
 
 
@@ -149,17 +149,17 @@ def _files_section(names: list[str]) -> str:
     """Return which file has what, in Markdown."""
     known = {
         REPORT: "interactive report",
-        SUMMARY: "settings, versions and what was found in short",
-        STATES: "means and covariances of states",
+        _SUMMARY: "settings, versions and what was found in short",
+        _STATES: "means and covariances of states",
         MODEL: "`homothety.load` gives the model back; `homothety apply` finds the same in new data",
-        RESULT: "`homothety.load` gives the result back",
-        RECORDINGS: "the recordings",
-        MATRICES: "the matrices, and what is known of them",
-        LABEL_IMAGE: "the cluster of every voxel",
+        _RESULT: "`homothety.load` gives the result back",
+        _RECORDINGS: "the recordings",
+        _MATRICES: "the matrices, and what is known of them",
+        _LABEL_IMAGE: "the cluster of every voxel",
     }
     lines = []
     for name in names:
-        what = known.get(name) or TABLES.get(Path(name).stem)
+        what = known.get(name) or _TABLES.get(Path(name).stem)
         lines += [f"- `{name}`: {what}"] * (what is not None)
     return "\n".join(["## Files", "", *lines, ""])
 
@@ -170,11 +170,11 @@ def _write_image(result: Partition, data: MatrixSet, folder: Path) -> list[str]:
     Of other sources nothing is written.
     """
     if not result.provenance.source.lower().endswith(NIFTI_SUFFIXES):
-        _remove(folder, LABEL_IMAGE, FSLEYES_TABLE, FREESURFER_TABLE)
+        _remove(folder, _LABEL_IMAGE, FSLEYES_TABLE, FREESURFER_TABLE)
         return []
-    with written_aside(folder / LABEL_IMAGE) as aside:
+    with written_aside(folder / _LABEL_IMAGE) as aside:
         write_label_image(aside, result.labels, data)
-    return [LABEL_IMAGE, *write_lookup_tables(folder, result.n_clusters)]
+    return [_LABEL_IMAGE, *write_lookup_tables(folder, result.n_clusters)]
 
 
 def write_recordings(path: Path, items: SequenceSet) -> None:
@@ -193,7 +193,7 @@ def write_recordings(path: Path, items: SequenceSet) -> None:
         np.savez_compressed(aside, **arrays)
 
 
-def write_matrices(path: Path, result: Partition, items: MatrixSet) -> None:
+def _write_matrices(path: Path, result: Partition, items: MatrixSet) -> None:
     """Write what is known of matrices, and the matrices themselves unless the model keeps them."""
     known = {
         "matrices": items.matrices if result.matrices is None else None,
@@ -225,18 +225,18 @@ def read(folder: Path) -> tuple[Result, SequenceSet | MatrixSet | None]:
     found = load(_kept(folder))
     result: Any = getattr(found, "result_", found)
     if isinstance(result, Segmentation):
-        recordings = folder / RECORDINGS
+        recordings = folder / _RECORDINGS
         return result, read_recordings(recordings) if recordings.is_file() else None
     if not isinstance(result, Partition):
         raise InputError(
             f"{_kept(folder)} holds a {type(found).__name__}, needed a fitted model or a result. Run it again."
         )
-    return result, _read_matrices(folder / MATRICES, result)
+    return result, _read_matrices(folder / _MATRICES, result)
 
 
 def _kept(folder: Path) -> Path:
     """Return the file with the result, or with the model that has it."""
-    kept = next((folder / name for name in (MODEL, RESULT) if (folder / name).is_file()), None)
+    kept = next((folder / name for name in (MODEL, _RESULT) if (folder / name).is_file()), None)
     if kept is None:
         raise InputError(f"{folder} holds no {MODEL}, needed what homothety segment or cluster writes. Check the name.")
     return kept
@@ -261,13 +261,13 @@ def rename(folder: Path, names: Sequence[str]) -> tuple[Result, SequenceSet | Ma
 
 def read_recordings(path: Path) -> SequenceSet:
     """Return what `write_recordings` has written."""
-    with blame_file(path, REMEDY):
+    with blame_file(path, _REMEDY):
         return replace(read_sequences(path), names=tuple(map(str, load_archive(path)["names"].tolist())))
 
 
 def _read_matrices(path: Path, result: Partition) -> MatrixSet | None:
-    """Return what `write_matrices` has written; None if there is nothing."""
-    with blame_file(path, REMEDY):
+    """Return what `_write_matrices` has written; None if there is nothing."""
+    with blame_file(path, _REMEDY):
         known: dict[str, Any] = dict(load_archive(path)) if path.is_file() else {}
         matrices = known.pop("matrices", result.matrices)
         if matrices is None:
@@ -279,7 +279,7 @@ def _read_matrices(path: Path, result: Partition) -> MatrixSet | None:
 
 # Files for other programs
 
-ELAN_FOLDER, CHANGES, MOMENTS = "elan", "changes_{}.json", "moments.npz"
+_ELAN_FOLDER, _CHANGES, _MOMENTS = "elan", "changes_{}.json", "moments.npz"
 
 
 def write_exports(result: Segmentation, items: SequenceSet, folder: Path, kinds: list[str]) -> list[str]:
@@ -291,13 +291,13 @@ def write_exports(result: Segmentation, items: SequenceSet, folder: Path, kinds:
         "moments": partial(_write_moments, result, items, folder),
     }
     written = [name for kind in EXPORTS if kind in kinds for name in writers[kind]()]
-    _remove_earlier(folder, {*known_names(result.names)}.difference(written))
+    _remove_earlier(folder, {*_known_names(result.names)}.difference(written))
     return written
 
 
-def known_names(series: tuple[str, ...]) -> list[str]:
+def _known_names(series: tuple[str, ...]) -> list[str]:
     """Return the names of all files that exports of these recordings are written to."""
-    return [CHANGES.format("ruptures"), CHANGES.format("aeon"), MOMENTS, *_elan_names(series)]
+    return [_CHANGES.format("ruptures"), _CHANGES.format("aeon"), _MOMENTS, *_elan_names(series)]
 
 
 def _remove_earlier(folder: Path, names: set[str]) -> None:
@@ -305,22 +305,22 @@ def _remove_earlier(folder: Path, names: set[str]) -> None:
     for name in names:
         (folder / name).unlink(missing_ok=True)
     with suppress(OSError):  # it is not there, or holds something else
-        (folder / ELAN_FOLDER).rmdir()
+        (folder / _ELAN_FOLDER).rmdir()
 
 
-def label_kinds(result: Segmentation) -> dict[str, Labels]:
+def _label_kinds(result: Segmentation) -> dict[str, Labels]:
     """Return the labels of all steps: states, and actions where they are known."""
     return {"state": result.states} | ({} if result.actions is None else {"action": result.actions})
 
 
-def file_names(names: tuple[str, ...], suffix: str) -> list[str]:
+def _file_names(names: tuple[str, ...], suffix: str) -> list[str]:
     """Return names of files for recordings, with nothing in them that a file system might mind, all different.
 
     Examples
     --------
-    >>> file_names(("demo 1", "a/b: c", "a b c"), ".eaf")
+    >>> _file_names(("demo 1", "a/b: c", "a b c"), ".eaf")
     ['demo_1.eaf', 'a_b_c.eaf', 'a_b_c_2.eaf']
-    >>> file_names(("a_b_2", "a/b", "a b"), "")
+    >>> _file_names(("a_b_2", "a/b", "a b"), "")
     ['a_b_2', 'a_b', 'a_b_3']
     """
     plain = [re.sub(r"[^\w.-]+", "_", name).strip("._") or "series" for name in names]
@@ -336,9 +336,9 @@ def file_names(names: tuple[str, ...], suffix: str) -> list[str]:
 def _write_changes(result: Segmentation, folder: Path, kind: str) -> list[str]:
     """Write the change points of every recording as lists in one JSON file."""
     convert = {"ruptures": to_ruptures, "aeon": to_aeon}[kind]
-    name = CHANGES.format(kind)
+    name = _CHANGES.format(kind)
     changes = {
-        series: {label: convert(labels.paths[i]) for label, labels in label_kinds(result).items()}
+        series: {label: convert(labels.paths[i]) for label, labels in _label_kinds(result).items()}
         for i, series in enumerate(result.names)
     }
     write_json(folder / name, changes)
@@ -347,26 +347,26 @@ def _write_changes(result: Segmentation, folder: Path, kind: str) -> list[str]:
 
 def _write_elan(result: Segmentation, folder: Path) -> list[str]:
     """Write one file of annotations per recording, into a folder of their own."""
-    if (folder / ELAN_FOLDER).is_symlink():
+    if (folder / _ELAN_FOLDER).is_symlink():
         raise InputError(
-            f"{folder / ELAN_FOLDER} is a link. Links are not followed: remove it, or name another folder."
+            f"{folder / _ELAN_FOLDER} is a link. Links are not followed: remove it, or name another folder."
         )
     names, rate = _elan_names(result.names), result.rate or 0.0  # with_rate has seen to it
-    (folder / ELAN_FOLDER).mkdir(exist_ok=True)
+    (folder / _ELAN_FOLDER).mkdir(exist_ok=True)
     for i, name in enumerate(names):
         with written_aside(folder / name) as aside:
-            write_elan(aside, {label: labels.paths[i] for label, labels in label_kinds(result).items()}, rate=rate)
+            write_elan(aside, {label: labels.paths[i] for label, labels in _label_kinds(result).items()}, rate=rate)
     return names
 
 
 def _elan_names(series: tuple[str, ...]) -> list[str]:
-    return [f"{ELAN_FOLDER}/{name}" for name in file_names(series, ".eaf")]
+    return [f"{_ELAN_FOLDER}/{name}" for name in _file_names(series, ".eaf")]
 
 
 def _write_moments(result: Segmentation, items: SequenceSet, folder: Path) -> list[str]:
     """Write means and covariances of the steps of all states and actions, in the units of the recordings."""
-    kinds = label_kinds(result)
+    kinds = _label_kinds(result)
     found = {name: pooled_moments(items, labels.paths, labels.number) for name, labels in kinds.items()}
-    with written_aside(folder / MOMENTS) as aside:
+    with written_aside(folder / _MOMENTS) as aside:
         write_moments(aside, found, result.channel_names("{}"))
-    return [MOMENTS]
+    return [_MOMENTS]

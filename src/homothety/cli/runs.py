@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
 
 FORMAT = 1
-RECORD, CHECKPOINT = "run.json", "checkpoint"
+_RECORD, _CHECKPOINT = "run.json", "checkpoint"
 EVERY_SECONDS = 30.0  # of work that a kill may cost
-PRINTING = ("--quiet", "--json")
-RESUMABLE = ("segment", "cluster")  # a file names no other command
+_PRINTING = ("--quiet", "--json")
+_RESUMABLE = ("segment", "cluster")  # a file names no other command
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ class Record:
 
 def read(folder: Path) -> Record:
     """Return the record of the run in a folder, or raise if there is none that this version can take up."""
-    path = folder / RECORD
+    path = folder / _RECORD
     if not path.is_file():
-        found = "is not there" if not folder.exists() else f"holds no run that could be resumed: there is no {RECORD}"
+        found = "is not there" if not folder.exists() else f"holds no run that could be resumed: there is no {_RECORD}"
         raise InputError(f"{folder} {found}. Name the folder that homothety segment or cluster wrote to (-o).")
     record = _record_of(path)
     if record.format != FORMAT:
@@ -96,7 +96,7 @@ def _record_of(path: Path) -> Record:
     try:
         told = json.loads(path.read_bytes())
         record = Record(**told)
-        known = PARTS if record.format == FORMAT else {name: PARTS[name] for name in ("version", "format")}
+        known = _PARTS if record.format == FORMAT else {name: _PARTS[name] for name in ("version", "format")}
         wrong = [name for name, is_such in known.items() if not is_such(getattr(record, name))]
         if wrong:
             raise ValueError(f"{wrong[0]} is {told.get(wrong[0])!r}")
@@ -116,8 +116,8 @@ def _are_texts(values: object) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
-PARTS: dict[str, Callable[[Any], bool]] = {
-    "command": lambda value: _are_texts(value) and value[:1] != [] and value[0] in RESUMABLE,
+_PARTS: dict[str, Callable[[Any], bool]] = {
+    "command": lambda value: _are_texts(value) and value[:1] != [] and value[0] in _RESUMABLE,
     "given_in": lambda value: isinstance(value, str) and "\0" not in value,
     "data": lambda value: isinstance(value, dict) and _are_texts([*value.values()]),
     "n_sweeps": lambda value: value == "auto" or _is_count(value),
@@ -130,7 +130,7 @@ PARTS: dict[str, Callable[[Any], bool]] = {
 """What the parts of a record may be: the file may come from anywhere."""
 
 
-def unfinished(folder: Path) -> Record | None:
+def _unfinished(folder: Path) -> Record | None:
     """Return the record of the unfinished run in a folder, if there is one that can be resumed."""
     try:
         found = read(folder)
@@ -141,7 +141,7 @@ def unfinished(folder: Path) -> Record | None:
 
 def _asks_the_same(record: Record, other: Record) -> bool:
     """Say whether two runs have the same command and the same data; options that only change output do not count."""
-    words, others = ([word for word in one.command if word not in PRINTING] for one in (record, other))
+    words, others = ([word for word in one.command if word not in _PRINTING] for one in (record, other))
     return (words, record.given_in, record.data) == (others, other.given_in, other.data)
 
 
@@ -150,17 +150,17 @@ def _is_longer(found: Record, n_sweeps: int | Literal["auto"]) -> bool:
     return found.n_sweeps != "auto" and (n_sweeps == "auto" or found.n_sweeps > n_sweeps)
 
 
-def clear(folder: Path) -> None:
+def _clear(folder: Path) -> None:
     """Remove an earlier run from a folder, or raise and remove nothing; its results stay until written over."""
-    check_ours(folder)
+    _check_ours(folder)
     if _holds_chains(folder):
-        remove_checkpoint(folder / CHECKPOINT)
-    (folder / RECORD).unlink(missing_ok=True)
+        remove_checkpoint(folder / _CHECKPOINT)
+    (folder / _RECORD).unlink(missing_ok=True)
 
 
-def check_ours(folder: Path) -> None:
+def _check_ours(folder: Path) -> None:
     """Raise if a new run would take the place of something in a folder that no run has written."""
-    record = folder / RECORD
+    record = folder / _RECORD
     if os.path.lexists(record):
         try:
             _record_of(record)
@@ -170,12 +170,12 @@ def check_ours(folder: Path) -> None:
                 "or name another folder with -o."
             ) from error
     if _holds_chains(folder):
-        check_own(folder / CHECKPOINT)
+        check_own(folder / _CHECKPOINT)
 
 
 def _holds_chains(folder: Path) -> bool:
     """Say whether there is a checkpoint: a folder of that name without a header is somebody else's, and left alone."""
-    return (folder / CHECKPOINT).is_symlink() or os.path.lexists(folder / CHECKPOINT / HEADER)
+    return (folder / _CHECKPOINT).is_symlink() or os.path.lexists(folder / _CHECKPOINT / HEADER)
 
 
 class Run:
@@ -214,8 +214,8 @@ class Run:
         if not self.resumed:
             self.record = self._scheduled(model)
         self._lengthen(model)
-        checkpoints = RunCheckpoints(
-            self.folder / CHECKPOINT, every_seconds=EVERY_SECONDS, keep_from=self.record.n_burn, run=self
+        checkpoints = _RunCheckpoints(
+            self.folder / _CHECKPOINT, every_seconds=EVERY_SECONDS, keep_from=self.record.n_burn, run=self
         )
         model.set_params(checkpoint=checkpoints)
         try:
@@ -232,7 +232,7 @@ class Run:
         """Remove the files of a new run that failed before any chain has made a sweep."""
         is_new = self.has_begun and not (self.resumed or self._goes_on)
         if is_new and not any(trace.n_sweeps for trace in checkpoints.traces(n_chains)):
-            clear(self.folder)
+            _clear(self.folder)
             self.has_begun = False
             if self._made_folder:
                 with suppress(OSError):  # unless something else is in it by now
@@ -250,17 +250,17 @@ class Run:
 
     def _scheduled(self, model: Any) -> Record:
         """Return the record with the sweeps asked for, or those that the same run has been lengthened to since."""
-        found = unfinished(self.folder)
+        found = _unfinished(self.folder)
         if found is not None and _is_longer(found, model.n_sweeps) and _asks_the_same(found, self.record):
             return replace(self.record, n_sweeps=found.n_sweeps, n_burn=found.n_burn)
         return replace(self.record, n_sweeps=model.n_sweeps, n_burn=model.least_burn())
 
     def begin(self, open_chains: Callable[[], SeedSequence]) -> SeedSequence:
         """Open the chains, those of the run in the folder if it can be resumed, and write the record."""
-        found = None if self.resumed else unfinished(self.folder)
+        found = None if self.resumed else _unfinished(self.folder)
         self._goes_on = found is not None
         if not (self.resumed or found):
-            clear(self.folder)
+            _clear(self.folder)
         if self.folder.is_dir():
             remove_unfinished(self.folder)
         try:
@@ -271,7 +271,7 @@ class Run:
             if not found:
                 raise
             self.console.say(f"Replacing a run in {self.folder} that was not finished, of other data or settings")
-            clear(self.folder)
+            _clear(self.folder)
             seed = open_chains()
         self._write(self.record)
         self.has_begun = True
@@ -306,18 +306,18 @@ class Run:
     def end(self, *, interrupted: bool) -> None:
         """Record that the run is finished, or say how to go on. A model without chains removes an earlier run."""
         if not self.has_begun:
-            clear(self.folder)
+            _clear(self.folder)
         elif interrupted:
             self.console.say(self.way_on)
         else:
             self._write(replace(self.record, finished=True))
 
     def _write(self, record: Record) -> None:
-        write_json(self.folder / RECORD, asdict(record))
+        write_json(self.folder / _RECORD, asdict(record))
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunCheckpoints(Checkpoints):
+class _RunCheckpoints(Checkpoints):
     """Checkpoints in the folder of a run, which begins with them.
 
     Parameters
@@ -333,14 +333,14 @@ class RunCheckpoints(Checkpoints):
 
     def open(self, seed: SeedSequence | None, prints: Fingerprint) -> SeedSequence:
         """Begin the run: the input has proved to be good."""
-        return self.run.begin(lambda: super(RunCheckpoints, self).open(seed, prints))
+        return self.run.begin(lambda: super(_RunCheckpoints, self).open(seed, prints))
 
 
 def of(args: Namespace, folder: Path, data: Fingerprint, console: Console) -> Run:
     """Return the run that was asked for: a new one, or one to go on with, which refuses other data."""
     found: Record | None = args.resumed
     if found is None:
-        check_ours(folder)
+        _check_ours(folder)
         return Run(folder, Record(args.words, str(Path.cwd()), data), resumed=False, console=console)
     if changed := differences(found.data, data):
         more = f" (and {len(changed) - 1} more)" * (len(changed) > 1)
@@ -372,7 +372,7 @@ def fit(model: Any, data: Any, console: Console, *, size: str, source: str, **op
     """
     is_sampled = isinstance(model, SampledChains)
     if is_sampled:
-        console.say(f"Sampling {planned(model)} over {size}")
+        console.say(f"Sampling {_planned(model)} over {size}")
         model.set_params(progress=console.shows_progress)
     else:
         console.say(f"Fitting {type(model).__name__} to {size}")
@@ -392,7 +392,7 @@ def _told_with_the_outcome() -> Iterator[None]:
         yield
 
 
-def planned(model: SampledChains) -> str:
+def _planned(model: SampledChains) -> str:
     """Return how many sweeps will be made, in words."""
     if model.n_sweeps != "auto":
         return f"{model.n_chains} chains of {model.n_sweeps} sweeps"

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from homothety.estimators.segmentation import Segmenter
     from homothety.sampling.checkpoint import Fingerprint
 
-DESCRIPTION = """\
+_DESCRIPTION = """\
 Cut recordings, such as demonstrations of a task, into segments, and find which segments are the same action, also in
 recordings that are turned, moved or resized. The number of actions is inferred, and so is the frame (rotation, size and
 place) of every recording. Writes segments, changes with their intervals, labels of every step, states and actions,
 frames, a summary, an interactive report and the fitted model; figures with --figures.
 """
-EPILOG = """\
+_EPILOG = """\
 examples:
   homothety segment demo_1.csv demo_2.csv demo_3.csv      one file per demonstration
   homothety segment demos/ -o grating                     all files of a folder
@@ -63,15 +63,15 @@ Exit status: 0; 2 for input that cannot be used; 130 after Ctrl-C. What was samp
 burn-in (--burn), of which nothing is kept; homothety resume goes on from there, also after a kill (not --model hmm).
 """
 
-OUTPUT = "homothety-output"
-IN_JSON = ("segments", "boundaries", "action_segments", "action_boundaries")  # tables on stdout
-FRAMED = ("actions",)
-SELECTING = ("icsc", "ibp")
-SAMPLED = (*FRAMED, *SELECTING, "hdp")
+_OUTPUT = "homothety-output"
+_IN_JSON = ("segments", "boundaries", "action_segments", "action_boundaries")  # tables on stdout
+_FRAMED = ("actions",)
+_SELECTING = ("icsc", "ibp")
+_SAMPLED = (*_FRAMED, *_SELECTING, "hdp")
 CLASSES = {"actions": "ActionHMM", "icsc": "ICSCHMM", "ibp": "IBPHMM", "hdp": "StickyHDPHMM", "hmm": "HMMSelection"}
 
 
-class ModelOption(NamedTuple):
+class _ModelOption(NamedTuple):
     """An option of the model: what sets it, which parameter of which models it sets, and what it means.
 
     Options are None unless given, so that each model keeps its own defaults.
@@ -86,61 +86,63 @@ class ModelOption(NamedTuple):
 
 
 MODEL_OPTIONS = (
-    ModelOption(
+    _ModelOption(
         "--blocks",
         "blocks",
         words,
-        FRAMED,
+        _FRAMED,
         "what the columns are, in order: point, vector, quaternion, plain; auto goes by their names (default: auto)",
     ),
-    ModelOption(
+    _ModelOption(
         "--frames",
         "frames",
         str,
-        FRAMED,
+        _FRAMED,
         "recordings share one frame, have one each, or auto to infer who shares one (default: auto)",
         ("auto", "one", "each"),
     ),
-    ModelOption(
+    _ModelOption(
         "--rotations",
         "rotations",
         str,
-        FRAMED,
+        _FRAMED,
         "recordings are turned by: all rotations, yaw (about the third axis), none (default: all)",
         ("all", "yaw", "none"),
     ),
-    ModelOption("--actions", "n_actions", at_least(1), FRAMED, "number of actions to report; inferred if not given"),
-    ModelOption(
+    _ModelOption("--actions", "n_actions", at_least(1), _FRAMED, "number of actions to report; inferred if not given"),
+    _ModelOption(
         "--least-stay",
         "least_stay",
         steps_or_time,
-        SAMPLED,
+        _SAMPLED,
         "fewest steps that a state lasts, or a time such as 0.5s (default: auto, half a period of a typical swing; "
         "others: 1)",
     ),
-    ModelOption(
+    _ModelOption(
         "--grouping", "grouping", str, ("icsc",), "states are one action by: shapes (default), or links, as published"
     ),
-    ModelOption(
+    _ModelOption(
         "--step-weight",
         "step_weight",
         number_or_auto,
-        SELECTING,
+        _SELECTING,
         "share of an observation that a step counts as, or auto to measure it (default: auto; ibp: 1.0)",
     ),
-    ModelOption("--emission", "emission", str, SELECTING, "a state is: gaussian (default), diagonal, autoregressive"),
-    ModelOption("--order", "order", at_least(1), SELECTING, "past steps an autoregressive state looks at (default: 1)"),
-    ModelOption("--max-states", "max_states", at_least(1), ("hdp", "hmm"), "at most so many (default: 20 and 15)"),
-    ModelOption("--chains", "n_chains", at_least(1), SAMPLED, "independent chains (default: 4)"),
-    ModelOption(
+    _ModelOption("--emission", "emission", str, _SELECTING, "a state is: gaussian (default), diagonal, autoregressive"),
+    _ModelOption(
+        "--order", "order", at_least(1), _SELECTING, "past steps an autoregressive state looks at (default: 1)"
+    ),
+    _ModelOption("--max-states", "max_states", at_least(1), ("hdp", "hmm"), "at most so many (default: 20 and 15)"),
+    _ModelOption("--chains", "n_chains", at_least(1), _SAMPLED, "independent chains (default: 4)"),
+    _ModelOption(
         "--sweeps",
         "n_sweeps",
         sweeps,
-        SAMPLED,
+        _SAMPLED,
         "sweeps per chain; auto doubles 100, up to 800, until chains agree (default: auto; others: from 200 to 1600)",
     ),
-    ModelOption("--burn", "n_burn", at_least(0), SAMPLED, "sweeps to throw away first (default: half of them)"),
-    ModelOption("--jobs", "n_jobs", int, SAMPLED, "chains run side by side (default: 1)"),
+    _ModelOption("--burn", "n_burn", at_least(0), _SAMPLED, "sweeps to throw away first (default: half of them)"),
+    _ModelOption("--jobs", "n_jobs", int, _SAMPLED, "chains run side by side (default: 1)"),
 )
 
 
@@ -151,12 +153,12 @@ def add_parser(commands: Any) -> None:
         "segment",
         run,
         help="segment recordings into states and actions they share",
-        description=DESCRIPTION,
-        epilog=EPILOG,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
     )
     parser.set_defaults(resumed=None)
     recordings.add_files(parser)
-    add_shared_options(parser, output=OUTPUT)
+    add_shared_options(parser, output=_OUTPUT)
     add_figures_option(parser)
     add_cluster_option(parser)
     recordings.add_reading_options(parser)
@@ -166,7 +168,7 @@ def add_parser(commands: Any) -> None:
     model.add_argument("--model", choices=tuple(CLASSES), default="actions", help="see below (default: actions)")
     for option in MODEL_OPTIONS:
         metavar = None if option.choices else {str: "NAME", words: "A,B,..."}.get(option.kind, "N")
-        where = "" if option.models == SAMPLED else f" [{', '.join(option.models)}]"
+        where = "" if option.models == _SAMPLED else f" [{', '.join(option.models)}]"
         model.add_argument(
             option.flag,
             dest=option.parameter,
@@ -185,41 +187,41 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
     check_figures(args)
     kinds = recordings.check_exports(args)
-    folder = check_folder(args.output or Path(OUTPUT))
+    folder = check_folder(args.output or Path(_OUTPUT))
     items = recordings.with_rate(recordings.read(args, console), args, kinds)
-    this = runs.of(args, folder, digest(items), console)
+    this = runs.of(args, folder, _digest(items), console)
     size = f"{number_of(len(items), 'recording')}, {items.n_steps} steps of {number_of(items.n_dims, 'channel')}"
     with this.explaining_interrupts():
-        with columns_called(prepared_columns(args, items)):
-            model = build_model(args, items)
-            if args.model in FRAMED:
-                console.say(channel_blocks(args, items).sentence.replace("blocks=[...]", "--blocks"))
+        with columns_called(_prepared_columns(args, items)):
+            model = _build_model(args, items)
+            if args.model in _FRAMED:
+                console.say(_channel_blocks(args, items).sentence.replace("blocks=[...]", "--blocks"))
                 size += ", after a search for frames to start from"
             with this.sampling(model):
                 fit(model, items, console, size=size, source=recordings.title(args.files))
         written = results.write(model, items, folder, kind=args.format, with_figures=args.figures)
         files = [*written.files, *results.write_exports(model.result_, items, folder, kinds)]
     this.end(interrupted=model.result_.interrupted)
-    tables = {name: [dict(row) for row in rows] for name, rows in model.result_.tables().items() if name in IN_JSON}
+    tables = {name: [dict(row) for row in rows] for name, rows in model.result_.tables().items() if name in _IN_JSON}
     data = written.summary | tables | {"output": str(folder), "files": files}
     console.show(f"{render_text(written.document)}\n\nWritten to {folder}: {', '.join(files)}.", data)
     return not model.result_.interrupted
 
 
-def digest(items: SequenceSet) -> Fingerprint:
+def _digest(items: SequenceSet) -> Fingerprint:
     """Return what tells the recordings from others, by name."""
     from homothety.sampling.checkpoint import fingerprint
 
     return fingerprint(**{f"series {name}": one for name, one in zip(items.names, items.sequences, strict=True)})
 
 
-def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
+def _build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
     """Return the model that was asked for, not yet fitted."""
     import homothety
 
-    if args.model in FRAMED:
+    if args.model in _FRAMED:
         own = recordings.own_preparation(args)
-        return homothety.ActionHMM(random_state=args.seed, **own, **chosen_parameters(args, items.rate))
+        return homothety.ActionHMM(random_state=args.seed, **own, **_chosen_parameters(args, items.rate))
     if args.model == "icsc" and len(recordings.dimension_names(items, args.velocities)) == 1:
         raise InputError(
             f"{recordings.title(args.files)} has 1 column of measurements, needed 2 or more: an action is a shape, and "
@@ -228,20 +230,20 @@ def build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
     estimator = getattr(homothety, CLASSES[args.model])
     preprocessing = recordings.chosen_preprocessing(args, items)
     model: Segmenter = estimator(
-        random_state=args.seed, preprocessing=preprocessing, **chosen_parameters(args, items.rate)
+        random_state=args.seed, preprocessing=preprocessing, **_chosen_parameters(args, items.rate)
     )
     return model
 
 
-def prepared_columns(args: argparse.Namespace, items: SequenceSet) -> list[str]:
+def _prepared_columns(args: argparse.Namespace, items: SequenceSet) -> list[str]:
     """Return what errors call the dimensions; nothing where the model rearranges the columns."""
-    if args.model not in FRAMED:
+    if args.model not in _FRAMED:
         return recordings.dimension_names(items, args.velocities)
-    blocks = channel_blocks(args, items)
+    blocks = _channel_blocks(args, items)
     return [] if list(blocks.order) != sorted(blocks.order) else recordings.dimension_names(items, None)
 
 
-def channel_blocks(args: argparse.Namespace, items: SequenceSet) -> ChannelBlocks:
+def _channel_blocks(args: argparse.Namespace, items: SequenceSet) -> ChannelBlocks:
     """Return what a model with frames takes the columns for."""
     from homothety.channels import check_blocks, guess_blocks
 
@@ -250,7 +252,7 @@ def channel_blocks(args: argparse.Namespace, items: SequenceSet) -> ChannelBlock
     return check_blocks(args.blocks, items.n_dims, items.channels or None)
 
 
-def chosen_parameters(args: argparse.Namespace, rate: float | None) -> dict[str, Any]:
+def _chosen_parameters(args: argparse.Namespace, rate: float | None) -> dict[str, Any]:
     """Return the parameters that were given, times in steps, or raise if one means nothing for the model."""
     given = {option: value for option in MODEL_OPTIONS if (value := getattr(args, option.parameter)) is not None}
     for option in given:

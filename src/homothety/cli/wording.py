@@ -57,7 +57,7 @@ OPTIONS = {
 }
 
 # What only means something in Python, and what to say instead.
-PYTHON_ONLY = (
+_PYTHON_ONLY = (
     (r"leave it out, for example with np\.delete\(.*?\)", "leave it out by naming the others with --columns"),
     (r", or (?:None|an SPCMVariant|a function of two matrices|diagonal=True)(?=\.)", ""),
     (r", 'links' or a grouping of homothety\.models\.icsc", " or 'links'"),
@@ -70,8 +70,8 @@ PYTHON_ONLY = (
     (r"\bX\[(\d+)\]", r"matrix \1, counted from 0,"),
 )
 
-APART = r"(?<![\w./'\"-])"  # not a part of a longer name, of a path or of an option
-SUBJECT = r"(?=\ (?:is|was|has|means|names)\b)"  # what parameters are said to do
+_APART = r"(?<![\w./'\"-])"  # not a part of a longer name, of a path or of an option
+_SUBJECT = r"(?=\ (?:is|was|has|means|names)\b)"  # what parameters are said to do
 
 
 def in_options(text: str, parser: ArgumentParser) -> str:
@@ -96,14 +96,14 @@ def in_options(text: str, parser: ArgumentParser) -> str:
     >>> in_options("n_jobs is 0, needed 1 or more.", parser)
     '--jobs is 0, needed 1 or more.'
     """
-    for pattern, words in PYTHON_ONLY:
+    for pattern, words in _PYTHON_ONLY:
         text = re.sub(pattern, words, text)
     for parameter, option in OPTIONS.items():
         if option in parser._option_string_actions:
-            text = re.sub(rf"{APART}{parameter}='([^']*)'", rf"{option} \1", text)
-            text = re.sub(rf"{APART}{parameter}=(?=[\s.,;:)]|$)", option, text)
+            text = re.sub(rf"{_APART}{parameter}='([^']*)'", rf"{option} \1", text)
+            text = re.sub(rf"{_APART}{parameter}=(?=[\s.,;:)]|$)", option, text)
             is_word = "_" not in parameter
-            where = rf"(?:^|(?<=:\ )){parameter}{SUBJECT}" if is_word else rf"{APART}{parameter}(?![\w=/]|\.\w)"
+            where = rf"(?:^|(?<=:\ )){parameter}{_SUBJECT}" if is_word else rf"{_APART}{parameter}(?![\w=/]|\.\w)"
             text = re.sub(where, option, text)
     return text
 

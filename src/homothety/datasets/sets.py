@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
 
 
-FAR = 2.001  # times the smallest distance of voxels; headers hold sizes in single precision
+_FAR = 2.001  # times the smallest distance of voxels; headers hold sizes in single precision
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -92,7 +92,7 @@ class MatrixSet:
         used = (np.ptp(self.positions, axis=0) > 0) & (sizes > 0)  # an image of one slice has no neighbours across it
         if not used.any():
             return ()
-        return tuple(np.flatnonzero(used & (sizes > FAR * sizes[used].min())).tolist())
+        return tuple(np.flatnonzero(used & (sizes > _FAR * sizes[used].min())).tolist())
 
     @property
     def link_positions(self) -> IntArray | None:

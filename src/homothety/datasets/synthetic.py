@@ -120,16 +120,16 @@ def check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
 
 
 # Draws of the shapes of families, before all are drawn again, and how often that is done.
-TRIES_PER_SHAPE, MAX_RESTARTS = 50, 50
+_TRIES_PER_SHAPE, _MAX_RESTARTS = 50, 50
 
 # Waves per smooth field, and the standard deviation of how often a wave swings across the image along an axis.
-N_WAVES, WAVE_FREQUENCY = 4, 0.7
+_N_WAVES, _WAVE_FREQUENCY = 4, 0.7
 
 # How far region boundaries wander, as a fraction of the image's longest side.
-BOUNDARY_WARP = 0.06
+_BOUNDARY_WARP = 0.06
 
 # Candidates drawn for each region's centre, of which the one farthest from the earlier centres is kept.
-N_CANDIDATES = 16
+_N_CANDIDATES = 16
 
 
 def make_wishart_families(
@@ -202,9 +202,9 @@ def _draw_shapes(
     rng: Generator, n_families: int, n_dims: int, min_separation: float, max_condition: float
 ) -> FloatArray:
     """Draw ascending spectra no two of which are nearly alike up to scale, shape (n_families, n_dims)."""
-    for _ in range(MAX_RESTARTS):
+    for _ in range(_MAX_RESTARTS):
         shapes = np.empty((0, n_dims))
-        for _ in range(TRIES_PER_SHAPE * n_families):
+        for _ in range(_TRIES_PER_SHAPE * n_families):
             shape = _draw_spectrum(rng, n_dims, max_condition)
             if (shape_distance(shape, shapes) >= min_separation).all():
                 shapes = np.vstack([shapes, shape])
@@ -305,13 +305,13 @@ class _SmoothField:
     @classmethod
     def draw(cls, rng: Generator, n_axes: int, n_components: int) -> _SmoothField:
         """Draw a field of `n_components` components over `n_axes` coordinates."""
-        waves = rng.normal(scale=2 * np.pi * WAVE_FREQUENCY, size=(n_axes, n_components * N_WAVES))
-        return cls(waves, rng.uniform(0, 2 * np.pi, size=n_components * N_WAVES))
+        waves = rng.normal(scale=2 * np.pi * _WAVE_FREQUENCY, size=(n_axes, n_components * _N_WAVES))
+        return cls(waves, rng.uniform(0, 2 * np.pi, size=n_components * _N_WAVES))
 
     def __call__(self, coordinates: FloatArray) -> FloatArray:
         """Return the field at the given points, shape (n_points, n_components)."""
         swings = np.cos(coordinates @ self.waves + self.phases)
-        return swings.reshape(len(coordinates), -1, N_WAVES).sum(axis=2) * np.sqrt(2 / N_WAVES)
+        return swings.reshape(len(coordinates), -1, _N_WAVES).sum(axis=2) * np.sqrt(2 / _N_WAVES)
 
 
 def _draw_regions(rng: Generator, positions: IntArray, grid: tuple[int, ...], n_regions: int) -> IntArray:
@@ -320,7 +320,7 @@ def _draw_regions(rng: Generator, positions: IntArray, grid: tuple[int, ...], n_
     if n_regions > n_voxels:
         raise InputError(f"n_regions is {n_regions} but the image has {n_voxels} voxels, needed at least one each.")
     displacement = _SmoothField.draw(rng, n_axes, n_axes)
-    candidates = rng.choice(n_voxels, size=min(n_voxels, N_CANDIDATES * n_regions), replace=False)
+    candidates = rng.choice(n_voxels, size=min(n_voxels, _N_CANDIDATES * n_regions), replace=False)
     # Centres are voxels and are warped like all others, so each is nearest to itself.
     centres = cKDTree(_spread_out(_warp(displacement, positions[candidates], grid), n_regions))
     labels = np.empty(n_voxels, dtype=np.int64)
@@ -332,7 +332,7 @@ def _draw_regions(rng: Generator, positions: IntArray, grid: tuple[int, ...], n_
 def _warp(displacement: _SmoothField, positions: IntArray, grid: tuple[int, ...]) -> FloatArray:
     """Return voxels moved a little by a smooth field, in units of the image's longest side."""
     coordinates = positions / max(grid)
-    return coordinates + BOUNDARY_WARP * displacement(coordinates)
+    return coordinates + _BOUNDARY_WARP * displacement(coordinates)
 
 
 def _spread_out(points: FloatArray, n_chosen: int) -> FloatArray:
@@ -376,17 +376,17 @@ def _check_anisotropies(anisotropies: ArrayLike | None, n_regions: int) -> Float
 
 HOME = np.array([0.0, 0.0, 0.0])
 WORK = np.array([0.60, 0.0, 0.0])  # metres: the far end of a stroke is beside it
-ARCH = np.array([0.0, 0.0, 0.25])  # how high a reach goes on its way
-SWEEP = np.array([0.0, -0.12, 0.0])  # how far to the side a return goes
+_ARCH = np.array([0.0, 0.0, 0.25])  # how high a reach goes on its way
+_SWEEP = np.array([0.0, -0.12, 0.0])  # how far to the side a return goes
 STROKE = np.array([0.0, 0.16, 0.0])  # from the middle of a stroke to its end
-PRESS = np.array([0.0, 0.0, 0.03])  # how far the hand is lifted on its way back
-SWAY = np.array([0.05, 0.0, 0.0])  # how far it wanders sideways, from one stroke to another
+_PRESS = np.array([0.0, 0.0, 0.03])  # how far the hand is lifted on its way back
+_SWAY = np.array([0.05, 0.0, 0.0])  # how far it wanders sideways, from one stroke to another
 
-STEPS_OF = {"reach": (70, 100), "stroke": (220, 320), "return": (60, 90)}  # at 50 steps a second
-STROKE_STEPS = (36, 48)  # there and back
-SIZES = (0.6, 1.6)
-DISTANCE = 0.8  # metres between frames, about
-ACTIONS = tuple(STEPS_OF)
+_STEPS_OF = {"reach": (70, 100), "stroke": (220, 320), "return": (60, 90)}  # at 50 steps a second
+_STROKE_STEPS = (36, 48)  # there and back
+_SIZES = (0.6, 1.6)
+_DISTANCE = 0.8  # metres between frames, about
+_ACTIONS = tuple(_STEPS_OF)
 
 
 def make_demonstrations(
@@ -432,7 +432,7 @@ def make_demonstrations(
     paths, actions = zip(*(_perform(rng) for _ in frames.label), strict=True)
     return SequenceSet(
         [_recorded(rng, path, frames, i, noise) for i, path in enumerate(paths)],
-        [len(ACTIONS) * frame + one for frame, one in zip(frames.label, actions, strict=True)],
+        [len(_ACTIONS) * frame + one for frame, one in zip(frames.label, actions, strict=True)],
         list(actions),
         tuple(f"frame {i + 1}, demonstration {n + 1}" for i in range(n_frames) for n in range(n_per_frame)),
         ("x", "y", "z"),
@@ -445,9 +445,9 @@ def _draw_frames(rng: Generator, n_frames: int, n_per_frame: int) -> Frames:
     """Draw proper rotations, log-uniform sizes and origins, and repeat each frame for its demonstrations."""
     rotations = haar_orthogonal(rng, n_frames, 3)
     rotations[:, :, 0] *= np.linalg.det(rotations)[:, None]
-    smallest, largest = np.log(SIZES).tolist()
+    smallest, largest = np.log(_SIZES).tolist()
     sizes = np.exp(rng.uniform(smallest, largest, size=n_frames))
-    origins = DISTANCE * rng.standard_normal((n_frames, 3))
+    origins = _DISTANCE * rng.standard_normal((n_frames, 3))
     frames = (rotations, sizes, origins, np.arange(n_frames))
     return Frames(*(np.repeat(each, n_per_frame, axis=0) for each in frames))
 
@@ -456,9 +456,9 @@ def _perform(rng: Generator) -> tuple[FloatArray, IntArray]:
     """Return the positions and the actions of one demonstration, in the frame of the task."""
     pieces, actions = [HOME[None]], []
     for _ in range(rng.integers(2, 4)):
-        for number, (name, bounds) in enumerate(STEPS_OF.items()):
+        for number, (name, bounds) in enumerate(_STEPS_OF.items()):
             n_steps = int(rng.integers(*bounds))
-            pieces.append(MOVES[name](rng, n_steps, pieces[-1][-1]))
+            pieces.append(_MOVES[name](rng, n_steps, pieces[-1][-1]))
             actions.append(np.full(n_steps, number))
     return np.concatenate(pieces[1:]), np.concatenate(actions)
 
@@ -467,22 +467,22 @@ def _reach(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:
     """Go to the work over an arch."""
     on_the_way = _ease(n_steps)[:, None]
     height = np.sin(np.pi * on_the_way) * rng.uniform(0.8, 1.2)
-    return start + on_the_way * (WORK + STROKE - start) + height * ARCH
+    return start + on_the_way * (WORK + STROKE - start) + height * _ARCH
 
 
 def _stroke(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:  # noqa: ARG001
     """Go to and fro: pressed one way, lifted the other, wandering sideways."""
-    period = np.interp(np.arange(n_steps), np.linspace(0, n_steps, 5), rng.uniform(*STROKE_STEPS, size=5))
+    period = np.interp(np.arange(n_steps), np.linspace(0, n_steps, 5), rng.uniform(*_STROKE_STEPS, size=5))
     phase = 2 * np.pi * np.cumsum(1 / period)[:, None]
     drift = np.interp(np.arange(n_steps), np.linspace(0, n_steps, 6), [0, *rng.uniform(-1, 1, size=4), 0])[:, None]
-    return WORK + np.cos(phase) * STROKE + np.sin(phase) * PRESS + drift * SWAY
+    return WORK + np.cos(phase) * STROKE + np.sin(phase) * _PRESS + drift * _SWAY
 
 
 def _return(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:
     """Go home in a flat bow to the side."""
     on_the_way = _ease(n_steps)[:, None]
     bow = np.sin(np.pi * on_the_way) * rng.uniform(0.8, 1.2)
-    return start + on_the_way * (HOME - start) + bow * SWEEP
+    return start + on_the_way * (HOME - start) + bow * _SWEEP
 
 
 def _ease(n_steps: int) -> FloatArray:
@@ -497,5 +497,5 @@ def _recorded(rng: Generator, points: FloatArray, frames: Frames, i: int, noise:
     return placed + noise * rng.standard_normal(points.shape)
 
 
-Move: TypeAlias = "Callable[[Generator, int, FloatArray], FloatArray]"
-MOVES: dict[str, Move] = {"reach": _reach, "stroke": _stroke, "return": _return}
+_Move: TypeAlias = "Callable[[Generator, int, FloatArray], FloatArray]"
+_MOVES: dict[str, _Move] = {"reach": _reach, "stroke": _stroke, "return": _return}

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 # Bounds a draw of the 3-D toy must keep. In the instance the paper was run on, the larger condition number is 8 and
 # the shapes are 0.37 apart; accepted draws have medians 6 and 0.38.
-MAX_CONDITION_3D = 20.0
-MIN_SEPARATION_3D = 0.25
+_MAX_CONDITION_3D = 20.0
+_MIN_SEPARATION_3D = 0.25
 
 # Scales of the copies, as in the paper's own instance.
-SCALE_OF_SECOND, SCALE_OF_FIFTH = 0.5, 0.75
+_SCALE_OF_SECOND, _SCALE_OF_FIFTH = 0.5, 0.75
 
-SPECTRA_6D = {
+_SPECTRA_6D = {
     "paper": np.array([[1, 1, 1, 1, 1, 1], [1, 10, 10, 10, 1, 1], [1, 10, 20, 30, 40, 50]], dtype=np.float64),
     "published": np.array([[1, 1, 1, 1, 1, 1], [1, 10, 10, 10, 1, 1], [0.5, 10, 15, 20, 25, 30]], dtype=np.float64),
 }
@@ -49,14 +49,17 @@ COVARIANCES = np.array(
         [[0.1, -0.08], [-0.08, 0.1]],
     ]
 )
-ACTIONS = np.array([0, 1, 1, 0])
+_ACTIONS = np.array([0, 1, 1, 0])
 
 STATES_OF_SERIES = ((0, 1), (0, 2), (2, 3), (1, 3))
 
-STAY, MOVE = 0.96, 0.04 / 3  # of a chain over all four states; a recording visits two of them, so both are renormalised
+_STAY, _MOVE = (
+    0.96,
+    0.04 / 3,
+)  # of a chain over all four states; a recording visits two of them, so both are renormalised
 
-Scale = Literal["class", "matrix"]
-Spectra = Literal["paper", "published"]
+_Scale = Literal["class", "matrix"]
+_Spectra = Literal["paper", "published"]
 
 
 def make_toy_3d(random_state: RandomState = None, *, noise: float = 0.0) -> MatrixSet:
@@ -98,8 +101,8 @@ def make_toy_3d(random_state: RandomState = None, *, noise: float = 0.0) -> Matr
     check_spread(noise, "noise")
     first, fourth = _draw_two_shapes(rng)
     rotations = haar_orthogonal(rng, 2, 3)
-    third, fifth = congruence(rotations, np.stack([first, SCALE_OF_FIFTH * fourth]))
-    factors = np.asarray(np.linalg.cholesky(SCALE_OF_SECOND * first[None]), dtype=np.float64)
+    third, fifth = congruence(rotations, np.stack([first, _SCALE_OF_FIFTH * fourth]))
+    factors = np.asarray(np.linalg.cholesky(_SCALE_OF_SECOND * first[None]), dtype=np.float64)
     (second,) = with_noise(rng, factors, noise)
     return MatrixSet(np.stack([first, second, third, fourth, fifth]), np.array([0, 0, 0, 1, 1]), "toy_3d")
 
@@ -111,8 +114,8 @@ def _draw_two_shapes(rng: Generator) -> tuple[FloatArray, FloatArray]:
         d, e, f = rng.uniform(-1.5, 1.5, size=3)
         pair = np.array([[[b, a, a], [a, b, a], [a, a, b]], [[a, d, e], [d, b, f], [e, f, c]]])
         spectra = np.linalg.eigvalsh(pair)
-        well_conditioned = (spectra[:, 0] * MAX_CONDITION_3D >= spectra[:, 2]).all()
-        if well_conditioned and shape_distance(*spectra) >= MIN_SEPARATION_3D:
+        well_conditioned = (spectra[:, 0] * _MAX_CONDITION_3D >= spectra[:, 2]).all()
+        if well_conditioned and shape_distance(*spectra) >= _MIN_SEPARATION_3D:
             return pair[0], pair[1]
 
 
@@ -120,8 +123,8 @@ def make_toy_6d(
     random_state: RandomState = None,
     *,
     n_per_class: int = 20,
-    scale: Scale = "class",
-    spectra: Spectra = "paper",
+    scale: _Scale = "class",
+    spectra: _Spectra = "paper",
 ) -> MatrixSet:
     r"""Make the paper's 6-D toy: three shapes, each in many rotations.
 
@@ -155,12 +158,12 @@ def make_toy_6d(
     <MatrixSet toy_6d: 60 matrices of 6 x 6, 3 classes>
     """
     rng = np.random.default_rng(random_state)
-    check_choice(scale, "scale", get_args(Scale))
-    check_choice(spectra, "spectra", get_args(Spectra))
+    check_choice(scale, "scale", get_args(_Scale))
+    check_choice(spectra, "spectra", get_args(_Spectra))
     n_per_class = check_count(n_per_class, "n_per_class")
     n_scales = 1 if scale == "class" else n_per_class
     scales = np.maximum(np.abs(rng.standard_normal((3, n_scales, 1))), np.sqrt(np.finfo(np.float64).tiny))
-    eigenvalues = np.broadcast_to(scales * SPECTRA_6D[spectra][:, None, :], (3, n_per_class, 6)).reshape(-1, 6)
+    eigenvalues = np.broadcast_to(scales * _SPECTRA_6D[spectra][:, None, :], (3, n_per_class, 6)).reshape(-1, 6)
     return MatrixSet(rotate_spectra(rng, eigenvalues), np.repeat(np.arange(3), n_per_class), "toy_6d")
 
 
@@ -194,12 +197,12 @@ def make_toy_2d(random_state: RandomState = None, *, n_steps: int = 500) -> Sequ
     lengths = np.maximum(rng.poisson(n_steps, size=len(STATES_OF_SERIES)), 2)
     states = [_draw_path(rng, pair, length) for pair, length in zip(STATES_OF_SERIES, lengths, strict=True)]
     sequences = [_draw_points(rng, path) for path in states]
-    return SequenceSet(sequences, states, [ACTIONS[path] for path in states], channels=("y1", "y2"), name="toy_2d")
+    return SequenceSet(sequences, states, [_ACTIONS[path] for path in states], channels=("y1", "y2"), name="toy_2d")
 
 
 def _draw_path(rng: Generator, pair: tuple[int, int], n_steps: int) -> IntArray:
     """Draw a path that begins in either of two states and changes to the other now and then."""
-    changes = rng.random(n_steps) < MOVE / (STAY + MOVE)
+    changes = rng.random(n_steps) < _MOVE / (_STAY + _MOVE)
     changes[0] = rng.random() < 0.5
     return np.array(pair)[np.cumsum(changes) % 2]
 

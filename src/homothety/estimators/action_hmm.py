@@ -60,13 +60,13 @@ if TYPE_CHECKING:
     from homothety.models.frames.grouping import StateSummary
     from homothety.sampling.trace import RunPath
 
-LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
-MOST_COMPARED = 100  # draws of each chain whose actions are drawn to see whether chains agree
-N_ROUNDS_OF_DRAWS = 10  # of parameters and missing values in turn, given the path of a draw
+_LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
+_MOST_COMPARED = 100  # draws of each chain whose actions are drawn to see whether chains agree
+_N_ROUNDS_OF_DRAWS = 10  # of parameters and missing values in turn, given the path of a draw
 LEAST_LOOKS = 4  # default length of a stay where recordings move: half a period of a swing
 
 
-class ActedDraw(NamedTuple):
+class _ActedDraw(NamedTuple):
     """A kept draw: the path of states, the frames, and the action of every look."""
 
     path: RunPath
@@ -214,7 +214,7 @@ class ActionHMM(LaysNewRecordings):
             self._segment(prepared)
         reference = recordings[int(np.argmax(prepared.lengths))]
         self.middle_orientations_ = [
-            middle_orientation(known_quaternions(reference[:, list(channels)]))
+            middle_orientation(_known_quaternions(reference[:, list(channels)]))
             for channels, kind in zip(self.blocks_.channels, self.blocks_.kinds, strict=True)
             if kind == "quaternion"
         ]
@@ -320,7 +320,7 @@ class ActionHMM(LaysNewRecordings):
             if self.frames == "auto" and self._moving() and framed:
                 return None
             return np.arange(n_series) if self.frames == "each" else np.zeros(n_series, dtype=np.int64)
-        return frame_groups(self.frames, n_series)
+        return _frame_groups(self.frames, n_series)
 
     def _least_stay_in_looks(self) -> int:
         return self.least_looks_
@@ -328,8 +328,8 @@ class ActionHMM(LaysNewRecordings):
     def _completed(self, prepared: Sequences, traces: list[Trace]) -> list[Trace]:
         rng = np.random.default_rng(seed_sequence(self.random_state))
 
-        def acted_draw(draw: Any) -> ActedDraw:
-            return ActedDraw(draw.path, draw.frames, self._actions_of(rng, prepared, draw))
+        def acted_draw(draw: Any) -> _ActedDraw:
+            return _ActedDraw(draw.path, draw.frames, self._actions_of(rng, prepared, draw))
 
         acted = [replace(trace, kept=[acted_draw(draw) for draw in trace.kept]) for trace in traces]
         actions = [draw.actions for trace in acted for draw in trace.kept]
@@ -356,7 +356,7 @@ class ActionHMM(LaysNewRecordings):
     ) -> FloatArray:
         """Return recordings seen through frames, with what is missing drawn given a path."""
         z, gaps = self._aligned_with_gaps(prepared, emission, found)
-        return plain_steps(emission, completed_steps(rng, emission, z, path, gaps, N_ROUNDS_OF_DRAWS))
+        return plain_steps(emission, completed_steps(rng, emission, z, path, gaps, _N_ROUNDS_OF_DRAWS))
 
     def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace]) -> IntArray:
         kept = [draw for trace in traces for draw in trace.kept]
@@ -403,7 +403,7 @@ class ActionHMM(LaysNewRecordings):
     def _trace_actions(self, actions: list[IntArray], n_kept: list[int], starts: IntArray) -> None:
         """Add numbers of the actions of every kept sweep to the trace; there are none in burn-in."""
         chains, ends, added = self._chains(), np.cumsum([0, *n_kept]), {}
-        for name, values in numbers_of(actions, starts).items():
+        for name, values in _numbers_of(actions, starts).items():
             added[name] = np.full(chains.trace["log_joint"].shape, np.nan)
             for chain, (first, last) in enumerate(pairwise(ends)):
                 added[name][chain, chains.n_burn : chains.n_burn + last - first] = values[first:last]
@@ -413,12 +413,12 @@ class ActionHMM(LaysNewRecordings):
     def _with_numbers(self, prepared: Sequences, trace: Trace) -> Trace:
         # Of a few draws, evenly spaced; and always by the same seed, so that a run that is resumed decides likewise.
         rng, n_kept = np.random.default_rng(0), len(trace.kept)
-        every = slice(None, None, -(-n_kept // MOST_COMPARED))
+        every = slice(None, None, -(-n_kept // _MOST_COMPARED))
         chosen, log_joint = trace.kept[every], trace.scalars["log_joint"][-n_kept:][every]
         actions = [self._actions_of(rng, prepared, draw) for draw in chosen]
-        return Trace({"log_joint": log_joint, **numbers_of(actions, prepared.starts)}, kept=chosen)
+        return Trace({"log_joint": log_joint, **_numbers_of(actions, prepared.starts)}, kept=chosen)
 
-    def _report_frames(self, prepared: Sequences, kept: list[ActedDraw], best: int) -> None:
+    def _report_frames(self, prepared: Sequences, kept: list[_ActedDraw], best: int) -> None:
         """Set the frame of every recording, relative to the recording with most steps."""
         blocks = self.prepared_blocks_
         reference = int(np.argmax(prepared.lengths))
@@ -457,7 +457,7 @@ class ActionHMM(LaysNewRecordings):
         """Set mean and spread of the scores of the recordings of the fit, which new recordings are compared with."""
         scores = [self._score_of(self.states_, one) for one in aligned]
         self.fit_score_ = float(np.mean(scores))
-        self.fit_score_spread_ = max(float(np.std(scores)), LEAST_SCORE_SPREAD * len(self.prepared_blocks_.kinds))
+        self.fit_score_spread_ = max(float(np.std(scores)), _LEAST_SCORE_SPREAD * len(self.prepared_blocks_.kinds))
 
     def _imputed(self, recordings: Sequences, level: float) -> list[Imputed]:
         if "quaternion" in self.blocks_.kinds and recordings.missing is not None:
@@ -593,12 +593,12 @@ class ActionHMM(LaysNewRecordings):
         return np.split(np.hstack(columns), rearranged.starts[1:-1])
 
 
-def known_quaternions(quaternions: FloatArray) -> FloatArray:
+def _known_quaternions(quaternions: FloatArray) -> FloatArray:
     """Return the quaternions of which all four numbers are known."""
     return quaternions[~np.isnan(quaternions).any(axis=1)]
 
 
-def numbers_of(actions: list[IntArray], starts: IntArray) -> dict[str, list[float]]:
+def _numbers_of(actions: list[IntArray], starts: IntArray) -> dict[str, list[float]]:
     """Return numbers of the actions of several draws that do not depend on how actions are numbered, by name."""
     return {
         "n_actions": [float(len(np.unique(path))) for path in actions],
@@ -612,7 +612,7 @@ def digest_of(recordings: Sequences) -> str:
     return sha256(recordings.starts.tobytes() + recordings.steps.tobytes()).hexdigest()
 
 
-def frame_groups(labels: Sequence[Any], n_series: int) -> IntArray:
+def _frame_groups(labels: Sequence[Any], n_series: int) -> IntArray:
     """Return labels of recordings as numbers from zero without gaps, (n_series,)."""
     if not hasattr(labels, "__len__") or len(labels) != n_series:
         found = f"has {len(labels)} labels" if hasattr(labels, "__len__") else f"is {labels!r}"

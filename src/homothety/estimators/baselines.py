@@ -181,7 +181,7 @@ class GMMSelection(ClusterMixin, Fitted, BaseEstimator):
         return np.asarray(self.predict_proba(X).argmax(axis=1))
 
 
-DRAWS_PER_START = 10
+_DRAWS_PER_START = 10
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -249,7 +249,7 @@ class TwoStageHMM(Fitted, BaseEstimator):
         segmenter = self._unfitted_segmenter()
         self.segmenter_ = segmenter.fit(X, y, lengths=lengths)
         rng = np.random.default_rng(seed_sequence(self.random_state))
-        labels = most_probable_groups(rng, grouping, states_of(segmenter), self.n_draws)
+        labels = _most_probable_groups(rng, grouping, _states_of(segmenter), self.n_draws)
         self._report(labels)
         return self
 
@@ -292,7 +292,7 @@ class TwoStageHMM(Fitted, BaseEstimator):
         return self.segmenter_.score(X, y, lengths=lengths)
 
 
-def states_of(segmenter: Segmenter) -> icsc.States:
+def _states_of(segmenter: Segmenter) -> icsc.States:
     """Return what is known of the states of a fitted segmenter, as a grouping wants it."""
     n_states, model, path = segmenter.n_states_, segmenter.states_, np.concatenate(segmenter.paths_)
     looks = model.weight * np.bincount(path, minlength=n_states) / segmenter.preprocessing_.settings.stride
@@ -300,10 +300,10 @@ def states_of(segmenter: Segmenter) -> icsc.States:
     return icsc.States(np.arange(n_states), model.covariances, looks + 1.0, *stays)
 
 
-def most_probable_groups(rng: Generator, grouping: icsc.Grouping, states: icsc.States, n_draws: int) -> IntArray:
+def _most_probable_groups(rng: Generator, grouping: icsc.Grouping, states: icsc.States, n_draws: int) -> IntArray:
     """Draw partitions of states, from scratch now and then, and return the most probable one, (n_states,)."""
     drawn, clusters = [], icsc.Clusters.none()
     for draw in range(n_draws):
-        clusters = grouping.draw(rng, states, icsc.Clusters.none() if draw % DRAWS_PER_START == 0 else clusters)
+        clusters = grouping.draw(rng, states, icsc.Clusters.none() if draw % _DRAWS_PER_START == 0 else clusters)
         drawn.append(clusters)
     return max(drawn, key=lambda one: one.log_density).labels

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from homothety.sequences import Sequences
 
 
-EmissionName = Literal["gaussian", "diagonal", "autoregressive"]
-Start = Literal["annealed", "clusters", "private", "shared"]
-MAX_STATES = 1000  # of models whose states all have transitions to each other
-N_PILOTS = 2  # measurements of how much a step counts
-N_STRETCHES, STRETCH = 16, 500  # of long recordings, that these runs look at
+_EmissionName = Literal["gaussian", "diagonal", "autoregressive"]
+_Start = Literal["annealed", "clusters", "private", "shared"]
+_MAX_STATES = 1000  # of models whose states all have transitions to each other
+_N_PILOTS = 2  # measurements of how much a step counts
+_N_STRETCHES, _STRETCH = 16, 500  # of long recordings, that these runs look at
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -158,7 +158,7 @@ class IBPHMM(SampledSegmenter):
     4
     """
 
-    emission: EmissionName = "gaussian"
+    emission: _EmissionName = "gaussian"
     order: int = 1
     preprocessing: Preprocessing | None = None
     mean_strength: float = 1.0
@@ -169,7 +169,7 @@ class IBPHMM(SampledSegmenter):
     alpha: float = 1.0
     kappa: float = 10.0
     sample_mass: bool = False
-    start: Start | list[Any] = "annealed"
+    start: _Start | list[Any] = "annealed"
     n_start: int | None = None
     n_split_merge: int = 5
     least_stay: int = 1
@@ -196,13 +196,13 @@ class IBPHMM(SampledSegmenter):
 
     def _measured_weight(self, prepared: Sequences, given: tuple[Any, ...]) -> float:
         """Return how much a step counts: the geometric mean over several short runs."""
-        if prepared.n_steps > 2 * N_STRETCHES * STRETCH:
-            prepared = stretches(prepared, N_STRETCHES, STRETCH)
+        if prepared.n_steps > 2 * _N_STRETCHES * _STRETCH:
+            prepared = stretches(prepared, _N_STRETCHES, _STRETCH)
         model: Any = ibphmm.Model.from_sequences(interpolated(prepared), *given)
         measured_weight: Any = ibphmm.measured_weight
         if prepared.missing is not None:
             model, measured_weight = missing.Model.of(model, prepared.missing), missing.measured_weight
-        rngs = self._search_rng().spawn(N_PILOTS)
+        rngs = self._search_rng().spawn(_N_PILOTS)
         run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
         weights = run(delayed(measured_weight)(rng, model, self._n_annealing()) for rng in rngs)
         return float(np.exp(np.mean(np.log(weights))))
@@ -263,11 +263,11 @@ class IBPHMM(SampledSegmenter):
         return np.concatenate(labels)
 
 
-def check_max_states(max_states: int) -> None:
+def _check_max_states(max_states: int) -> None:
     """Raise unless this is a number of states that transitions between all of them fit into memory."""
-    if check_count(max_states, "max_states") > MAX_STATES:
+    if check_count(max_states, "max_states") > _MAX_STATES:
         raise InputError(
-            f"max_states is {max_states}, needed at most {MAX_STATES}: memory and time grow with its square. A few "
+            f"max_states is {max_states}, needed at most {_MAX_STATES}: memory and time grow with its square. A few "
             "more than the states you expect are enough."
         )
 
@@ -316,7 +316,7 @@ class StickyHDPHMM(SampledSegmenter):
     missing: Missing = "random"
 
     def _segment(self, prepared: Sequences) -> None:
-        check_max_states(self.max_states)
+        _check_max_states(self.max_states)
         emission = make_emission(prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale)
         base = NIW(emission.coefficients[:, 0], self.mean_strength, emission.scale, emission.dof)
         least_stay = self._least_stay_in_looks()
@@ -364,7 +364,7 @@ class HMMSelection(Segmenter):
     random_state: RandomState = None
 
     def _segment(self, prepared: Sequences) -> None:
-        check_max_states(self.max_states)
+        _check_max_states(self.max_states)
         rng = np.random.default_rng(seed_sequence(self.random_state))
         chosen = select_hmm(
             rng,
@@ -390,7 +390,7 @@ class HMMSelection(Segmenter):
 
 def make_emission(
     prepared: Sequences,
-    name: EmissionName,
+    name: _EmissionName,
     order: int,
     mean_strength: float,
     dof: float | None,
@@ -404,7 +404,7 @@ def make_emission(
     if name not in ("gaussian", "diagonal", "autoregressive"):
         raise InputError(f"emission is {name!r}, needed 'gaussian', 'diagonal' or 'autoregressive'.")
     dof = prepared.n_dims + 2.0 if dof is None else check_positive(dof, "dof")
-    check_prior(mean_strength, dof, scale, least_dof=2 if name == "diagonal" else prepared.n_dims + 1)
+    _check_prior(mean_strength, dof, scale, least_dof=2 if name == "diagonal" else prepared.n_dims + 1)
     if name == "autoregressive":
         if prepared.missing is not None:
             raise InputError(
@@ -412,16 +412,16 @@ def make_emission(
                 "or use emission='gaussian'."
             )
         moves = np.concatenate([np.diff(series, axis=0) for series in prepared])
-        return autoregressive_emission(prepared, order, moves, dof, scale)
+        return _autoregressive_emission(prepared, order, moves, dof, scale)
     variances = variance_of_known(prepared.steps) if variances is None else variances
     weight = dof - (2 if name == "diagonal" else prepared.n_dims + 1)
     mean = mean_of_known(prepared.steps)
     return Emission.gaussian(mean, mean_strength, weight * scale * np.diag(variances), dof, diagonal=name == "diagonal")
 
 
-def autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, dof: float, scale: float) -> Emission:
+def _autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, dof: float, scale: float) -> Emission:
     """Return autoregressive emissions that expect noise of variance `scale` times half that of moves between steps."""
-    check_order(prepared, order)
+    _check_order(prepared, order)
     variances = prepared.steps.var(axis=0)
     weight = dof - prepared.n_dims - 1
     noise = weight * (0.5 * scale * np.atleast_2d(np.cov(moves.T)) + 1e-12 * np.diag(variances))
@@ -430,7 +430,7 @@ def autoregressive_emission(prepared: Sequences, order: int, moves: FloatArray, 
     return Emission(np.zeros((prepared.n_dims, order * prepared.n_dims)), precision, noise, dof, order)
 
 
-def check_prior(mean_strength: float, dof: float, scale: float, *, least_dof: int) -> None:
+def _check_prior(mean_strength: float, dof: float, scale: float, *, least_dof: int) -> None:
     """Raise for parameters of which no prior can be made, by the names they have here."""
     check_positive(mean_strength, "mean_strength")
     check_positive(scale, "scale")
@@ -438,7 +438,7 @@ def check_prior(mean_strength: float, dof: float, scale: float, *, least_dof: in
         raise InputError(f"dof is {dof}, needed more than {least_dof}, so that a covariance has a prior mean.")
 
 
-def check_order(prepared: Sequences, order: int) -> None:
+def _check_order(prepared: Sequences, order: int) -> None:
     """Raise unless every recording has a step with `order` others before it."""
     check_count(order, "order")
     shortest = int(prepared.lengths.argmin())
@@ -452,7 +452,7 @@ def check_order(prepared: Sequences, order: int) -> None:
 # States and actions together
 
 
-STILL = 1e-9  # share of the variance over all recordings, below which a dimension does not vary inside them
+_STILL = 1e-9  # share of the variance over all recordings, below which a dimension does not vary inside them
 
 GroupingName = Literal["shapes", "links"]
 
@@ -464,7 +464,7 @@ def typical_variances(prepared: Sequences) -> FloatArray:
     """
     centred = [one - mean_of_known(one) for one in prepared]
     inside, overall = mean_of_known(np.concatenate(centred) ** 2), variance_of_known(prepared.steps)
-    moves = inside > STILL * overall
+    moves = inside > _STILL * overall
     spread = np.where(moves, inside, overall)  # a dimension may do nothing but tell recordings apart
     if not moves.any():
         return spread

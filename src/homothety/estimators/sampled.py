@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from homothety.sampling.trace import Trace
 
 
-Part = TypeVar("Part")
+_Part = TypeVar("_Part")
 
 
-class ResultPart(Generic[Part]):
+class ResultPart(Generic[_Part]):
     """A fitted attribute that reads a part of `result_`. Where the model has no such part, there is no attribute.
 
     Parameters
@@ -60,13 +60,13 @@ class ResultPart(Generic[Part]):
     def __get__(self, model: None, owner: type) -> Self: ...
 
     @overload
-    def __get__(self, model: object, owner: type | None = None) -> Part: ...
+    def __get__(self, model: object, owner: type | None = None) -> _Part: ...
 
-    def __get__(self, model: Any, owner: type | None = None) -> Self | Part:
+    def __get__(self, model: Any, owner: type | None = None) -> Self | _Part:
         if model is None:
             return self
         check_is_fitted(model)
-        value: Part | None = attrgetter(self.path)(model.result_)
+        value: _Part | None = attrgetter(self.path)(model.result_)
         if value is None:
             raise AttributeError(f"{type(model).__name__} has no {self.name}.")
         return value
@@ -95,8 +95,8 @@ class Fitted(Saveable):
 # Estimators that sample
 
 
-PointEstimate = Literal["vi", "map"]
-NumberOfSweeps = int | Literal["auto"]
+_PointEstimate = Literal["vi", "map"]
+_NumberOfSweeps = int | Literal["auto"]
 RandomState = int | Generator | SeedSequence | np.random.RandomState | None
 
 # Chains are weighted if they differ more from each other than each of them varies: R-hat squared is above two.
@@ -112,20 +112,20 @@ class AutoSweeps(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ChainSettings:
+class _ChainSettings:
     """Parameters of all estimators that sample."""
 
     n_chains: int = 4
-    n_sweeps: NumberOfSweeps = "auto"
+    n_sweeps: _NumberOfSweeps = "auto"
     n_burn: int | None = None
-    point_estimate: PointEstimate = "vi"
+    point_estimate: _PointEstimate = "vi"
     random_state: RandomState = None
     n_jobs: int | None = None
     progress: bool = False
     checkpoint: str | Path | None = None
 
 
-class SampledChains(ChainSettings, Fitted):
+class SampledChains(_ChainSettings, Fitted):
     """Mixin of the estimators that sample: how long, and whether their chains agree.
 
     `trace_` has the numbers of every sweep, (n_chains, n_sweeps) each, of which the first `n_burn_` were not kept.
@@ -163,7 +163,7 @@ class SampledChains(ChainSettings, Fitted):
 
         `numbers` adds to a trace what else chains are compared by, for its kept sweeps.
         """
-        check_option(self.point_estimate, "point_estimate", get_args(PointEstimate))
+        check_option(self.point_estimate, "point_estimate", get_args(_PointEstimate))
         traces = run_chains(
             model,
             state,
@@ -249,7 +249,7 @@ def depth_in_library() -> int:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ClusterSettings:
+class _ClusterSettings:
     """Parameters of all mixtures of Gaussians that sample: the prior of partitions and of a cluster."""
 
     concentration: float = 1.0
@@ -261,7 +261,7 @@ class ClusterSettings:
     diagonal: bool = False
 
 
-class SampledPartition(ClusterSettings, SampledChains, ClusterMixin, BaseEstimator):
+class SampledPartition(_ClusterSettings, SampledChains, ClusterMixin, BaseEstimator):
     """Base of the estimators whose answer is a posterior over partitions."""
 
     result_: Partition

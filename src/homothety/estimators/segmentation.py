@@ -68,10 +68,10 @@ if TYPE_CHECKING:
 
 Missing = Literal["random", "error"]
 
-NO_STATES = StateModel(np.ones(0), np.ones((0, 0)), np.ones((0, 0, 0)), np.ones((0, 0, 0)))  # before a fit knows any
-N_PREDICTING = 100  # draws of each chain by which it predicts, where chains do not agree; few make noisy weights
-ROUNDING = 1e-12  # spreads below this share of the largest value are none
-MOST_OFFSET = 1e5  # of a dimension from zero, in units of its spread: squares keep half of their digits
+_NO_STATES = StateModel(np.ones(0), np.ones((0, 0)), np.ones((0, 0, 0)), np.ones((0, 0, 0)))  # before a fit knows any
+_N_PREDICTING = 100  # draws of each chain by which it predicts, where chains do not agree; few make noisy weights
+_ROUNDING = 1e-12  # spreads below this share of the largest value are none
+_MOST_OFFSET = 1e5  # of a dimension from zero, in units of its spread: squares keep half of their digits
 
 
 class Segmenter(Fitted, BaseEstimator):
@@ -117,7 +117,7 @@ class Segmenter(Fitted, BaseEstimator):
         asked = self._checked_preprocessing()
         preparation = asked.fit(recordings)
         prepared = preparation.transform(recordings)
-        check_spread(prepared)
+        _check_spread(prepared)
         self._begin_result(recordings, preparation, stride_is_measured=asked.subsample == "auto")
         self._segment(prepared)
         self._amend(provenance=self._provenance())
@@ -154,7 +154,7 @@ class Segmenter(Fitted, BaseEstimator):
             preparation=preparation,
             stride_is_measured=stride_is_measured,
             states=Labels(flat=np.zeros(recordings.n_steps, dtype=np.int64), starts=recordings.starts),
-            parameters=NO_STATES,
+            parameters=_NO_STATES,
         )
 
     @property
@@ -421,7 +421,7 @@ class SampledSegmenter(SampledChains, Segmenter):
     def _log_left_out(self, prepared: Sequences, emission: Emission, trace: Trace) -> FloatArray:
         """Return how well a chain predicts every look from the others, (n_looks,), by some of its draws."""
         rng = np.random.default_rng(0)  # the same for all chains, so that equal chains have equal weights
-        draws = [trace.kept[number] for number in thinned(len(trace.kept), N_PREDICTING)]
+        draws = [trace.kept[number] for number in thinned(len(trace.kept), _N_PREDICTING)]
         return leave_one_out(np.stack([self._log_left_out_of(rng, prepared, emission, draw) for draw in draws]))
 
     def _log_left_out_of(self, rng: Generator, prepared: Sequences, emission: Emission, draw: Any) -> FloatArray:
@@ -505,16 +505,16 @@ class SampledSegmenter(SampledChains, Segmenter):
         return [name for name in names if "action" in name or name == "log_joint"]
 
 
-def check_spread(prepared: Sequences) -> None:
+def _check_spread(prepared: Sequences) -> None:
     """Raise for a dimension that stands still once it is prepared, or is too far from zero to be computed with."""
     spread, offset = np.sqrt(variance_of_known(prepared.steps)), np.abs(mean_of_known(prepared.steps))
-    still = np.flatnonzero(~(spread > ROUNDING * np.fmax.reduce(np.abs(prepared.steps))))
+    still = np.flatnonzero(~(spread > _ROUNDING * np.fmax.reduce(np.abs(prepared.steps))))
     if still.size:
         raise InputError(
             f"Dimension {still[0]} of the prepared series is the same at every step looked at. Leave it out, or "
             "prepare it in another way: other steps, no velocities, or centred over all series instead of each."
         )
-    far = np.flatnonzero(offset > MOST_OFFSET * spread)
+    far = np.flatnonzero(offset > _MOST_OFFSET * spread)
     if far.size:
         raise InputError(
             f"Dimension {far[0]} varies by {spread[far[0]]:.3g} about {offset[far[0]]:.3g}: too little, so far from "

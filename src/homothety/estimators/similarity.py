@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from homothety.covariance.measures import SPCMVariant
     from homothety.distributions import NIW, NormalGamma
 
-    Measure = str | Callable[[FloatArray, FloatArray], float]
+    _Measure = str | Callable[[FloatArray, FloatArray], float]
 
 
-def is_spcm(measure: Measure) -> bool:
+def is_spcm(measure: _Measure) -> bool:
     """Whether a measure is SPCM, which has a tolerance instead of a bandwidth."""
     return measure in ("bspcm", "spcm")
 
 
 def similarity_within(
-    X: ArrayLike, measure: Measure, variant: str | SPCMVariant, tolerance: float
+    X: ArrayLike, measure: _Measure, variant: str | SPCMVariant, tolerance: float
 ) -> tuple[FloatArray | None, float | None, FloatArray]:
     """Return the checked matrices, the bandwidth and the similarity of all pairs.
 
@@ -60,7 +60,7 @@ def similarity_within(
 def similarity_between(
     X: ArrayLike,
     fitted: FloatArray | None,
-    measure: Measure,
+    measure: _Measure,
     variant: str | SPCMVariant,
     tolerance: float,
     bandwidth: float | None,
@@ -80,7 +80,7 @@ def similarity_between(
     return pairwise_similarity(matrices, fitted, measure=measure, bandwidth=bandwidth)
 
 
-def matrix_tags(tags: Any, measure: Measure) -> Any:
+def matrix_tags(tags: Any, measure: _Measure) -> Any:
     """Tell scikit-learn that the input is a stack of matrices, or a matrix of pairs if precomputed."""
     tags.input_tags.pairwise = measure == "precomputed"
     tags.input_tags.two_d_array = measure == "precomputed"
@@ -236,7 +236,7 @@ class SimilarityMixture(LinkMixture):
         points = validate_data(self, X, dtype=np.float64)
         self.bandwidth_: float | None = None
         if similarity is None:
-            self.bandwidth_ = median_distance(points)
+            self.bandwidth_ = _median_distance(points)
             similarity = gaussian_similarity(cdist(points, points), self.bandwidth_)
         return self._fit_points(points, check_similarity(similarity))
 
@@ -271,7 +271,7 @@ class SimilarityMixture(LinkMixture):
         return np.asarray(self.predict_proba(X, similarity=similarity).argmax(axis=1))
 
 
-def median_distance(points: FloatArray) -> float:
+def _median_distance(points: FloatArray) -> float:
     """Return the median distance between different points, or one if they all coincide."""
     if len(points) < 2:
         return 1.0

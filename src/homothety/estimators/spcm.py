@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from homothety.summaries.result import Partition
 
 Points = Literal["spectral", "shape", "log-euclidean"]
-Solver = Literal["auto", "exact", "ordered", "sample"]
-ModelName = Literal["auto", "shapes", "links"]
-Size = Literal["ignore", "use"]
+_Solver = Literal["auto", "exact", "ordered", "sample"]
+_ModelName = Literal["auto", "shapes", "links"]
+_Size = Literal["ignore", "use"]
 MAX_EXACT = 4000  # matrices that are clustered from the similarities of all pairs, unless asked otherwise
-N_REPRESENTATIVES = 200  # members by whom new matrices are compared with a cluster of many
+_N_REPRESENTATIVES = 200  # members by whom new matrices are compared with a cluster of many
 # Settings of the SPCM-CRP mixture: who gives one of them means that model.
-LINK_SETTINGS = (
+_LINK_SETTINGS = (
     "measure",
     "variant",
     "tolerance",
@@ -57,13 +57,13 @@ LINK_SETTINGS = (
     "diagonal",
 )
 # Settings of the mixture of shapes, which the SPCM-CRP mixture does not use.
-SHAPE_SETTINGS = ("size", "n_samples", "resolution", "min_eigenvalue")
-LEAST_RESOLUTION = 1e-6  # narrower clusters would lie below the rounding of their statistics
-SHAPE_MEASURES = ("spcm", "bspcm")  # the others see where axes point and how long they are, too
-MAX_FULL_DIMS = 100  # every seat changed costs the cube of it
-NEARLY_SINGULAR = 1e-5  # of eigenvalues: the shortest axis is less than a 300th of the longest
-ROUNDING = 1e-9  # of eigenvalues raised to the least one
-N_NAMED = 5  # matrices named in a warning
+_SHAPE_SETTINGS = ("size", "n_samples", "resolution", "min_eigenvalue")
+_LEAST_RESOLUTION = 1e-6  # narrower clusters would lie below the rounding of their statistics
+_SHAPE_MEASURES = ("spcm", "bspcm")  # the others see where axes point and how long they are, too
+_MAX_FULL_DIMS = 100  # every seat changed costs the cube of it
+_NEARLY_SINGULAR = 1e-5  # of eigenvalues: the shortest axis is less than a 300th of the longest
+_ROUNDING = 1e-9  # of eigenvalues raised to the least one
+_N_NAMED = 5  # matrices named in a warning
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -187,8 +187,8 @@ class SPCMMixture(LinkMixture):
     3
     """
 
-    model: ModelName = "auto"
-    size: Size = "ignore"
+    model: _ModelName = "auto"
+    size: _Size = "ignore"
     n_samples: ArrayLike | None = None
     resolution: float = 0.01
     min_eigenvalue: float = DEFAULT_FLOOR
@@ -198,7 +198,7 @@ class SPCMMixture(LinkMixture):
     points: Points | None = None
     n_components: int | DimensionRule = "damped"
     damping: float | None = None
-    solver: Solver = "auto"
+    solver: _Solver = "auto"
     n_landmarks: int = 1000
     neighbor_share: float = 10.0
 
@@ -261,7 +261,7 @@ class SPCMMixture(LinkMixture):
             return "the measure that was given"
         if self.model_ == "shapes":
             return "shape and size" if self.size == "use" else "shape"
-        sees_shape_alone = self._points == "shape" or (self._points == "spectral" and self.measure in SHAPE_MEASURES)
+        sees_shape_alone = self._points == "shape" or (self._points == "spectral" and self.measure in _SHAPE_MEASURES)
         return "shape" if sees_shape_alone else "matrices as a whole: shape, size and direction"
 
     @property
@@ -274,12 +274,12 @@ class SPCMMixture(LinkMixture):
         """Coordinates that the SPCM-CRP mixture uses."""
         return "spectral" if self.points is None else self.points
 
-    def _choose_model(self, *, has_positions: bool) -> ModelName:
+    def _choose_model(self, *, has_positions: bool) -> _ModelName:
         """Return "shapes" or "links"."""
-        check_option(self.model, "model", get_args(ModelName))
-        check_option(self.solver, "solver", get_args(Solver))
-        check_option(self.size, "size", get_args(Size))
-        given = self._changed(LINK_SETTINGS)
+        check_option(self.model, "model", get_args(_ModelName))
+        check_option(self.solver, "solver", get_args(_Solver))
+        check_option(self.size, "size", get_args(_Size))
+        given = self._changed(_LINK_SETTINGS)
         given += ["positions="] * has_positions + ["solver='ordered'"] * (self.solver == "ordered")
         if self.model == "shapes" and given:
             raise InputError(
@@ -288,7 +288,7 @@ class SPCMMixture(LinkMixture):
             )
         if self.model == "shapes" or (self.model == "auto" and not given):
             return "shapes"
-        if unused := self._changed(SHAPE_SETTINGS):
+        if unused := self._changed(_SHAPE_SETTINGS):
             reason = "model='links'" if self.model == "links" else ", ".join(given)
             raise InputError(
                 f"The SPCM-CRP mixture, chosen by {reason}, has no {', '.join(unused)}: these are settings of the "
@@ -299,13 +299,13 @@ class SPCMMixture(LinkMixture):
     def _changed(self, names: Collection[str]) -> list[str]:
         """Return those of some settings that have another value than their default, each with an equals sign."""
         defaults = inspect.signature(SPCMMixture).parameters
-        return [f"{name}=" for name in names if is_other(getattr(self, name), defaults[name].default)]
+        return [f"{name}=" for name in names if _is_other(getattr(self, name), defaults[name].default)]
 
     def _fit_shapes(self, X: ArrayLike) -> None:
         """Cluster matrices by the mixture of shapes."""
         noise = check_positive(self.resolution, "resolution")
-        if noise < LEAST_RESOLUTION:
-            raise InputError(f"resolution is {noise:g}, needed at least {LEAST_RESOLUTION:g}.")
+        if noise < _LEAST_RESOLUTION:
+            raise InputError(f"resolution is {noise:g}, needed at least {_LEAST_RESOLUTION:g}.")
         if not check_positive(self.min_eigenvalue, "min_eigenvalue") < 1:
             raise InputError(
                 f"min_eigenvalue is {self.min_eigenvalue!r}, needed a share of the largest eigenvalue, below 1."
@@ -339,13 +339,13 @@ class SPCMMixture(LinkMixture):
 
     def _find_nearly_singular(self, spectra: FloatArray) -> IntArray:
         """Return which matrices are nearly singular; warn if most are not."""
-        least = max(NEARLY_SINGULAR, self.min_eigenvalue * (1 + ROUNDING))
+        least = max(_NEARLY_SINGULAR, self.min_eigenvalue * (1 + _ROUNDING))
         found = np.flatnonzero(spectra[:, 0] < least * spectra[:, -1])
         n_found, n_matrices = len(found), len(spectra)
-        if self.min_eigenvalue < NEARLY_SINGULAR and 0 < n_found <= n_matrices / 2:
-            some = ", ".join(map(str, found[:N_NAMED])) + ", ..." * (n_found > N_NAMED)
+        if self.min_eigenvalue < _NEARLY_SINGULAR and 0 < n_found <= n_matrices / 2:
+            some = ", ".join(map(str, found[:_N_NAMED])) + ", ..." * (n_found > _N_NAMED)
             warnings.warn(
-                f"{n_found} of {n_matrices} matrices (numbers {some}) have an eigenvalue below {NEARLY_SINGULAR:g} of "
+                f"{n_found} of {n_matrices} matrices (numbers {some}) have an eigenvalue below {_NEARLY_SINGULAR:g} of "
                 "their largest, as if it had been clipped: they may form clusters of their own. Leave them out, or "
                 "pass min_eigenvalue=, for example 0.001, to which such eigenvalues are raised.",
                 NearlySingularWarning,
@@ -357,7 +357,7 @@ class SPCMMixture(LinkMixture):
         """Return the width of the narrowest kind of cluster."""
         if self.n_samples is None:
             return self.resolution
-        n_samples = np.broadcast_to(check_n_samples(self.n_samples, n_matrices), n_matrices)
+        n_samples = np.broadcast_to(_check_n_samples(self.n_samples, n_matrices), n_matrices)
         # The log length of an axis, estimated from n samples, has a variance of about 1 / 2n.
         variance = 1 / (2 * n_samples) + self.resolution**2
         # Not the variance of each matrix: clusters have a width of their own, which does not shrink with more samples.
@@ -380,7 +380,7 @@ class SPCMMixture(LinkMixture):
         log_weights = np.column_stack([posterior.log_predictive(points) for posterior in self.clusters_])
         return np.asarray(softmax(log_weights + shapes.ATTRACTION * np.log(self.cluster_sizes_), axis=1))
 
-    def _choose_solver(self, n_matrices: int, *, has_positions: bool) -> Solver:
+    def _choose_solver(self, n_matrices: int, *, has_positions: bool) -> _Solver:
         """Return "exact" or "ordered"."""
         if self.solver == "sample":
             raise InputError("solver='sample' is of the mixture of shapes; links need 'auto', 'exact' or 'ordered'.")
@@ -450,7 +450,7 @@ class SPCMMixture(LinkMixture):
     def _choose_representatives(self, spectra: FloatArray) -> None:
         """Keep the eigenvalues of some members of each cluster, the first ones in the random order."""
         of_clusters = [self.order_[self.labels_[self.order_] == k] for k in range(self.n_clusters_)]
-        chosen = [members[:N_REPRESENTATIVES] for members in of_clusters]
+        chosen = [members[:_N_REPRESENTATIVES] for members in of_clusters]
         self.representatives_ = spectra[np.concatenate(chosen)]
         self.represented_ = np.repeat(np.arange(self.n_clusters_), [len(members) for members in chosen])
 
@@ -541,10 +541,10 @@ class SPCMMixture(LinkMixture):
         if matrices is None:
             raise InputError(f"points={self._points!r} needs the matrices themselves, not a precomputed similarity.")
         points = coordinates[self._points](matrices)
-        if points.shape[1] > MAX_FULL_DIMS and not self.diagonal:
+        if points.shape[1] > _MAX_FULL_DIMS and not self.diagonal:
             raise InputError(
                 f"points={self._points!r} gives {points.shape[1]} coordinates per matrix, and covariances of more than "
-                f"{MAX_FULL_DIMS} cannot be sampled in reasonable time. Use points='spectral', or diagonal=True."
+                f"{_MAX_FULL_DIMS} cannot be sampled in reasonable time. Use points='spectral', or diagonal=True."
             )
         return points
 
@@ -552,12 +552,12 @@ class SPCMMixture(LinkMixture):
         return matrix_tags(super().__sklearn_tags__(), self.measure)
 
 
-def is_other(value: Any, default: Any) -> bool:
+def _is_other(value: Any, default: Any) -> bool:
     """Say whether a setting has another value than its default, whatever the type of the number."""
     return value is not None if default is None else not np.array_equal(value, default)
 
 
-def check_n_samples(n_samples: ArrayLike, n_matrices: int) -> FloatArray:
+def _check_n_samples(n_samples: ArrayLike, n_matrices: int) -> FloatArray:
     """Return numbers of samples as an array of shape () or (n_matrices,), or raise saying what is wrong with them."""
     needed = f"needed one number of at least 1, or {n_matrices} such numbers, one for each matrix"
     try:

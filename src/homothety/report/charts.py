@@ -33,18 +33,18 @@ MAX_RECORDINGS = 60  # drawn; a page of more would be too long to look through
 MAX_CHANNELS = 12  # curves of one recording
 MAX_DOTS = 10_000  # of a scatter plot
 MAX_SIDE = 240  # cells along a side of a drawn matrix
-MAX_BINS = 600  # of a trace
-EDGE = 1e-3  # of the range of a trace, to either side, for what is outside of it
-MAX_OVERLAID, N_POINTS = 40, 80  # segments of an action that are laid over each other, and points of each
-DIGITS = 6  # of numbers that are only drawn
-LEGIBLE = (4, 5, 2, 6, 0, 1)  # places in the palette that are neither as light as paper nor as dark as ink
-AXES = "xyz"
+_MAX_BINS = 600  # of a trace
+_EDGE = 1e-3  # of the range of a trace, to either side, for what is outside of it
+_MAX_OVERLAID, _N_POINTS = 40, 80  # segments of an action that are laid over each other, and points of each
+_DIGITS = 6  # of numbers that are only drawn
+_LEGIBLE = (4, 5, 2, 6, 0, 1)  # places in the palette that are neither as light as paper nor as dark as ink
+_AXES = "xyz"
 
 
 # How labels look: the palette of all pictures, as what JSON can hold
 
 
-def look(name: str, style: ClusterStyle) -> dict[str, Any]:
+def _look(name: str, style: ClusterStyle) -> dict[str, Any]:
     """Return a name and a style; hatches, lines and markers as places in their lists, which the script knows."""
     return {
         "name": name,
@@ -55,32 +55,32 @@ def look(name: str, style: ClusterStyle) -> dict[str, Any]:
     }
 
 
-def label_looks(n_labels: int) -> list[dict[str, Any]]:
+def _label_looks(n_labels: int) -> list[dict[str, Any]]:
     """Return how actions look, or states without actions, by number."""
-    return [look(str(number), cluster_style(number)) for number in range(n_labels)]
+    return [_look(str(number), cluster_style(number)) for number in range(n_labels)]
 
 
-def action_looks(result: Segmentation, number: int = 0) -> list[dict[str, Any]]:
+def _action_looks(result: Segmentation, number: int = 0) -> list[dict[str, Any]]:
     """Return how actions look, and `number` of them at least, with the names that users gave them."""
-    looks = label_looks(max(number, result.labels.number))
+    looks = _label_looks(max(number, result.labels.number))
     return [one | {"name": name} for one, name in zip(looks, result.action_names, strict=False)] + looks[
         len(result.action_names) :
     ]
 
 
-def state_looks(state_actions: Sequence[int]) -> list[dict[str, Any]]:
+def _state_looks(state_actions: Sequence[int]) -> list[dict[str, Any]]:
     """Return how states look, by number: as shades of the colour of their action."""
     ranks: Counter[int] = Counter()
     looks = []
     for state, action in enumerate(state_actions):
-        looks.append(look(str(state), shade_style(cluster_style(action), ranks[action])) | {"of": action})
+        looks.append(_look(str(state), shade_style(cluster_style(action), ranks[action])) | {"of": action})
         ranks[action] += 1
     return looks
 
 
-def chain_looks(n_chains: int) -> list[dict[str, Any]]:
+def _chain_looks(n_chains: int) -> list[dict[str, Any]]:
     """Return how chains look, by number; their lines cross, so each has dashes of its own as well."""
-    looks = [look(f"chain {number}", cluster_style(LEGIBLE[number % len(LEGIBLE)])) for number in range(n_chains)]
+    looks = [_look(f"chain {number}", cluster_style(_LEGIBLE[number % len(_LEGIBLE)])) for number in range(n_chains)]
     return [one | {"dash": number % len(LINESTYLES)} for number, one in enumerate(looks)]
 
 
@@ -133,12 +133,12 @@ def steps_per_bin(result: Segmentation) -> int:
 def _looks(result: Segmentation, truth: Truth | None) -> dict[str, Any]:
     """Return how states, actions and true labels look."""
     if result.actions is None or result.state_actions is None:
-        looks = {"state": label_looks(result.states.number)}
+        looks = {"state": _label_looks(result.states.number)}
     else:
-        looks = {"action": action_looks(result), "state": state_looks(result.state_actions.tolist())}
+        looks = {"action": _action_looks(result), "state": _state_looks(result.state_actions.tolist())}
     if truth is not None:
         pairs = zip(truth.names, truth.likely, strict=True)
-        looks["truth"] = [look(name, cluster_style(number)) for name, number in pairs]
+        looks["truth"] = [_look(name, cluster_style(number)) for name, number in pairs]
     return looks
 
 
@@ -187,7 +187,7 @@ def position_dims(result: Segmentation) -> list[int]:
     if known is not None:
         return known
     names = result.channel_names()
-    found = [_ending_in(axis, names) for axis in AXES]
+    found = [_ending_in(axis, names) for axis in _AXES]
     return [dim for dim in found if dim is not None] if None not in found else list(range(min(len(names), 3)))
 
 
@@ -237,7 +237,7 @@ def gallery_data(result: Segmentation, data: SequenceSet | None) -> list[dict[st
         segments = [one for one in actions.segments if one.label == action and one.end - one.start > 1]
         if not segments:
             continue
-        chosen = [segments[i] for i in np.unique(np.linspace(0, len(segments) - 1, MAX_OVERLAID).astype(int))]
+        chosen = [segments[i] for i in np.unique(np.linspace(0, len(segments) - 1, _MAX_OVERLAID).astype(int))]
         paths = np.stack([_resampled(aligned[one.series][one.start : one.end]) for one in chosen])
         paths = paths - paths[:, :1]
         _, _, axes = np.linalg.svd(paths.reshape(-1, paths.shape[2]), full_matrices=False)
@@ -249,8 +249,8 @@ def gallery_data(result: Segmentation, data: SequenceSet | None) -> list[dict[st
                 "action": action,
                 "paths": [_rounded(path) for path in flat],
                 "typical": _rounded(flat[_most_typical(flat)]),
-                "width": float(f"{width:.{DIGITS}g}"),
-                "height": float(f"{height:.{DIGITS}g}"),
+                "width": float(f"{width:.{_DIGITS}g}"),
+                "height": float(f"{height:.{_DIGITS}g}"),
                 "words": _lengths_in_words(result, segments),
             }
         )
@@ -281,12 +281,12 @@ def _maps(table: FrameTable) -> list[tuple[FloatArray, FloatArray]]:
 
 
 def _resampled(path: FloatArray) -> FloatArray:
-    """Return a path with `N_POINTS` points, evenly spaced in time; missing ones are filled in."""
-    times = np.linspace(0, len(path) - 1, N_POINTS)
+    """Return a path with `_N_POINTS` points, evenly spaced in time; missing ones are filled in."""
+    times = np.linspace(0, len(path) - 1, _N_POINTS)
     columns = []
     for values in path.T:
         known = np.flatnonzero(np.isfinite(values))
-        columns.append(np.interp(times, known, values[known]) if len(known) else np.zeros(N_POINTS))
+        columns.append(np.interp(times, known, values[known]) if len(known) else np.zeros(_N_POINTS))
     return np.stack(columns, axis=1)
 
 
@@ -303,7 +303,7 @@ def _lengths_in_words(result: Segmentation, segments: list[Segment]) -> str:
 
 
 def _rounded(values: Any) -> Any:
-    return [_rounded(value) if np.ndim(value) else float(f"{value:.{DIGITS}g}") for value in values]
+    return [_rounded(value) if np.ndim(value) else float(f"{value:.{_DIGITS}g}") for value in values]
 
 
 def cuts_data(result: Segmentation) -> dict[str, Any] | None:
@@ -319,7 +319,7 @@ def cuts_data(result: Segmentation) -> dict[str, Any] | None:
         named_after(actions.flat, np.concatenate(result.actions_at(k)))[firsts].tolist() for k in range(1, n_states + 1)
     ]
     n_looks = max(actions.number, *(max(cut) + 1 for cut in cuts))
-    return {"inferred": actions.number, "actions": cuts, "looks": action_looks(result, n_looks)}
+    return {"inferred": actions.number, "actions": cuts, "looks": _action_looks(result, n_looks)}
 
 
 # Items
@@ -327,7 +327,7 @@ def cuts_data(result: Segmentation) -> dict[str, Any] | None:
 
 def partition_data(result: Partition, name_of: Callable[[int], str]) -> dict[str, Any]:
     """Return everything that the charts of a partition draw; items are called by `name_of`."""
-    looks = [look(str(cluster_number(label)), cluster_style(label)) for label in range(result.n_clusters)]
+    looks = [_look(str(cluster_number(label)), cluster_style(label)) for label in range(result.n_clusters)]
     found: dict[str, Any] = {"looks": {"cluster": looks}}
     found |= {name: _matrix_data(result, matrix, name_of) for name, matrix in pair_matrices(result).items()}
     if result.embedding is not None:
@@ -379,7 +379,7 @@ def add_traces(data: dict[str, Any], chains: Chains | None) -> dict[str, Any]:
     traces = [
         _trace(title, chains.trace[name], chains.n_burn) for name, title in LABEL_FREE.items() if name in chains.trace
     ]
-    return data | {"looks": data["looks"] | {"chain": chain_looks(chains.n_chains)}, "traces": traces}
+    return data | {"looks": data["looks"] | {"chain": _chain_looks(chains.n_chains)}, "traces": traces}
 
 
 def _trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
@@ -391,9 +391,9 @@ def _trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
     n_sweeps = values.shape[1]
     settled = values[:, min(max(n_burn // 4, 1), n_sweeps - 1) :]
     drawn = float(np.nanmin(settled)), float(np.nanmax(settled))
-    edge = EDGE * ((drawn[1] - drawn[0]) or 1.0)
+    edge = _EDGE * ((drawn[1] - drawn[0]) or 1.0)
     low, high = drawn[0] - edge, drawn[1] + edge
-    size = -(-n_sweeps // MAX_BINS)
+    size = -(-n_sweeps // _MAX_BINS)
     lows, highs = extremes(values.T, size)
     return {
         "title": title,
@@ -413,11 +413,11 @@ def _trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
 # Encoding of numbers: thinned out to what can be seen, and written with 8 or 16 bits each
 
 
-MAX_VALUES = 1_000_000  # of curves, in one page: 2.7 MB as text
+_MAX_VALUES = 1_000_000  # of curves, in one page: 2.7 MB as text
 MISSING = 65_535  # the code of what was not measured; the codes below are numbers
 
 
-def bin_size(n_steps: int, n_dims: int, most: int = MAX_VALUES) -> int:
+def bin_size(n_steps: int, n_dims: int, most: int = _MAX_VALUES) -> int:
     """Return how many steps to draw as one, such that no more than `most` numbers are drawn.
 
     Examples

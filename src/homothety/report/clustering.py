@@ -46,19 +46,19 @@ if TYPE_CHECKING:
     from homothety.summaries.result import Partition
 
 
-ONE_SIZE = 1.005  # ratio of sizes up to which they are the same, in three digits
-MAX_AXES = 8  # lengths of axes in a cell of a table
-LIKELY, POSSIBLE = 0.5, 0.05  # probability of one cluster
-N_NAMED = 5  # matrices
+_ONE_SIZE = 1.005  # ratio of sizes up to which they are the same, in three digits
+_MAX_AXES = 8  # lengths of axes in a cell of a table
+_LIKELY, _POSSIBLE = 0.5, 0.05  # probability of one cluster
+_N_NAMED = 5  # matrices
 
-PAIRS = {
+_PAIRS = {
     "similarity": ("Similarity", "Similarity of all pairs of items, sorted by cluster."),
     "coclustering": (
         "Co-clustering",
         "Share of the kept sweeps in which two items are in one cluster, sorted by cluster.",
     ),
 }
-AGREEMENT = (
+_AGREEMENT = (
     "Agreement is the mean share of kept sweeps in which an item is in one cluster with each of the other members of "
     "its own."
 )
@@ -141,9 +141,9 @@ def _one_cluster(probability: float | None) -> str:
     if probability is None:
         return ""
     told = f"{probability:.2f}" if probability >= 0.01 else "below 0.01"
-    if probability >= LIKELY:
+    if probability >= _LIKELY:
         return f"There is nothing to separate: all matrices are one cluster with a probability of {told}."
-    if probability >= POSSIBLE:
+    if probability >= _POSSIBLE:
         return f"All matrices may be one cluster: the probability of a single cluster is {told}."
     return f"There is more than one cluster: the probability of a single cluster is {told}."
 
@@ -153,7 +153,7 @@ def _nearly_singular(result: Partition, names: _Names) -> str:
     found = [] if result.nearly_singular is None else result.nearly_singular.tolist()
     if not found:
         return ""
-    some = ", ".join(map(names.at_voxel, found[:N_NAMED])) + (", and others" if len(found) > N_NAMED else "")
+    some = ", ".join(map(names.at_voxel, found[:_N_NAMED])) + (", and others" if len(found) > _N_NAMED else "")
     return (
         f"{len(found)} of {len(result.labels)} matrices are nearly singular, as if an eigenvalue had been clipped: "
         f"{some}. min_eigenvalue=0.001 (--min-eigenvalue 0.001) raises such eigenvalues; with --only-spd besides, such "
@@ -170,14 +170,14 @@ def _what_is_uncertain(result: Partition, names: _Names) -> Answer:
     unsure = order[probability[order] < SURE]
     limit = f"an agreement below {SURE:.2f}"
     if not len(unsure):
-        return Answer(question, "None.", f"None has {limit}. {AGREEMENT}")
+        return Answer(question, "None.", f"None has {limit}. {_AGREEMENT}")
     points = [
         f"{result.item.capitalize()} {names.short(i)}: cluster {cluster_number(result.labels)[i]}, agreement "
         f"{probability[i]:.2f}"
         for i in unsure[:MAX_POINTS]
     ]
     short = f"{len(unsure)} of {len(order)}."
-    return Answer(question, short, f"They have {limit}. {AGREEMENT} The least sure:", points)
+    return Answer(question, short, f"They have {limit}. {_AGREEMENT} The least sure:", points)
 
 
 def _how_clusters_differ(result: Partition, matrices: FloatArray | None) -> Answer:
@@ -210,12 +210,14 @@ def shapes_and_sizes(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _axes(shapes: FloatArray) -> str:
     """Return the axis lengths that members of a cluster have in the geometric mean."""
     lengths = np.exp(np.log(shapes).mean(axis=0))
-    return " : ".join(f"{length:.3g}" for length in lengths[:MAX_AXES]) + (" : ..." if len(lengths) > MAX_AXES else "")
+    return " : ".join(f"{length:.3g}" for length in lengths[:_MAX_AXES]) + (
+        " : ..." if len(lengths) > _MAX_AXES else ""
+    )
 
 
 def _sizes(sizes: FloatArray) -> str:
     ratio = sizes.max() / sizes.min()
-    return f"the largest is {ratio:.3g} times as large as the smallest" if ratio > ONE_SIZE else "all of one size"
+    return f"the largest is {ratio:.3g} times as large as the smallest" if ratio > _ONE_SIZE else "all of one size"
 
 
 # Sections
@@ -257,7 +259,7 @@ def _embedding_section(result: Partition, embedding: FloatArray) -> Section:
 
 def _pairs_section(result: Partition, name: str, matrix: FloatArray) -> Section:
     """Return a matrix of all pairs: drawn, and as means over pairs of clusters."""
-    title, caption = PAIRS[name]
+    title, caption = _PAIRS[name]
     side = -(-len(matrix) // MAX_SIDE)
     thinned = f" A cell is the mean of {side} x {side} pairs." if side > 1 else ""
     label = f"{title} of all pairs; the table of means over clusters says the same in short."
@@ -289,7 +291,7 @@ def _items_section(result: Partition, names: _Names, data: MatrixSet | None) -> 
         columns["true class"] = [str(data.labels[i]) for i in order]
     rows = list(zip(*columns.values(), strict=True))
     notes = [f"Only {MAX_ROWS} of {n_items} are listed."] * (n_items > MAX_ROWS)
-    notes += [AGREEMENT] * (probability is not None)
+    notes += [_AGREEMENT] * (probability is not None)
     caption = listing(result.items, n_items, by_doubt=probability is not None)
     table = Table(caption, list(columns), rows, folded=True, file="labels")
     return Section("items", result.items.capitalize(), [Text(" ".join(notes)), table])
@@ -298,14 +300,14 @@ def _items_section(result: Partition, names: _Names, data: MatrixSet | None) -> 
 # Slices through an image: clusters in half-transparent colours over the fractional anisotropy of the tensors
 
 
-OPACITY = 0.5  # of the colours of clusters
-NO_LETTERS = ("", "", "", "")
-SIGNATURE = b"\x89PNG\r\n\x1a\n"
-RGBA = 6  # kind of colour of a PNG file: red, green, blue and opacity, of eight bits each
+_OPACITY = 0.5  # of the colours of clusters
+_NO_LETTERS = ("", "", "", "")
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_RGBA = 6  # kind of colour of a PNG file: red, green, blue and opacity, of eight bits each
 
 
 @dataclass(frozen=True)
-class Plane:
+class _Plane:
     """How an image is cut and laid out: which axes run to the right, up, and through the plane.
 
     `letters` are those at the left, right, top and bottom edge. A plane image has no axis through it.
@@ -315,64 +317,66 @@ class Plane:
     across: Axis
     up: Axis
     through: Axis | None
-    letters: tuple[str, str, str, str] = NO_LETTERS
+    letters: tuple[str, str, str, str] = _NO_LETTERS
 
 
 def slices_section(items: MatrixSet, labels: IntArray) -> Section | None:
     """Return the part of a page with slices through an image; None if the matrices are of no image, or of a line."""
     if items.grid is None or items.positions is None or len(items.grid) not in (2, 3) or items.matrices.shape[1] < 2:
         return None
-    colors = items.to_image(colors_of(items.matrices, labels), background=0)
+    colors = items.to_image(_colors_of(items.matrices, labels), background=0)
     sizes = np.ones(3) if items.affine is None else voxel_sizes(items.affine)
     sizes = np.where(sizes > 0, sizes, 1.0)
-    pictures = [picture_of(plane, colors, items.positions, sizes) for plane in planes_of(items.positions, items.affine)]
-    legend = [(f"cluster {cluster_number(label)}", *shades_of(label)) for label in range(int(labels.max()) + 1)]
+    pictures = [
+        _picture_of(plane, colors, items.positions, sizes) for plane in _planes_of(items.positions, items.affine)
+    ]
+    legend = [(f"cluster {cluster_number(label)}", *_shades_of(label)) for label in range(int(labels.max()) + 1)]
     return Section(
-        "slices", "Slices", [Pictures(pictures, legend, caption_of(len(items.grid), items.affine is not None))]
+        "slices", "Slices", [Pictures(pictures, legend, _caption_of(len(items.grid), items.affine is not None))]
     )
 
 
-def shades_of(label: int) -> tuple[str, str]:
+def _shades_of(label: int) -> tuple[str, str]:
     """Return the colours of a cluster in slices where the fractional anisotropy is 0 and 1."""
     color = cluster_colors(label + 1)[label]
-    dark, light = ((1 - OPACITY) * grey + OPACITY * color for grey in (0.0, 1.0))
+    dark, light = ((1 - _OPACITY) * grey + _OPACITY * color for grey in (0.0, 1.0))
     return to_hex(*dark), to_hex(*light)
 
 
-def colors_of(matrices: FloatArray, labels: IntArray) -> NDArray[np.uint8]:
+def _colors_of(matrices: FloatArray, labels: IntArray) -> NDArray[np.uint8]:
     """Return the colour of each voxel, with its opacity, (n_matrices, 4)."""
     grey = np.clip(fractional_anisotropy(matrices), 0, 1)[:, None]
-    mixed = (1 - OPACITY) * grey + OPACITY * cluster_colors(int(labels.max()) + 1)[labels]
+    mixed = (1 - _OPACITY) * grey + _OPACITY * cluster_colors(int(labels.max()) + 1)[labels]
     return np.rint(255 * np.hstack([mixed, np.ones_like(grey)])).astype(np.uint8)
 
 
-def planes_of(positions: IntArray, affine: FloatArray | None) -> list[Plane]:
+def _planes_of(positions: IntArray, affine: FloatArray | None) -> list[_Plane]:
     """Return the planes to show: those of the body if the image has an affine, else those of the array.
 
     In a volume of one slice, two planes are a single row of voxels, and are left out.
     """
     if positions.shape[1] == 2:
-        return [Plane("", Axis(1, 1), Axis(0, -1), None)]
+        return [_Plane("", Axis(1, 1), Axis(0, -1), None)]
     if affine is None:
         first, second, third = (Axis(number, 1) for number in range(3))
         found = [
-            Plane("", first, second, third),
-            Plane("", first, third, second),
-            Plane("", second, third, first),
+            _Plane("", first, second, third),
+            _Plane("", first, third, second),
+            _Plane("", second, third, first),
         ]
     else:
         right, front, up = anatomical_axes(affine)
         found = [
-            Plane("Axial", right, front, up, ("L", "R", "A", "P")),
-            Plane("Coronal", right, up, front, ("L", "R", "S", "I")),
-            Plane("Sagittal", front, up, right, ("P", "A", "S", "I")),
+            _Plane("Axial", right, front, up, ("L", "R", "A", "P")),
+            _Plane("Coronal", right, up, front, ("L", "R", "S", "I")),
+            _Plane("Sagittal", front, up, right, ("P", "A", "S", "I")),
         ]
     extents = np.ptp(positions, axis=0)
     wide = [plane for plane in found if extents[plane.across.number] and extents[plane.up.number]]
     return wide or found[:1]
 
 
-def picture_of(plane: Plane, colors: NDArray[np.uint8], positions: IntArray, sizes: FloatArray) -> Picture:
+def _picture_of(plane: _Plane, colors: NDArray[np.uint8], positions: IntArray, sizes: FloatArray) -> Picture:
     """Return one slice, cut to where there are matrices, its size in millimetres."""
     low, high = positions.min(axis=0), positions.max(axis=0) + 1
     cut: list[slice | int] = [slice(start, stop) for start, stop in zip(low.tolist(), high.tolist(), strict=True)]
@@ -404,7 +408,7 @@ def fullest_slice(indices: IntArray) -> int:
     return int(fullest[np.abs(fullest - indices.mean()).argmin()])
 
 
-def caption_of(n_axes: int, has_affine: bool) -> str:
+def _caption_of(n_axes: int, has_affine: bool) -> str:
     """Return how to read the slices."""
     text = "The colours of clusters over fractional anisotropy, from 0 (dark) to 1 (light), as in the legend."
     if n_axes == 2:
@@ -430,9 +434,9 @@ def png_of(pixels: NDArray[np.uint8]) -> bytes:
     n_rows, n_columns, _ = pixels.shape
     rows = np.ascontiguousarray(pixels).reshape(n_rows, -1)
     unfiltered = np.zeros((n_rows, 1), dtype=np.uint8)  # each row begins with how it is filtered: not at all
-    header = struct.pack(">IIBBBBB", n_columns, n_rows, 8, RGBA, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", n_columns, n_rows, 8, _RGBA, 0, 0, 0)
     data = zlib.compress(np.hstack([unfiltered, rows]).tobytes(), 9)
-    return SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
+    return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:

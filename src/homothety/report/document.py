@@ -201,11 +201,11 @@ class Document:
 
 MAX_POINTS = 4  # in an answer; the rest is further down
 MAX_ROWS = 1000  # of a table of segments or items; the least sure ones come first
-MAX_COUNTS = 4  # different numbers named in a sentence
+_MAX_COUNTS = 4  # different numbers named in a sentence
 NOT_KNOWN = ("This is not known.", "The model does not say how sure it is.")
 
-AGREE = "Do the chains agree?"
-CUT_SHORT = "The run was interrupted, and rests on fewer sweeps than asked for."
+_AGREE = "Do the chains agree?"
+_CUT_SHORT = "The run was interrupted, and rests on fewer sweeps than asked for."
 
 
 def subtitle(result: Result) -> str:
@@ -226,7 +226,7 @@ def banner_of(result: Result) -> str:
     if chains is None:
         return ""
     if chains.interrupted:
-        return CUT_SHORT
+        return _CUT_SHORT
     if chains.agree is False and chains.n_chains > 1:
         return "The chains do not agree yet: another run may give another result. What to do is said below."
     return ""
@@ -257,8 +257,8 @@ def count_in_words(chains: Chains | None, name: str) -> str:
     kept = chains.trace[name][:, chains.n_burn :]
     found, counts = np.unique(kept[np.isfinite(kept)], return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    shares = [f"{found[i]:.0f} in {counts[i] / counts.sum():.0%}".replace("%", " %") for i in order[:MAX_COUNTS]]
-    rest = ", others in the rest" if len(order) > MAX_COUNTS else ""
+    shares = [f"{found[i]:.0f} in {counts[i] / counts.sum():.0%}".replace("%", " %") for i in order[:_MAX_COUNTS]]
+    rest = ", others in the rest" if len(order) > _MAX_COUNTS else ""
     return f"Their number is {enumerated(shares)} of the kept sweeps{rest}."
 
 
@@ -266,20 +266,20 @@ def chains_answer(chains: Chains | None) -> Answer:
     """Return whether the chains agree, and what to do if they do not."""
     if chains is None:
         return Answer(
-            AGREE, "There are no chains.", "This is one fit by EM: nothing is known of how sure its answer is."
+            _AGREE, "There are no chains.", "This is one fit by EM: nothing is known of how sure its answer is."
         )
     try:
         verdict = chains.verdict
     except ImportError:
         install = "pip install 'homothety[diagnostics]' installs what is needed to measure it."
-        return Answer(AGREE, "This is not known.", install)
-    notes = [CUT_SHORT] * chains.interrupted
+        return Answer(_AGREE, "This is not known.", install)
+    notes = [_CUT_SHORT] * chains.interrupted
     if verdict.agree:
         said = _sentence(verdict.text.removeprefix("chains agree: "))
-        return Answer(AGREE, "Yes.", " ".join([*notes, said]))
+        return Answer(_AGREE, "Yes.", " ".join([*notes, said]))
     if int(np.isfinite(chains.trace["log_joint"][:, chains.n_burn :]).any(axis=1).sum()) == 1:
         said = "Only one chain has kept sweeps: there is nothing to compare it with. Run several to their end."
-        return Answer(AGREE, "This cannot be told.", " ".join([*notes, said]))
+        return Answer(_AGREE, "This cannot be told.", " ".join([*notes, said]))
     troubled = [row for row in verdict.table if row.trouble]
     points = [_sentence(f"the {LABEL_FREE.get(row.name, row.name)} {row.trouble}") for row in troubled]
     twice = 2 * chains.n_sweeps
@@ -287,7 +287,7 @@ def chains_answer(chains: Chains | None) -> Answer:
         f"Another run may say something else. Run longer: n_sweeps={twice}, or homothety resume with --sweeps {twice}."
     )
     weighted = [weights_in_words(chains)] * bool(weights_in_words(chains))
-    return Answer(AGREE, "Not yet.", " ".join([*notes, said, *weighted]), points)
+    return Answer(_AGREE, "Not yet.", " ".join([*notes, said, *weighted]), points)
 
 
 def _sentence(text: str) -> str:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from homothety.report.document import Answer, Block
 
 
-PARTS = ("drawing", "navigation", "cuts", "series", "space", "gallery", "matrix", "traces", "main")
-SCRIPTS = tuple(f"{name}.js" for name in PARTS)
+_PARTS = ("drawing", "navigation", "cuts", "series", "space", "gallery", "matrix", "traces", "main")
+_SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
 
-EDGES = ("left", "right", "top", "bottom")  # of a picture
-MAX_WIDTH, MAX_HEIGHT = 18.0, 22.0  # of the widest and the highest of several pictures, in rem
+_EDGES = ("left", "right", "top", "bottom")  # of a picture
+_MAX_WIDTH, _MAX_HEIGHT = 18.0, 22.0  # of the widest and the highest of several pictures, in rem
 
 
 def render_html(document: Document) -> str:
@@ -36,17 +36,17 @@ def render_html(document: Document) -> str:
         contents="\n".join(f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title in contents),
         answers="\n".join(map(_answer, document.answers)),
         sections="\n".join(map(_section, document.sections)),
-        data=as_script_data(document.data),
-        script="\n".join(map(_file, SCRIPTS)),
+        data=_as_script_data(document.data),
+        script="\n".join(map(_file, _SCRIPTS)),
     )
 
 
-def as_script_data(data: Mapping[str, Any]) -> str:
+def _as_script_data(data: Mapping[str, Any]) -> str:
     r"""Return data as JSON that can stand inside a script element: nothing in it can end the element.
 
     Examples
     --------
-    >>> as_script_data({"name": "</script>"})
+    >>> _as_script_data({"name": "</script>"})
     '{"name":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
@@ -100,7 +100,7 @@ def _(block: Chart) -> str:
 @_block.register
 def _(block: Pictures) -> str:
     widest, highest = (max(one.size[side] for one in block.pictures) for side in (0, 1))
-    scale = min(MAX_WIDTH / widest, MAX_HEIGHT / highest)
+    scale = min(_MAX_WIDTH / widest, _MAX_HEIGHT / highest)
     pictures = "\n".join(_picture(one, scale) for one in block.pictures)
     legend = "".join(
         f'<li><span class="swatch" style="background:linear-gradient(to right,{low},{high})"></span>{escape(name)}</li>'
@@ -117,7 +117,7 @@ def _picture(picture: Picture, scale: float) -> str:
     width, height = picture.size
     letters = "".join(
         f'<span class="{edge}">{escape(letter)}</span>'
-        for edge, letter in zip(EDGES, picture.letters, strict=True)
+        for edge, letter in zip(_EDGES, picture.letters, strict=True)
         if letter
     )
     style = f"width:{scale * width:.2f}rem;aspect-ratio:{width:.6g}/{height:.6g}"
@@ -173,7 +173,7 @@ def _list(points: Sequence[str]) -> str:
 # Markdown and text for a terminal
 
 
-MAX_LISTED = 20  # rows of a table on the terminal
+_MAX_LISTED = 20  # rows of a table on the terminal
 
 
 def render_markdown(document: Document, kind: str = "csv") -> str:
@@ -218,8 +218,8 @@ def _markdown(block: Block, kind: str) -> Iterator[str]:
 
 def _short_table(table: Table) -> str:
     """Return the first rows of a table."""
-    n_left = len(table.rows) - MAX_LISTED
-    shown = markdown_table(table.header, [_cells(row) for row in table.rows[:MAX_LISTED]])
+    n_left = len(table.rows) - _MAX_LISTED
+    shown = markdown_table(table.header, [_cells(row) for row in table.rows[:_MAX_LISTED]])
     return f"{shown}\n... and {number_of(n_left, f'more {table.header[0]}')}." if n_left > 0 else shown
 
 

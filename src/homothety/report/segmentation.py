@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from homothety.summaries.result import Segmentation
     from homothety.summaries.transforms import StateTransform
 
-MAX_STATES = 40  # of a table of all pairs
-MAX_NAMES = 3  # of recordings in brackets
-FULL_WEIGHT = 0.995  # of a step: more is all of it, in two digits
-NO_RECORDINGS = "The recordings were not at hand when this page was written, so it has no curves."
-ONLY_STATES = "This model knows no actions, and does not compare states."
+_MAX_STATES = 40  # of a table of all pairs
+_MAX_NAMES = 3  # of recordings in brackets
+_FULL_WEIGHT = 0.995  # of a step: more is all of it, in two digits
+_NO_RECORDINGS = "The recordings were not at hand when this page was written, so it has no curves."
+_ONLY_STATES = "This model knows no actions, and does not compare states."
 
 
 def describe_segmentation(result: Segmentation, data: SequenceSet | None = None) -> Document:
@@ -190,9 +190,9 @@ def _who_shares(result: Segmentation) -> tuple[str, str]:
     counts = active.sum(axis=0)
     n_common, n_private = int((counts == n_recordings).sum()), int((counts == 1).sum())
     if n_common == n_states:
-        return "All recordings have all states.", ONLY_STATES
+        return "All recordings have all states.", _ONLY_STATES
     found = f"{n_common} are found in every recording and {n_private} in a single one."
-    return f"Of {number_of(n_states, 'state')}, {found}", f"The table of recordings has them. {ONLY_STATES}"
+    return f"Of {number_of(n_states, 'state')}, {found}", f"The table of recordings has them. {_ONLY_STATES}"
 
 
 def _differences(result: Segmentation, rows: list[StateTransform]) -> list[str]:
@@ -202,8 +202,8 @@ def _differences(result: Segmentation, rows: list[StateTransform]) -> list[str]:
     said = []
     for one in turned:
         names = [name for name, has in zip(result.names, result.states.active[:, one.state], strict=True) if has]
-        more = f"; and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-        where = f"{len(names)} of {number_of(len(result.names), 'recording')} ({'; '.join(names[:MAX_NAMES])}{more})"
+        more = f"; and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        where = f"{len(names)} of {number_of(len(result.names), 'recording')} ({'; '.join(names[:_MAX_NAMES])}{more})"
         words = transform_sentence(one, dims, directed=directed)
         said.append(f"Action {one.action}: {words} State {one.state} is found in {where}.")
     return said
@@ -237,7 +237,7 @@ def _recordings_section(result: Segmentation, data: SequenceSet | None) -> Secti
         f"Charts of {number_of(n_recordings, 'recording')} with bars of their {called}s; the table of segments says "
         "the same."
     )
-    notes = [NO_RECORDINGS] * (data is None)
+    notes = [_NO_RECORDINGS] * (data is None)
     notes += [f"Only the first {MAX_RECORDINGS} of {n_recordings} recordings are drawn."] * (
         n_recordings > MAX_RECORDINGS
     )
@@ -405,9 +405,9 @@ def _coaction_section(coaction: FloatArray, actions: IntArray) -> Section:
     """Return which states are one action."""
     n_states = len(coaction)
     order = np.lexsort((np.arange(n_states), actions))
-    shown = order[:MAX_STATES]
+    shown = order[:_MAX_STATES]
     rows = [[f"{k} (action {actions[k]})", *coaction[k, shown].round(2).tolist()] for k in shown]
-    left = f" The first {MAX_STATES} of {n_states} states are shown." if n_states > MAX_STATES else ""
+    left = f" The first {_MAX_STATES} of {n_states} states are shown." if n_states > _MAX_STATES else ""
     table = Table("Probability that two states are one action", ["state", *(str(k) for k in shown)], rows, shaded=True)
     return Section("coaction", "Which states are one action", [Text(doubts(coaction) + left), table])
 
@@ -435,12 +435,12 @@ def _segment_row(result: Segmentation, one: Segment) -> list[Any]:
 
 def _preparation_section(result: Segmentation) -> Section:
     """Return what the channels were taken for, which steps were used, and how much they count."""
-    notes = ["" if result.blocks is None else result.blocks.sentence, stride_note(result), weight_note(result)]
+    notes = ["" if result.blocks is None else result.blocks.sentence, _stride_note(result), weight_note(result)]
     blocks = [Text(note, brief=note is not notes[0]) for note in notes if note]
     return Section("preparation", "Channels and steps that were used", blocks)
 
 
-def stride_note(result: Segmentation) -> str:
+def _stride_note(result: Segmentation) -> str:
     """Return which steps were used, and why."""
     stride = result.stride
     if not result.stride_is_measured:
@@ -463,7 +463,7 @@ def weight_note(result: Segmentation) -> str:
         named = enumerated([f"{weight:.2g} ({kind})" for kind, weight in weights.items()])
         return f"Remaining autocorrelation is corrected for by weighting each sample {named}."
     weight = weights[""]
-    if weight > FULL_WEIGHT:
+    if weight > _FULL_WEIGHT:
         return f"Each sample counts in full{': no autocorrelation is left' if asked == 'auto' else ''}."
     if asked != "auto":
         return f"Each sample has weight {weight:.2g}, as asked for."

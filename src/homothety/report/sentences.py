@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from homothety.summaries.transforms import StateTransform
 
 
-EXPLANATION = "An action groups states that differ only in position, orientation and size."
-IN_FRAMES = (
+_EXPLANATION = "An action groups states that differ only in position, orientation and size."
+_IN_FRAMES = (
     "States are those of the aligned recordings. An action is one state, or several where there is evidence that they "
     "are pieces, or moved or turned copies, of one motion."
 )
-MAX_DOUBTS = 5  # pairs of states named in a sentence
+_MAX_DOUBTS = 5  # pairs of states named in a sentence
 
 
 def explanation(result: Segmentation) -> str:
     """Return what an action is in the model of a result."""
-    return EXPLANATION if result.frame_table is None else IN_FRAMES
+    return _EXPLANATION if result.frame_table is None else _IN_FRAMES
 
 
 def doubts(coaction: FloatArray) -> str:
@@ -42,8 +42,8 @@ def doubts(coaction: FloatArray) -> str:
         return "There is only one state, and so one action."
     if not unclear:
         return f"Which states are one action is clear: {SURE:.0%} of the kept sweeps or more agree on every pair."
-    named = ", ".join(f"{k} and {other} ({share:.2f})" for k, other, share in unclear[:MAX_DOUBTS])
-    more = f" and {len(unclear) - MAX_DOUBTS} more pairs" if len(unclear) > MAX_DOUBTS else ""
+    named = ", ".join(f"{k} and {other} ({share:.2f})" for k, other, share in unclear[:_MAX_DOUBTS])
+    more = f" and {len(unclear) - _MAX_DOUBTS} more pairs" if len(unclear) > _MAX_DOUBTS else ""
     return f"It is not clear whether these states are one action (probability in brackets): {named}{more}."
 
 
@@ -57,12 +57,12 @@ def one_recording(result: Segmentation) -> str:
     )
 
 
-def states_in_words(states: list[int], shares: list[float]) -> str:
+def _states_in_words(states: list[int], shares: list[float]) -> str:
     """Return the states of an action; those with only some of their steps in it with their share.
 
     Examples
     --------
-    >>> states_in_words([0, 3], [1.0, 0.2])
+    >>> _states_in_words([0, 3], [1.0, 0.2])
     '0, 3 (20 %)'
     """
     texts = [
@@ -79,13 +79,13 @@ def states_of(result: Segmentation) -> list[str]:
         return []
     shares = steps / np.maximum(steps.sum(axis=1, keepdims=True), 1)
     found = [np.flatnonzero(column) for column in steps.T]
-    return [states_in_words(states.tolist(), shares[states, action].tolist()) for action, states in enumerate(found)]
+    return [_states_in_words(states.tolist(), shares[states, action].tolist()) for action, states in enumerate(found)]
 
 
 # Transformations between the states of an action
 
 
-MAX_MOVES = 3  # dimensions named in a sentence
+_MAX_MOVES = 3  # dimensions named in a sentence
 
 
 class Estimate(NamedTuple):
@@ -183,7 +183,7 @@ def _state_moved(one: StateTransform, dims: Sequence[str]) -> str:
     sure = [(move, dim) for move, dim in moves if not (move.has_interval and move.holds(0.0))]
     if not sure:
         return "not moved, as far as can be told"
-    named = [_along(dim, move) for move, dim in sure[:MAX_MOVES]]
+    named = [_along(dim, move) for move, dim in sure[:_MAX_MOVES]]
     n_left = len(sure) - len(named)
     if n_left == 0:
         return f"moved by {enumerated(named)}"
@@ -232,7 +232,7 @@ def has_directions(result: Segmentation) -> bool:
 
 
 MAX_SENTENCES = 20
-MAX_NAMES = 3  # of recordings that share a frame, in a sentence
+_MAX_NAMES = 3  # of recordings that share a frame, in a sentence
 
 
 def frames_may_differ(table: FrameTable) -> bool:
@@ -269,12 +269,12 @@ def frame_sentences(table: FrameTable) -> list[str]:
     if table.reference >= 0:
         reference = frames[table.reference]
         told = [reference if labels[one.recording] == labels[table.reference] else one for one in firsts]
-    may_turn, size = table.blocks.n_angles > 0, leading_size(table)
+    may_turn, size = table.blocks.n_angles > 0, _leading_size(table)
     told = [one for one in told if not one.is_reference or one.shared_with]
     return [frame_sentence(one, frames, may_turn=may_turn, size=size) for one in told]
 
 
-def leading_size(table: FrameTable) -> int:
+def _leading_size(table: FrameTable) -> int:
     """Return which of the sizes of a frame is reported: that of positions, if there are any."""
     blocks = table.blocks
     return blocks.sized.index(blocks.leading) if blocks.leading in blocks.sized else 0
@@ -314,7 +314,7 @@ def frame_sentence(
 
 
 def _sharing_names(frames: Sequence[RecordingFrame]) -> str:
-    first = sorted(frames, key=lambda one: not one.is_reference)[:MAX_NAMES]
+    first = sorted(frames, key=lambda one: not one.is_reference)[:_MAX_NAMES]
     n_left = len(frames) - len(first)
     names = [*(one.name for one in first), *[f"{n_left} more"] * (n_left > 0)]
     return "; ".join(names) if any("," in name for name in names) else enumerated(names)
@@ -337,7 +337,7 @@ def _recording_resized(one: RecordingFrame, which: int) -> str:
 def frames_table(table: FrameTable) -> tuple[list[str], list[list[Any]]]:
     """Return header and rows of a table of all frames."""
     frames = table.rows
-    may_turn, places, size = table.blocks.n_angles > 0, place_names(table), leading_size(table)
+    may_turn, places, size = table.blocks.n_angles > 0, place_names(table), _leading_size(table)
     header = [
         "recording",
         "shares its frame with",

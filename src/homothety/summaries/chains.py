@@ -30,10 +30,10 @@ LABEL_FREE = {
     "occupancy_entropy": "evenness of states (entropy)",
 }
 # Chains agree up to these; draws are those of each chain. A density tells more than a number that takes few values.
-MAX_R_HAT, MAX_R_HAT_OF_DENSITY, MIN_ESS = 1.1, 1.05, 25
+MAX_R_HAT, MAX_R_HAT_OF_DENSITY, _MIN_ESS = 1.1, 1.05, 25
 
 # A fit warns of these numbers alone, of large differences alone, and only if there are enough draws to measure them.
-WARNED_OF = ("n_clusters", "n_actions", "n_states", "log_joint")
+_WARNED_OF = ("n_clusters", "n_actions", "n_states", "log_joint")
 WARNED_R_HAT, LEAST_KEPT = 1.1, 100
 
 
@@ -85,8 +85,8 @@ class Chains:
     def verdict(self) -> Verdict:
         """Whether the chains agree; its table has a row for every number in `LABEL_FREE` that is traced."""
         names = [*(name for name in LABEL_FREE if name in self.trace), *set(self.compared).difference(LABEL_FREE)]
-        limits = r_hat_limits(names)
-        return judge(self.kept(names), compared=self.compared, max_r_hat=limits, min_ess=MIN_ESS)
+        limits = _r_hat_limits(names)
+        return judge(self.kept(names), compared=self.compared, max_r_hat=limits, min_ess=_MIN_ESS)
 
     @property
     def agree(self) -> bool | None:
@@ -98,7 +98,7 @@ class Chains:
 
     def differences(self, limit: float = WARNED_R_HAT) -> list[str]:
         """Return the numbers that differ clearly between chains, in words, if the chains are long enough to tell."""
-        draws = self.kept(name for name in WARNED_OF if name in self.compared)
+        draws = self.kept(name for name in _WARNED_OF if name in self.compared)
         if next(iter(draws.values())).shape[1] < LEAST_KEPT:
             return []
         ratios = {name: r_hat(values) for name, values in draws.items()}
@@ -115,7 +115,7 @@ def stack_traces(traces: Sequence[Trace]) -> dict[str, FloatArray]:
     return {name: np.stack([padded(trace, name) for trace in traces]) for name in traces[0].scalars}
 
 
-def r_hat_limits(names: Iterable[str]) -> dict[str, float]:
+def _r_hat_limits(names: Iterable[str]) -> dict[str, float]:
     """Return the largest R-hat at which chains agree, by name."""
     return {name: MAX_R_HAT_OF_DENSITY if name == "log_joint" else MAX_R_HAT for name in names}
 
@@ -127,7 +127,7 @@ def largest_difference(draws: Mapping[str, FloatArray]) -> str:
     """
     # A number that never changes has no R-hat, and is fine.
     ratios = {name: r_hat(values) for name, values in draws.items()}
-    differ = [name for name, limit in r_hat_limits(draws).items() if exceeds(ratios[name], limit)]
+    differ = [name for name, limit in _r_hat_limits(draws).items() if exceeds(ratios[name], limit)]
     if not differ:
         return ""
     worst = max(differ, key=lambda name: ratios[name])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from homothety.models.frames.frames import Blocks
 
 LEVEL = 0.9  # of intervals
-TINY = 1e-12
+_TINY = 1e-12
 NEAR = np.pi / 2  # radians: draws that are turned farther from the most probable one are another mode
 
 
@@ -239,7 +239,7 @@ def frame_table(
         spread = IntervalFactors(1.0, np.ones(len(blocks.sized)), np.ones(len(blocks.placed)))
     middle, origin = blocks.at_places(middle), blocks.at_places(-prepared.offset * prepared.factors)
     labels = sharing(draws)
-    free = np.zeros((len(names), blocks.dim)) if axes is None else free_axes(axes, labels, reference)
+    free = np.zeros((len(names), blocks.dim)) if axes is None else _free_axes(axes, labels, reference)
     relative = [relative_to(blocks, draw, reference) for draw in draws]
     turns, sizes = np.stack([one.turns for one in relative]), np.stack([one.log_sizes for one in relative])
     places, recorded = np.stack([one.places for one in relative]), turns.copy()
@@ -254,7 +254,7 @@ def frame_table(
         images = places[own, i] + carried(blocks, recorded[own, i], sizes[own, i], middle)
         image = images.mean(axis=0)
         # Draws with the spread that `spread` corrects for.
-        all_turns = with_angles_scaled(recorded[own, i], mean_turn(recorded[own, i], recorded[best, i]), spread.angle)
+        all_turns = _with_angles_scaled(recorded[own, i], mean_turn(recorded[own, i], recorded[best, i]), spread.angle)
         all_sizes = log_sizes + spread.sizes * (sizes[own, i] - log_sizes)
         all_images = image + spread.places[:, None] * (images - image)
         origins = all_images + carried(blocks, all_turns, all_sizes, origin - middle)
@@ -278,7 +278,7 @@ def frame_table(
     )
 
 
-def free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray:
+def _free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray:
     """Return the directions of straight recordings about which their frames may turn unnoticed, (n_series, dim).
 
     Recordings that share a frame with one that is not straight, or with the reference, have none.
@@ -294,7 +294,7 @@ def free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray:
 def without_twist(turn: FloatArray, axis: FloatArray) -> FloatArray:
     """Return the smallest rotation that takes the same direction to an axis as a given rotation does."""
     origin = rotation_matrices(turn).T @ axis
-    if origin @ axis < -1 + TINY:  # a half turn about any direction across the axis
+    if origin @ axis < -1 + _TINY:  # a half turn about any direction across the axis
         across = np.eye(3)[np.argmin(np.abs(axis))]
         across = across - (across @ axis) * axis
         return np.array([0.0, *across / np.linalg.norm(across)])
@@ -309,13 +309,13 @@ def mean_turn(turns: FloatArray, side: FloatArray) -> FloatArray:
     return np.asarray(mean / np.linalg.norm(mean))
 
 
-def with_angles_scaled(turns: FloatArray, mean: FloatArray, factor: float) -> FloatArray:
+def _with_angles_scaled(turns: FloatArray, mean: FloatArray, factor: float) -> FloatArray:
     """Return rotations with their angles from a mean multiplied by a factor.
 
     Examples
     --------
     >>> quarter, none = np.array([[np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0]]), np.array([1.0, 0.0, 0.0, 0.0])
-    >>> np.degrees(angle_between_turns(with_angles_scaled(quarter, none, 0.5), none)).round(6).tolist()
+    >>> np.degrees(angle_between_turns(_with_angles_scaled(quarter, none, 0.5), none)).round(6).tolist()
     [45.0]
     """
     back, found = inverse_turn(mean), []
@@ -325,7 +325,7 @@ def with_angles_scaled(turns: FloatArray, mean: FloatArray, factor: float) -> Fl
             between = -between
         length = np.linalg.norm(between[1:])
         angle = factor * np.arctan2(length, between[0])
-        axis = between[1:] / max(float(length), TINY)
+        axis = between[1:] / max(float(length), _TINY)
         found.append(product_of_turns(mean, np.array([np.cos(angle), *(np.sin(angle) * axis)])))
     return np.stack(found)
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
 
-MAX_CANDIDATES = 200  # visited partitions compared with all draws before the best one is polished
+_MAX_CANDIDATES = 200  # visited partitions compared with all draws before the best one is polished
 MAX_POLISHING_SWEEPS = 20
-MAX_LARGE_CANDIDATES = 10  # the same where there are many items
+_MAX_LARGE_CANDIDATES = 10  # the same where there are many items
 _BLOCK_ENTRIES = 2**24  # of a membership matrix; its counts are whole numbers below 2**24, exact in single precision
 
 
@@ -83,7 +83,7 @@ def expected_vi(partitions: ArrayLike, draws: ArrayLike) -> FloatArray:
     return _expected_vi(labels, draws)
 
 
-def minimise_expected_vi(draws: ArrayLike, *, max_candidates: int = MAX_CANDIDATES) -> IntArray:
+def minimise_expected_vi(draws: ArrayLike, *, max_candidates: int = _MAX_CANDIDATES) -> IntArray:
     """Return the partition of least expected variation of information under the draws.
 
     The best of the visited partitions (an even selection of `max_candidates` of them) is polished: items are moved
@@ -251,7 +251,7 @@ def agreed_partition(draws: IntArray, *, max_draws: int = 50) -> tuple[IntArray,
     (array([1, 1, 0, 0, 0]), array([1.  , 1.  , 0.67, 1.  , 1.  ]))
     """
     chosen = _evenly(draws, max_draws)
-    candidates = _evenly(chosen, MAX_LARGE_CANDIDATES).astype(np.int64)
+    candidates = _evenly(chosen, _MAX_LARGE_CANDIDATES).astype(np.int64)
     best = candidates[np.argmin(_expected_vi(candidates, chosen))]
     votes = np.zeros((int(best.max()) + 1, draws.shape[1]), dtype=np.min_scalar_type(len(chosen)))
     for draw in chosen:

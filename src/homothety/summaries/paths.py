@@ -66,14 +66,14 @@ class PathDraws:
 
 # Visited segmentations compared with all draws before the best one is polished. Polishing leaves little of what is
 # between the best of them and the best of all.
-MAX_CANDIDATES = 50
+_MAX_CANDIDATES = 50
 
 # Bits per step and draw by which a state must be better than all others to be left alone while the others settle.
-CLEAR_MARGIN = 0.2
+_CLEAR_MARGIN = 0.2
 
-MIN_GAIN = 1e-9  # likewise, for a move to count: rounding gains less
+_MIN_GAIN = 1e-9  # likewise, for a move to count: rounding gains less
 
-MAX_TABLES = 64  # kept at a time, one for each number of steps an item may have
+_MAX_TABLES = 64  # kept at a time, one for each number of steps an item may have
 
 
 class Segment(NamedTuple):
@@ -314,7 +314,7 @@ def state_probability(
     return probability / (len(runs.labels) - 1)
 
 
-def minimise_expected_vi_paths(draws: Sequence[ArrayLike], *, max_candidates: int = MAX_CANDIDATES) -> IntArray:
+def minimise_expected_vi_paths(draws: Sequence[ArrayLike], *, max_candidates: int = _MAX_CANDIDATES) -> IntArray:
     """Return the segmentation of least expected variation of information under the draws.
 
     The best of the visited segmentations (an even selection of `max_candidates` of them) is polished: steps that all
@@ -465,7 +465,7 @@ def _polished(labels: IntArray, draws: _Runs) -> IntArray:
                 break
             visited = everyone
         else:
-            visited = visited[margins < CLEAR_MARGIN]
+            visited = visited[margins < _CLEAR_MARGIN]
     return polisher.labels
 
 
@@ -520,7 +520,7 @@ class _Polisher:
         best, second = rises.argsort()[:2].tolist()
         rival = best if best != old else second
         margin = float(rises[rival] - rises[old]) / (weight * n_draws)
-        if margin >= -MIN_GAIN:
+        if margin >= -_MIN_GAIN:
             return max(margin, 0.0)
         self._move(i, old, rival)
         return margin
@@ -537,7 +537,7 @@ class _Polisher:
     def _rise_by(self, weight: int) -> FloatArray:
         """Return how much x log2(x) rises with `weight` steps more, for x = 0, 1, ..."""
         if weight not in self._rises:
-            if len(self._rises) == MAX_TABLES:
+            if len(self._rises) == _MAX_TABLES:
                 self._rises.clear()
             self._rises[weight] = self.terms[weight:] - self.terms[:-weight]
         return self._rises[weight]

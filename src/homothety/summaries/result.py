@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from homothety.summaries.tables import Row
     from homothety.summaries.transforms import StateTransform, TransformTable
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
-NO_SETTINGS = ("progress", "checkpoint")  # parameters on which no number depends
-FrameLibrary = Literal["pandas", "polars", "arrow"]
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+_NO_SETTINGS = ("progress", "checkpoint")  # parameters on which no number depends
+_FrameLibrary = Literal["pandas", "polars", "arrow"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,12 +78,12 @@ class Provenance:
     @classmethod
     def of(cls, model: Any, seconds: float | None = None) -> Provenance:
         """Return how an estimator is fitted."""
-        parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in NO_SETTINGS}
+        parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in _NO_SETTINGS}
         return cls(
             model=type(model).__name__,
             call=type(model)(**parameters).__repr__(N_CHAR_MAX=10**6),
             settings={name: _plain(value) for name, value in parameters.items()},
-            versions=versions(),
+            versions=_versions(),
             seconds=seconds,
         )
 
@@ -93,9 +93,11 @@ class Provenance:
         return self.settings.get("random_state")
 
 
-def versions() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     """Return the versions of everything that numbers may depend on."""
-    return {"homothety": __version__, "python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
+    return {"homothety": __version__, "python": platform.python_version()} | {
+        name: version(name) for name in _LIBRARIES
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -122,7 +124,7 @@ class _Base(ABC):
     def tables(self) -> dict[str, Iterable[Row]]:
         """Return all tables by name, each as rows with the same keys."""
 
-    def to_frame(self, table: str | None = None, *, library: FrameLibrary = "pandas") -> Any:
+    def to_frame(self, table: str | None = None, *, library: _FrameLibrary = "pandas") -> Any:
         """Return a table as a data frame.
 
         Parameters

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     Row: TypeAlias = Mapping[str, Any]
 
-DIGITS = 4  # of probabilities
-SIGNIFICANT = 6  # digits of numbers of transformations and frames
-ROUNDING = 1e-12  # numbers of frames below are rounding errors
-AXES = "xyz"
-NOT_DETERMINED = "rotation about its line"  # of a recording on a straight line
+_DIGITS = 4  # of probabilities
+_SIGNIFICANT = 6  # digits of numbers of transformations and frames
+_ROUNDING = 1e-12  # numbers of frames below are rounding errors
+_AXES = "xyz"
+_NOT_DETERMINED = "rotation about its line"  # of a recording on a straight line
 BOUNDARY_COLUMNS = ("series", "step", "low", "high", "share")
 
 
@@ -131,7 +131,7 @@ def _label_rows(result: Segmentation) -> Iterator[Row]:
                 ("change_probability", labels.change_probability),
             ):
                 if known is not None:
-                    columns[prefix + column] = np.round(known[i], DIGITS).tolist()
+                    columns[prefix + column] = np.round(known[i], _DIGITS).tolist()
         yield from (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
 
@@ -143,12 +143,12 @@ def _in_seconds(result: Segmentation, **steps: float | None) -> dict[str, float 
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, DIGITS)
+    return None if value is None else round(value, _DIGITS)
 
 
 def number(value: float) -> float | None:
     """Return a number with as many digits as tables have, None for one that is not finite."""
-    return float(f"{value:.{SIGNIFICANT}g}") if np.isfinite(value) else None
+    return float(f"{value:.{_SIGNIFICANT}g}") if np.isfinite(value) else None
 
 
 # Transformations of states
@@ -208,7 +208,7 @@ def _with_interval(value: float, low: float, high: float) -> list[float | None]:
 
 def frame_records(table: FrameTable) -> list[dict[str, Any]]:
     """Return the frame of every recording for JSON; angles in degrees, intervals of 90 %."""
-    sizes, places, zeros = size_names(table), place_names(table), zero_names(table)
+    sizes, places, zeros = size_names(table), place_names(table), _zero_names(table)
     return [
         {
             "recording": one.name,
@@ -221,7 +221,7 @@ def frame_records(table: FrameTable) -> list[dict[str, Any]]:
             "moved": _named(places, one.places, one.place_intervals),
             "zeros": _named(zeros, one.zeros, one.zero_intervals),
             "agreement": _frame_number(one.agreement),
-            "not_determined": NOT_DETERMINED if one.free_axis is not None else "",
+            "not_determined": _NOT_DETERMINED if one.free_axis is not None else "",
         }
         for one in table.rows
     ]
@@ -264,14 +264,14 @@ def size_names(table: FrameTable) -> list[str]:
 def place_names(table: FrameTable) -> list[str]:
     """Return what the coordinates of places are called: x, y and z, with the block before them if there are several."""
     names = _numbered([_kind("point")] * len(table.blocks.points))
-    axes = AXES[: table.blocks.dim]
+    axes = _AXES[: table.blocks.dim]
     return [f"{name} {axis}" if len(names) > 1 else axis for name in names for axis in axes]
 
 
-def zero_names(table: FrameTable) -> list[str]:
+def _zero_names(table: FrameTable) -> list[str]:
     """Return what the coordinates of the zeros of recorded vectors are called: vector x, vector y and so on."""
     names = _numbered(["vector" for b in table.blocks.shifted if table.blocks.kinds[b] == "vector"])
-    return [f"{name} {axis}" for name in names for axis in AXES[: table.blocks.dim]]
+    return [f"{name} {axis}" for name in names for axis in _AXES[: table.blocks.dim]]
 
 
 def _kind(kind: str) -> str:
@@ -303,7 +303,7 @@ def _named(names: list[str], values: FloatArray, intervals: FloatArray) -> dict[
 
 
 def _frame_number(value: float) -> float | None:
-    return 0.0 if abs(value) < ROUNDING else number(value)
+    return 0.0 if abs(value) < _ROUNDING else number(value)
 
 
 # Partitions
@@ -327,7 +327,7 @@ def partition_rows(result: Partition, data: MatrixSet | None = None) -> Iterator
 # Summaries
 
 
-def summarise(result: Result) -> dict[str, Any]:
+def _summarise(result: Result) -> dict[str, Any]:
     """Return how a result came about and whether its chains agree, for JSON."""
     chains, made = result.chains, result.provenance
     settings = {name: value for name, value in made.settings.items() if name != "random_state"}
@@ -357,7 +357,7 @@ def summarise_segmentation(result: Segmentation) -> dict[str, Any]:
         "stride": result.stride,
         "least_stay": result.least_stay,
         "step_weights": result.step_weights,
-        **summarise(result),
+        **_summarise(result),
     }
     found["settings"] |= {"preprocessing": result.preparation.to_record()["settings"]}
     if result.transforms is not None:
@@ -374,7 +374,7 @@ def summarise_segmentation(result: Segmentation) -> dict[str, Any]:
         found["fits"] = [{"recording": name, **fits} for name, fits in zip(result.names, _fits_of(result), strict=True)]
     if result.merges is not None and result.merge_gains is not None:
         found["merges"] = [
-            {"states": pair, "gain": round(float(gain), DIGITS)}
+            {"states": pair, "gain": round(float(gain), _DIGITS)}
             for pair, gain in zip(result.merges.tolist(), result.merge_gains, strict=True)
         ]
     return found
@@ -406,13 +406,13 @@ def describe_states(result: Segmentation) -> dict[str, Any]:
         return found
     for state, action in zip(states, result.state_actions.tolist(), strict=True):
         state["action"] = action
-    found["actions"] = describe_actions(result)
+    found["actions"] = _describe_actions(result)
     if result.coaction is not None:
-        found["coaction_probs"] = np.round(result.coaction, DIGITS).tolist()
+        found["coaction_probs"] = np.round(result.coaction, _DIGITS).tolist()
     return found
 
 
-def describe_actions(result: Segmentation) -> list[dict[str, Any]]:
+def _describe_actions(result: Segmentation) -> list[dict[str, Any]]:
     """Return the actions: their states with the share of their steps, recordings, steps and mean probability."""
     actions, steps = result.actions, result.steps_by_action
     if actions is None or steps is None:
@@ -428,7 +428,7 @@ def describe_actions(result: Segmentation) -> list[dict[str, Any]]:
                 "action": action,
                 **({"name": result.label_name(action)} if result.action_names else {}),
                 "states": states.tolist(),
-                "shares_of_states": shares[states, action].round(DIGITS).tolist(),
+                "shares_of_states": shares[states, action].round(_DIGITS).tolist(),
                 "steps": int(steps[:, action].sum()),
                 "series": [name for name, has in zip(result.names, actions.active[:, action], strict=True) if has],
                 "probability": _rounded(sure),
@@ -437,14 +437,14 @@ def describe_actions(result: Segmentation) -> list[dict[str, Any]]:
     return found
 
 
-METRICS = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
+_METRICS = {"NMI": nmi, "purity": purity, "F": f_measure, "ARI": ari}
 
 
 def agreement_with_labels(result: Partition, data: MatrixSet | None) -> dict[str, float] | None:
     """Return how well clusters agree with the labels of a set, by name of the measure; None without labels."""
     if data is None or data.labels is None:
         return None
-    return {name: metric(data.labels, result.labels) for name, metric in METRICS.items()}
+    return {name: metric(data.labels, result.labels) for name, metric in _METRICS.items()}
 
 
 def summarise_partition(result: Partition, data: MatrixSet | None = None) -> dict[str, Any]:
@@ -463,5 +463,5 @@ def summarise_partition(result: Partition, data: MatrixSet | None = None) -> dic
         "one_cluster_probability": result.one_cluster_probability,
         "nearly_singular": [] if result.nearly_singular is None else numbers[result.nearly_singular].tolist(),
         "metrics": agreement_with_labels(result, data),
-        **summarise(result),
+        **_summarise(result),
     }

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from homothety.sequences import Sequences
     from homothety.summaries.paths import PathDraws
 
-Orientation = Literal["full", "partial", "none"]
+_Orientation = Literal["full", "partial", "none"]
 
-N_DRAWS = 400  # of parameters, spread over the kept sweeps: quantiles of fewer are narrow by more than a per cent
-LEVEL = 0.95
-VANISHING = 1e-9  # share of the prior that is left: a billionth of a step keeps factors positive and tells nothing
+_N_DRAWS = 400  # of parameters, spread over the kept sweeps: quantiles of fewer are narrow by more than a per cent
+_LEVEL = 0.95
+_VANISHING = 1e-9  # share of the prior that is left: a billionth of a step keeps factors positive and tells nothing
 
 
 class StateTransform(NamedTuple):
@@ -71,7 +71,7 @@ class StateTransform(NamedTuple):
     rotation: FloatArray  # (n_dims, n_dims), the smallest of those that cannot be told apart
     angle: float  # of it, in degrees; NaN if there is no telling
     rotation_within: float  # degrees from `rotation` within which 95 % of the draws lie
-    orientation: Orientation  # which axes are known: all, some or none
+    orientation: _Orientation  # which axes are known: all, some or none
     blocks: tuple[tuple[int, ...], ...]  # axes, from the shortest, that cannot be told apart
     n_equivalent: int  # rotations that differ from `rotation` by the signs of axes, itself included
     translation: FloatArray  # (n_dims,), of the mean
@@ -143,7 +143,7 @@ class TransformTable:
         return [self._row(k, int(actions[k]), float(together[k, ref])) for k, ref in enumerate(self.reference)]
 
     def _row(self, k: int, action: int, probability: float) -> StateTransform:
-        orientation, blocks = orientation_of(self.blocks[k]), axes_in_blocks(self.blocks[k])
+        orientation, blocks = _orientation_of(self.blocks[k]), axes_in_blocks(self.blocks[k])
         is_reference = k == self.reference[k]
         scale, scale_low, scale_high = self.scale[k].tolist()
         translation, translation_low, translation_high = self.translation[k]
@@ -238,9 +238,9 @@ def transform_table(
     flat, n_states = without_prior(emission), len(actions)
     z, _ = flat.augment(sequences)
     statistics = statistics_of(flat, z, point, n_states)
-    placement, n_spare = place_states(flat, statistics), spare_observations(flat, statistics)
+    placement, n_spare = place_states(flat, statistics), _spare_observations(flat, statistics)
     drawn = draw_placements(rng, flat, z, point, draws, n_states)
-    reference = reference_states(statistics.sizes, actions)
+    reference = _reference_states(statistics.sizes, actions)
     rows = [describe(placement, drawn, n_spare, pair, flat.diagonal) for pair in enumerate(reference.tolist())]
     columns = [np.stack(column) for column in zip(*rows, strict=True)]
     return TransformTable(reference, placement.means, placement.axes.frames[reference], statistics.sizes, *columns)
@@ -248,27 +248,27 @@ def transform_table(
 
 def without_prior(emission: Emission) -> Emission:
     """Return emissions whose prior counts for next to nothing; its degrees of freedom are taken out elsewhere."""
-    return replace(emission, precision=VANISHING * emission.precision, scale=VANISHING * emission.scale)
+    return replace(emission, precision=_VANISHING * emission.precision, scale=_VANISHING * emission.scale)
 
 
-def spare_observations(flat: Emission, statistics: Statistics) -> FloatArray:
+def _spare_observations(flat: Emission, statistics: Statistics) -> FloatArray:
     """Return the independent observations of each state, less those that its mean and its axes take, (n_states,)."""
     return statistics.sizes - flat.n_regressors - flat.n_dims + 1
 
 
-def reference_states(sizes: FloatArray, actions: IntArray) -> IntArray:
+def _reference_states(sizes: FloatArray, actions: IntArray) -> IntArray:
     """Return for each state the one with most steps of its action, (n_states,).
 
     Examples
     --------
-    >>> reference_states(np.array([5.0, 9.0, 3.0]), np.array([0, 0, 1]))
+    >>> _reference_states(np.array([5.0, 9.0, 3.0]), np.array([0, 0, 1]))
     array([1, 1, 2])
     """
     largest = [int(np.where(actions == action, sizes, -1.0).argmax()) for action in actions]
     return np.array(largest, dtype=np.int64)
 
 
-def common_blocks(log_lengths: FloatArray, n_spare: FloatArray, is_diagonal: bool) -> IntArray:
+def _common_blocks(log_lengths: FloatArray, n_spare: FloatArray, is_diagonal: bool) -> IntArray:
     """Return the blocks of axes that are told apart in both of two states, (n_dims,).
 
     With independent dimensions there is one: that axes are those of the coordinates was assumed, and not found.
@@ -284,11 +284,11 @@ def place_states(flat: Emission, statistics: Statistics) -> Placement:
     whiteners = mean_parameters(flat, statistics)
     axes = axes_of(flat.covariances_of(whiteners))
     divisor = flat.dof + statistics.sizes - (2.0 if flat.diagonal else flat.n_dims + 1.0)
-    shift = (np.log(divisor) - expected_log_degrees(flat, statistics)) / 2
-    return Placement(means_of(flat, whiteners), axes._replace(log_lengths=axes.log_lengths + shift[:, None]))
+    shift = (np.log(divisor) - _expected_log_degrees(flat, statistics)) / 2
+    return Placement(_means_of(flat, whiteners), axes._replace(log_lengths=axes.log_lengths + shift[:, None]))
 
 
-def expected_log_degrees(flat: Emission, statistics: Statistics) -> FloatArray:
+def _expected_log_degrees(flat: Emission, statistics: Statistics) -> FloatArray:
     """Return the mean logarithm of the chi-squares by which a scatter matrix is divided in a draw, (n_states,).
 
     Without it, a state of few observations would seem smaller than it is.
@@ -296,10 +296,10 @@ def expected_log_degrees(flat: Emission, statistics: Statistics) -> FloatArray:
     taken = np.zeros(flat.n_dims) if flat.diagonal else np.arange(flat.n_dims)
     degrees = statistics.sizes[:, None] - flat.n_regressors - taken
     expected = digamma(np.maximum(degrees, 1.0) / 2).mean(axis=1) + np.log(2)
-    return np.where(spare_observations(flat, statistics) >= 1, expected, np.log(statistics.sizes))
+    return np.where(_spare_observations(flat, statistics) >= 1, expected, np.log(statistics.sizes))
 
 
-def means_of(flat: Emission, whiteners: FloatArray) -> FloatArray:
+def _means_of(flat: Emission, whiteners: FloatArray) -> FloatArray:
     """Return the means of states, (n_states, n_dims); autoregressive ones have none."""
     return flat.means_of(whiteners) if flat.order == 0 else np.full(whiteners.shape[:2], np.nan)
 
@@ -315,28 +315,28 @@ def draw_placements(
     rng: Generator, flat: Emission, z: FloatArray, point: IntArray, paths: PathDraws, n_states: int
 ) -> Draws:
     """Draw means and covariances of the reported states, from an even selection of the kept paths."""
-    n_dims, sweeps = flat.n_dims, np.arange(N_DRAWS) * len(paths) // N_DRAWS
-    means = np.full((N_DRAWS, n_states, n_dims), np.nan)
-    covariances = np.tile(np.eye(n_dims), (N_DRAWS, n_states, 1, 1))
-    is_found = np.zeros((N_DRAWS, n_states), dtype=bool)
+    n_dims, sweeps = flat.n_dims, np.arange(_N_DRAWS) * len(paths) // _N_DRAWS
+    means = np.full((_N_DRAWS, n_states, n_dims), np.nan)
+    covariances = np.tile(np.eye(n_dims), (_N_DRAWS, n_states, 1, 1))
+    is_found = np.zeros((_N_DRAWS, n_states), dtype=bool)
     for sweep in np.unique(sweeps).tolist():
         path = np.unique(paths[sweep], return_inverse=True)[1]
-        states, statistics = drawable_states(flat, z, point, path, n_states)
+        states, statistics = _drawable_states(flat, z, point, path, n_states)
         for draw in np.flatnonzero(sweeps == sweep):
             whiteners = draw_parameters(rng, flat, statistics)
-            means[draw, states] = means_of(flat, whiteners)
+            means[draw, states] = _means_of(flat, whiteners)
             covariances[draw, states] = flat.covariances_of(whiteners)
             is_found[draw, states] = True
     return Draws(Placement(means, axes_of(covariances)), is_found)
 
 
-def drawable_states(
+def _drawable_states(
     flat: Emission, z: FloatArray, point: IntArray, path: IntArray, n_states: int
 ) -> tuple[IntArray, Statistics]:
     """Return which reported states a path has with enough steps, and their statistics there, ready to draw from."""
     partner = matching_states(point, path, n_states)
     statistics = statistics_of(flat, z, path, int(path.max()) + 1)
-    is_drawable = (partner >= 0) & (spare_observations(flat, statistics)[partner] >= 1)
+    is_drawable = (partner >= 0) & (_spare_observations(flat, statistics)[partner] >= 1)
     states = np.flatnonzero(is_drawable)
     sizes, scales = statistics.sizes[partner[states]], statistics.scales[partner[states]]
     # The kernels add the prior's degrees of freedom, and the flat prior takes one for each regressor instead.
@@ -360,7 +360,7 @@ def matching_states(point: IntArray, path: IntArray, n_states: int) -> IntArray:
     return np.where(is_same.any(axis=1), is_same.argmax(axis=1), -1)
 
 
-class Description(NamedTuple):
+class _Description(NamedTuple):
     """What is told of one state, in the order of the table."""
 
     support: FloatArray  # ()
@@ -374,39 +374,39 @@ class Description(NamedTuple):
 
 def describe(
     placement: Placement, drawn: Draws, n_spare: FloatArray, pair: tuple[int, int], is_diagonal: bool
-) -> Description:
+) -> _Description:
     """Return what is told of a state, given where it and its reference are: the two numbers of `pair`."""
     k, reference = pair
-    blocks = common_blocks(placement.axes.log_lengths[[k, reference]], n_spare[[k, reference]], is_diagonal)
+    blocks = _common_blocks(placement.axes.log_lengths[[k, reference]], n_spare[[k, reference]], is_diagonal)
     both = drawn.is_found[:, k] & drawn.is_found[:, reference]
     if k == reference:
-        return identity(both.mean(), blocks)
+        return _identity(both.mean(), blocks)
     point = similarity_between(placement.at(reference), placement.at(k), blocks)
     start, end = drawn.placement.at((both, reference)), drawn.placement.at((both, k))
     spread = similarity_between(start, end, blocks, point.rotation)
     is_known = bool(n_spare[[k, reference]].min() >= 1)
-    return Description(
+    return _Description(
         both.mean(),
         blocks,
-        np.exp(with_interval(point.log_scale, spread.log_scale, is_known)),
+        np.exp(_with_interval(point.log_scale, spread.log_scale, is_known)),
         point.rotation,
-        radius(point.rotation, spread.rotation, blocks),
-        with_interval(point.translation, spread.translation, is_known),
-        np.maximum(with_interval(point.mismatch, spread.mismatch, is_known), 0.0),
+        _radius(point.rotation, spread.rotation, blocks),
+        _with_interval(point.translation, spread.translation, is_known),
+        np.maximum(_with_interval(point.mismatch, spread.mismatch, is_known), 0.0),
     )
 
 
-def identity(support: FloatArray, blocks: IntArray) -> Description:
+def _identity(support: FloatArray, blocks: IntArray) -> _Description:
     """Return what is told of a reference, which is compared with itself."""
     none, n_dims = np.zeros(3), len(blocks)
-    return Description(
+    return _Description(
         support, blocks, np.exp(none), np.eye(n_dims), np.zeros(()), np.zeros((3, n_dims)), mismatch=none
     )
 
 
-def with_interval(point: FloatArray, draws: FloatArray, is_known: bool) -> FloatArray:
+def _with_interval(point: FloatArray, draws: FloatArray, is_known: bool) -> FloatArray:
     """Return a value and the ends of its central interval one after the other, (3, ...)."""
-    tail = (1 - LEVEL) / 2
+    tail = (1 - _LEVEL) / 2
     ends = np.full((2, *point.shape), np.nan)
     if not is_known:
         ends[0], ends[1] = np.where(np.isnan(point), np.nan, -np.inf), np.where(np.isnan(point), np.nan, np.inf)
@@ -415,14 +415,14 @@ def with_interval(point: FloatArray, draws: FloatArray, is_known: bool) -> Float
     return np.concatenate([point[None], ends])
 
 
-def radius(point: FloatArray, draws: FloatArray, blocks: IntArray) -> FloatArray:
-    """Return the angle from a rotation within which a share of `LEVEL` of the draws lie; NaN if it is arbitrary."""
-    if orientation_of(blocks) == "none" or len(draws) == 0:
+def _radius(point: FloatArray, draws: FloatArray, blocks: IntArray) -> FloatArray:
+    """Return the angle from a rotation within which a share of `_LEVEL` of the draws lie; NaN if it is arbitrary."""
+    if _orientation_of(blocks) == "none" or len(draws) == 0:
         return np.array(np.nan)
-    return np.asarray(np.quantile(rotation_angle(point.T @ draws), LEVEL))
+    return np.asarray(np.quantile(rotation_angle(point.T @ draws), _LEVEL))
 
 
-def orientation_of(blocks: IntArray) -> Orientation:
+def _orientation_of(blocks: IntArray) -> _Orientation:
     """Return whether all directions of axes are known, some, or none; in one dimension there is nothing to know."""
     n_blocks = int(blocks[-1]) + 1
     if n_blocks == len(blocks):

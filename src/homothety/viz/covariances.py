@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-Sizes = Literal["true", "equal"]
-SCALES: dict[Sizes, str] = {"true": "all to one scale", "equal": "each to its own scale"}
+_Sizes = Literal["true", "equal"]
+_SCALES: dict[_Sizes, str] = {"true": "all to one scale", "equal": "each to its own scale"}
 
-SPECTRA_FIGSIZE = (6.4, 4.2)  # inches
-N_CORNERS = 64  # of an outline
-MAX_FACES = 100_000  # of all ellipsoids together: what is drawn within seconds
-LIGHT = np.array([-0.4, 0.6, 0.7]) / np.linalg.norm([-0.4, 0.6, 0.7])  # from the upper left, behind the viewer
-SHORT_SPAN = 4.0  # ratio of lengths below which round steps suit a logarithmic axis better than 1, 2, 5, 10
+_SPECTRA_FIGSIZE = (6.4, 4.2)  # inches
+_N_CORNERS = 64  # of an outline
+_MAX_FACES = 100_000  # of all ellipsoids together: what is drawn within seconds
+_LIGHT = np.array([-0.4, 0.6, 0.7]) / np.linalg.norm([-0.4, 0.6, 0.7])  # from the upper left, behind the viewer
+_SHORT_SPAN = 4.0  # ratio of lengths below which round steps suit a logarithmic axis better than 1, 2, 5, 10
 
 # Of the grid on which ellipses and ellipsoids stand.
-MAX_NUMBERED = 60  # bodies; the numbers of more of them would be too small to read
-MAX_ITEMS = 5000  # bodies; more of them would be as small as dots
-CELL = 2.15  # width of a cell in units of the axes, a little more than a body takes
-LINE_HEIGHT = 1.4  # of a number, in font sizes
-WIDTH, MIN_WIDTH, MAX_CELL, LEGEND_WIDTH, CAPTION_HEIGHT, NUMBER_HEIGHT = 6.4, 5.0, 1.8, 1.0, 0.5, 0.2  # inches
+_MAX_NUMBERED = 60  # bodies; the numbers of more of them would be too small to read
+_MAX_ITEMS = 5000  # bodies; more of them would be as small as dots
+_CELL = 2.15  # width of a cell in units of the axes, a little more than a body takes
+_LINE_HEIGHT = 1.4  # of a number, in font sizes
+_WIDTH, _MIN_WIDTH, _MAX_CELL, _LEGEND_WIDTH, _CAPTION_HEIGHT, _NUMBER_HEIGHT = 6.4, 5.0, 1.8, 1.0, 0.5, 0.2  # inches
 
 
 def plot_ellipses(
@@ -54,7 +54,7 @@ def plot_ellipses(
     labels: ArrayLike | None = None,
     *,
     means: ArrayLike | None = None,
-    sizes: Sizes | None = None,
+    sizes: _Sizes | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw 2 x 2 covariances as ellipses of one standard deviation.
@@ -88,7 +88,7 @@ def plot_ellipses(
     factors = sphere_to_body(covariances, 2, sizes)
     clusters = group_items(labels, len(factors))
     if means is None:
-        ax, centres = _set_out(ax, clusters, f"ellipses of one standard deviation, {SCALES[sizes]}")
+        ax, centres = _set_out(ax, clusters, f"ellipses of one standard deviation, {_SCALES[sizes]}")
         draw_ellipses(ax, _unit_reach(factors), centres, clusters)
     else:
         centres = check_points(means, "means")
@@ -107,7 +107,7 @@ def plot_ellipsoids(
     covariances: ArrayLike,
     labels: ArrayLike | None = None,
     *,
-    sizes: Sizes = "equal",
+    sizes: _Sizes = "equal",
     elevation: float = 25.0,
     azimuth: float = -60.0,
     ax: Axes | None = None,
@@ -138,7 +138,7 @@ def plot_ellipsoids(
     """
     factors = _camera(elevation, azimuth) @ _unit_reach(sphere_to_body(covariances, 3, sizes))
     clusters = group_items(labels, len(factors))
-    ax, centres = _set_out(ax, clusters, f"ellipsoids of one standard deviation, {SCALES[sizes]}")
+    ax, centres = _set_out(ax, clusters, f"ellipsoids of one standard deviation, {_SCALES[sizes]}")
     _draw_surfaces(ax, factors, centres, clusters)
     legend_beside(ax, [legend_patch(cluster) for cluster in named(clusters)], "cluster")
     return ax
@@ -172,7 +172,7 @@ def plot_spectra(covariances: ArrayLike, labels: ArrayLike | None = None, *, ax:
     """
     lengths = unit_lengths(covariances)
     clusters = group_items(labels, len(lengths))
-    ax = axes_or_new(ax, SPECTRA_FIGSIZE, n_entries=len(named(clusters)))
+    ax = axes_or_new(ax, _SPECTRA_FIGSIZE, n_entries=len(named(clusters)))
     ranks, alpha = np.arange(1, lengths.shape[1] + 1), float(np.clip(20 / len(lengths), 0.1, 0.6))
     for cluster in clusters:
         lines = [np.column_stack([ranks, one]) for one in lengths[cluster.members]]
@@ -184,7 +184,7 @@ def plot_spectra(covariances: ArrayLike, labels: ArrayLike | None = None, *, ax:
     ax.set(xlabel="axis, from shortest to longest", ylabel="axis length, scaled to unit product", yscale="log")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     # Plain numbers at round places: powers of ten alone are too few.
-    few = lengths.max() / lengths.min() <= SHORT_SPAN
+    few = lengths.max() / lengths.min() <= _SHORT_SPAN
     ax.yaxis.set_major_locator(MaxNLocator(nbins=7) if few else LogLocator(subs=(1, 2, 5), numticks=10))
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
     ax.yaxis.set_minor_locator(NullLocator())
@@ -211,9 +211,9 @@ def draw_ellipses(
         add_polygons(ax, outlines[cluster.members], cluster.style, facecolors=to_rgba(cluster.style.color, alpha))
 
 
-def sphere_to_body(covariances: ArrayLike, n_dims: int, sizes: Sizes) -> FloatArray:
+def sphere_to_body(covariances: ArrayLike, n_dims: int, sizes: _Sizes) -> FloatArray:
     """Return a matrix per covariance that takes the unit sphere to its ellipsoid: eigenvectors times axis lengths."""
-    if sizes not in SCALES:
+    if sizes not in _SCALES:
         raise InputError(f"sizes is {sizes!r}, needed 'true' or 'equal'.")
     covariances = check_covariances(covariances, "covariances")
     found = covariances.shape[1]
@@ -244,7 +244,7 @@ def outlines_of(factors: FloatArray) -> FloatArray:
     # The shadow of an ellipsoid is the ellipse of the covariance of the coordinates that are left.
     shadows = factors[:, :2] @ factors[:, :2].swapaxes(1, 2)
     values, vectors = np.linalg.eigh(shadows)
-    angles = np.linspace(0, 2 * np.pi, N_CORNERS, endpoint=False)
+    angles = np.linspace(0, 2 * np.pi, _N_CORNERS, endpoint=False)
     circle = np.stack([np.cos(angles), np.sin(angles)])
     return np.asarray(((vectors * np.sqrt(values)[:, np.newaxis, :]) @ circle).swapaxes(1, 2))
 
@@ -266,7 +266,7 @@ def _draw_surfaces(ax: Axes, factors: FloatArray, centres: FloatArray, clusters:
 
     An ellipsoid is convex and none is in front of another, so faces turned to the viewer hide nothing that is seen.
     """
-    corners, directions = _sphere(MAX_FACES // len(factors))
+    corners, directions = _sphere(_MAX_FACES // len(factors))
     normals = np.einsum("nij,fj->nfi", factors / (factors**2).sum(axis=1, keepdims=True), directions)
     normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
     seen = normals[..., 2] > 0
@@ -291,7 +291,7 @@ def _sphere(n_faces: int) -> tuple[FloatArray, FloatArray]:
 
 def _shaded(colors: FloatArray, normals: FloatArray) -> FloatArray:
     """Return the colour of each face, (n_items, n_faces, 3): dim in the shade and at the rim, white in full light."""
-    light = np.clip(normals @ LIGHT, 0, 1)[..., np.newaxis]
+    light = np.clip(normals @ _LIGHT, 0, 1)[..., np.newaxis]
     dimmed = colors[:, np.newaxis, :] * (0.4 + 0.2 * normals[..., 2:] + 0.4 * light)
     return np.asarray(dimmed + (1 - dimmed) * 0.5 * light**6)
 
@@ -306,16 +306,16 @@ def _set_out(ax: Axes | None, clusters: list[Cluster], caption: str) -> tuple[Ax
     """
     order = sorted_items(clusters)
     n_rows, n_columns = _grid_shape(len(order))
-    numbered = len(order) <= MAX_NUMBERED
-    cell = min((WIDTH - LEGEND_WIDTH) / n_columns, MAX_CELL)
-    width = max(n_columns * cell + LEGEND_WIDTH, MIN_WIDTH)
-    figsize = width, n_rows * (cell + NUMBER_HEIGHT * numbered) + CAPTION_HEIGHT
+    numbered = len(order) <= _MAX_NUMBERED
+    cell = min((_WIDTH - _LEGEND_WIDTH) / n_columns, _MAX_CELL)
+    width = max(n_columns * cell + _LEGEND_WIDTH, _MIN_WIDTH)
+    figsize = width, n_rows * (cell + _NUMBER_HEIGHT * numbered) + _CAPTION_HEIGHT
     ax = axes_or_new(ax, figsize, n_entries=len(named(clusters)))
     points_per_cell = size_in_points(ax)[0] / n_columns
-    height = CELL * (1 + min(LINE_HEIGHT * font_points("font.size") / points_per_cell, 1.0) * numbered)
+    height = _CELL * (1 + min(_LINE_HEIGHT * font_points("font.size") / points_per_cell, 1.0) * numbered)
     rows, columns = np.divmod(np.argsort(order), n_columns)
-    centres = np.stack([columns * CELL, rows * -height], axis=1)
-    ax.set(xlim=(-CELL / 2, (n_columns - 0.5) * CELL), ylim=(CELL / 2 - n_rows * height, CELL / 2))
+    centres = np.stack([columns * _CELL, rows * -height], axis=1)
+    ax.set(xlim=(-_CELL / 2, (n_columns - 0.5) * _CELL), ylim=(_CELL / 2 - n_rows * height, _CELL / 2))
     ax.set(aspect="equal", xticks=[], yticks=[], xlabel=caption)
     ax.spines[:].set_visible(False)
     if numbered:
@@ -326,9 +326,9 @@ def _set_out(ax: Axes | None, clusters: list[Cluster], caption: str) -> tuple[Ax
 
 def _grid_shape(n_items: int) -> tuple[int, int]:
     """Return rows and columns of a grid somewhat wider than high, or raise if there are too many items to draw."""
-    if n_items > MAX_ITEMS:
+    if n_items > _MAX_ITEMS:
         raise InputError(
-            f"covariances holds {n_items} matrices, needed at most {MAX_ITEMS} to draw them side by side. "
+            f"covariances holds {n_items} matrices, needed at most {_MAX_ITEMS} to draw them side by side. "
             "Draw a random choice of them, or all with plot_spectra."
         )
     n_columns = min(ceil(sqrt(1.4 * n_items)), n_items)

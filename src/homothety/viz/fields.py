@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import IntArray
 
-WIDTH, LEGEND_WIDTH, LABELS_HEIGHT = 5.6, 1.4, 0.7  # inches
+_WIDTH, _LEGEND_WIDTH, _LABELS_HEIGHT = 5.6, 1.4, 0.7  # inches
 
 
 def plot_label_image(
@@ -186,8 +186,8 @@ def _cut(numbers: IntArray, field: MatrixSet | Sequence[int] | None, slice_axis:
 def _figsize(plane: _Plane) -> tuple[float, float]:
     """Return a figure size in inches of the proportions of the plane, within reason."""
     n_rows, n_columns = plane.numbers.shape
-    height = (WIDTH - LEGEND_WIDTH) * plane.aspect * n_rows / n_columns
-    return WIDTH, float(np.clip(height, 1.5, 7.0)) + LABELS_HEIGHT
+    height = (_WIDTH - _LEGEND_WIDTH) * plane.aspect * n_rows / n_columns
+    return _WIDTH, float(np.clip(height, 1.5, 7.0)) + _LABELS_HEIGHT
 
 
 def _draw_plane(ax: Axes, plane: _Plane, names: dict[int, str], legend_title: str = "cluster") -> None:

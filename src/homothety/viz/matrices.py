@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
     from numpy.typing import ArrayLike
 
-FIGSIZE = (6.2, 5.0)  # inches, of a sorted matrix
-STRIP = (-11.0, -4.0)  # where the colours of the clusters are, in points from the left edge of the Axes
-MAX_SHARP = 400  # items; the Axes have about as many pixels
+_FIGSIZE = (6.2, 5.0)  # inches, of a sorted matrix
+_STRIP = (-11.0, -4.0)  # where the colours of the clusters are, in points from the left edge of the Axes
+_MAX_SHARP = 400  # items; the Axes have about as many pixels
 NUMBER_PAD = 14.0  # points between that edge and the numbers, past the strip
-MAX_ANNOTATED = 150  # cells; nobody reads more numbers than that
-MIN_GAP = 8.0  # points between neighbouring texts
-MISSING_COLOR = "#DDDDDD"
+_MAX_ANNOTATED = 150  # cells; nobody reads more numbers than that
+_MIN_GAP = 8.0  # points between neighbouring texts
+_MISSING_COLOR = "#DDDDDD"
 
 
 def plot_similarity(
@@ -222,7 +222,7 @@ def plot_heatmap(
     ax = axes_or_new(ax, (float(np.clip(width, 4.5, 10.0)), float(np.clip(height, 2.8, 8.0))))
     low, high = limits if limits is not None else (None, None)
     image = ax.imshow(table, cmap=cmap, vmin=low, vmax=high, aspect="auto", origin="lower", interpolation="nearest")
-    ax.set_facecolor(MISSING_COLOR)
+    ax.set_facecolor(_MISSING_COLOR)
     colorbar_beside(ax, image, value_label)
     ax.set(xlabel=column_label, ylabel=row_label)
     _label_settings(ax, rows, columns)
@@ -254,7 +254,7 @@ def setting_text(value: float | str) -> str:
 def _plot_sorted(ax: Axes | None, matrix: FloatArray, labels: ArrayLike | None, quantity: str, **looks: Any) -> Axes:
     """Draw a matrix sorted by cluster, with the clusters on the left; `looks` are options of `imshow`."""
     clusters = group_items(labels, len(matrix))
-    ax = axes_or_new(ax, FIGSIZE)
+    ax = axes_or_new(ax, _FIGSIZE)
     draw_sorted(ax, matrix, clusters, quantity, **looks)
     if labels is None:
         ax.set(xlabel="item", ylabel="item")
@@ -272,7 +272,7 @@ def draw_sorted(ax: Axes, matrix: FloatArray, clusters: list[Cluster], quantity:
     """Draw a matrix cluster by cluster, with lines between the clusters and a colour bar, and return the image."""
     order = sorted_items(clusters)
     # Cells as large as pixels and larger stay sharp; smaller ones are averaged.
-    interpolation = "nearest" if len(matrix) <= MAX_SHARP else None
+    interpolation = "nearest" if len(matrix) <= _MAX_SHARP else None
     image = ax.imshow(matrix[np.ix_(order, order)], interpolation=interpolation, **looks)
     colorbar_beside(ax, image, quantity)
     if len(clusters) > 1:
@@ -302,7 +302,7 @@ def _name_clusters(ax: Axes, clusters: list[Cluster]) -> None:
 
 def draw_strip(ax: Axes, clusters: list[Cluster], side: Literal["left", "top"] = "left") -> None:
     """Put the colour of each cluster beside a sorted matrix."""
-    near, far = STRIP
+    near, far = _STRIP
     bars = np.array(
         [[(near, low), (far, low), (far, high), (near, high)] for low, high in pairwise(edges_of(clusters))]
     )
@@ -360,7 +360,7 @@ def _label_settings(ax: Axes, rows: Sequence[float | str], columns: Sequence[flo
     ax.set_yticks(range(0, len(rows), row_step), [setting_text(row) for row in rows[::row_step]])
     width = size_in_points(ax)[0] / len(columns)  # names of rows took some of it
     texts = [setting_text(column) for column in columns]
-    slanting = max(_text_width(text, "xtick.labelsize") for text in texts) + MIN_GAP > width
+    slanting = max(_text_width(text, "xtick.labelsize") for text in texts) + _MIN_GAP > width
     column_step = ceil(1.6 * font_points("xtick.labelsize") / width) if slanting else 1
     ax.set_xticks(range(0, len(columns), column_step), texts[::column_step])
     if slanting:
@@ -383,7 +383,7 @@ def write_values(image: AxesImage, number_format: str, *, annotate: bool | None 
     ax, table = image.axes, np.ma.masked_array(image.get_array()).filled(np.nan)
     texts = np.array([[f"{value:{number_format}}" for value in row] for row in table], dtype=object)
     if annotate is None:
-        annotate = texts.size <= MAX_ANNOTATED and _fits_cells(ax, max(texts.flat, key=len), table.shape)
+        annotate = texts.size <= _MAX_ANNOTATED and _fits_cells(ax, max(texts.flat, key=len), table.shape)
     if not annotate:
         return
     colors = image.to_rgba(table)
@@ -395,4 +395,4 @@ def write_values(image: AxesImage, number_format: str, *, annotate: bool | None 
 def _fits_cells(ax: Axes, text: str, shape: tuple[int, ...]) -> bool:
     """Say whether a number is short enough to be written into each cell of a table."""
     width, height = np.divide(size_in_points(ax), shape[::-1])
-    return bool(_text_width(text, "font.size") + MIN_GAP < width and 1.3 * font_points("font.size") < height)
+    return bool(_text_width(text, "font.size") + _MIN_GAP < width and 1.3 * font_points("font.size") < height)

@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from homothety.summaries.paths import BoundaryInterval
 
 
-WIDTH = 8.0  # inches
-LANE_HEIGHT = 0.42  # of a dimension
-MIN_HEIGHT, MAX_HEIGHT = 2.4, 9.0
+_WIDTH = 8.0  # inches
+_LANE_HEIGHT = 0.42  # of a dimension
+_MIN_HEIGHT, _MAX_HEIGHT = 2.4, 9.0
 
-LINE_COLOR = "#333333"
-TINT = 0.22  # opacity of a colour behind the lines
-LANE_SHARE = 0.8  # of the height of a lane, taken by its line
+_LINE_COLOR = "#333333"
+_TINT = 0.22  # opacity of a colour behind the lines
+_LANE_SHARE = 0.8  # of the height of a lane, taken by its line
 BAR = (-1.25, 0.6)  # bottom and height of the first bar below the lanes
-BAR_PITCH = 0.7  # from one bar down to the next
+_BAR_PITCH = 0.7  # from one bar down to the next
 
 
 class Run(NamedTuple):
@@ -69,7 +69,7 @@ class Bar(NamedTuple):
     looks: Looks
 
 
-def check_series(series: ArrayLike) -> FloatArray:
+def _check_series(series: ArrayLike) -> FloatArray:
     """Return a recording as an array of two axes, or raise."""
     values = np.asarray(series, dtype=np.float64)
     if values.ndim != 2 or values.size == 0:
@@ -77,7 +77,7 @@ def check_series(series: ArrayLike) -> FloatArray:
     return values
 
 
-def check_path(path: Any, n_steps: int, name: str = "path", kind: str = "state") -> tuple[IntArray, dict[int, str]]:
+def _check_path(path: Any, n_steps: int, name: str = "path", kind: str = "state") -> tuple[IntArray, dict[int, str]]:
     """Return the number of every step, by default of its state, and the names of the numbers, or raise."""
     if np.shape(path) != (n_steps,):
         raise InputError(f"{name} has shape {np.shape(path)}, needed ({n_steps},): the {kind} of every step.")
@@ -90,13 +90,13 @@ def find_runs(numbers: IntArray) -> list[Run]:
     return [Run(start, end, int(numbers[start])) for start, end in pairwise(edges)]
 
 
-def lanes_height(n_dims: int, n_bars: int) -> float:
+def _lanes_height(n_dims: int, n_bars: int) -> float:
     """Return the height in inches of Axes with a lane for each dimension and bars below."""
-    n_lanes = n_dims + BAR_PITCH * (n_bars - 1)
-    return float(np.clip(LANE_HEIGHT * n_lanes + 1.2, MIN_HEIGHT, MAX_HEIGHT))
+    n_lanes = n_dims + _BAR_PITCH * (n_bars - 1)
+    return float(np.clip(_LANE_HEIGHT * n_lanes + 1.2, _MIN_HEIGHT, _MAX_HEIGHT))
 
 
-def draw_lanes(
+def _draw_lanes(
     ax: Axes | None,
     values: FloatArray,
     channels: Sequence[str] | None,
@@ -110,32 +110,32 @@ def draw_lanes(
     The handles and the title are those of the legend; without handles there is none.
     """
     n_steps, n_dims = values.shape
-    ax = axes_or_new(ax, (WIDTH, lanes_height(n_dims, len(bars))), n_entries=len(handles))
+    ax = axes_or_new(ax, (_WIDTH, _lanes_height(n_dims, len(bars))), n_entries=len(handles))
     names = names_or_numbers(channels, n_dims, "dimensions", "channels")
     lowest, extent = np.fmin.reduce(values), range_of_known(values)  # lines stop where values are missing
     shares = np.divide(values - lowest, extent, out=np.full(values.shape, 0.5), where=extent > 0)
     places = np.arange(n_dims)[::-1]
     for dim, place in enumerate(places):
-        lane = place + LANE_SHARE * (shares[:, dim] - 0.5)
-        ax.plot(np.arange(n_steps), lane, color=LINE_COLOR, linewidth=0.8)
-    draw_runs(ax, tint, -0.55, n_dims + 0.1, alpha=TINT)
+        lane = place + _LANE_SHARE * (shares[:, dim] - 0.5)
+        ax.plot(np.arange(n_steps), lane, color=_LINE_COLOR, linewidth=0.8)
+    _draw_runs(ax, tint, -0.55, n_dims + 0.1, alpha=_TINT)
     bottoms = bar_bottoms(len(bars))
     for bottom, bar in zip(bottoms, bars, strict=True):
-        draw_runs(ax, bar, bottom, BAR[1])
+        _draw_runs(ax, bar, bottom, BAR[1])
     ax.set(ylim=(bottoms[-1] - 0.1, n_dims - 0.45))
     label_rows(ax, np.append(places, np.add(bottoms, BAR[1] / 2)), [*names, *(bar.title for bar in bars)])
-    label_steps(ax, n_steps)
+    _label_steps(ax, n_steps)
     legend_beside(ax, handles, title, settle=False)
-    write_names(ax, dict(zip(bottoms, bars, strict=True)), BAR[1])
+    _write_names(ax, dict(zip(bottoms, bars, strict=True)), BAR[1])
     return ax
 
 
 def bar_bottoms(n_bars: int) -> list[float]:
     """Return where bars below the lanes begin, the first on top."""
-    return [BAR[0] - BAR_PITCH * place for place in range(n_bars)]
+    return [BAR[0] - _BAR_PITCH * place for place in range(n_bars)]
 
 
-def draw_runs(ax: Axes, bar: Bar, bottom: float, height: float, alpha: float | None = None) -> None:
+def _draw_runs(ax: Axes, bar: Bar, bottom: float, height: float, alpha: float | None = None) -> None:
     """Draw the runs of each number as one collection of boxes; hatches only at full strength."""
     for number in sorted({run.number for run in bar.runs}):
         style = bar.looks[number].style
@@ -146,7 +146,7 @@ def draw_runs(ax: Axes, bar: Bar, bottom: float, height: float, alpha: float | N
         ax.broken_barh(spans, (bottom, height), **looks)
 
 
-def label_steps(ax: Axes, n_steps: int) -> None:
+def _label_steps(ax: Axes, n_steps: int) -> None:
     """Write the numbers of steps along the lower edge, which begins and ends with a whole step."""
     ax.set(xlabel="step", xlim=(-0.5, n_steps - 0.5))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
@@ -163,7 +163,7 @@ def label_rows(ax: Axes, places: FloatArray | IntArray, names: list[str]) -> Non
     ax.spines[["left", "right", "top"]].set_visible(False)
 
 
-def write_names(ax: Axes, bars: dict[float, Bar], height: float) -> None:
+def _write_names(ax: Axes, bars: dict[float, Bar], height: float) -> None:
     """Write the name of its number into each box that has room for it and no hatch, on which it could not be read.
 
     `bars` has the bars by the places of their lower edges, and `height` is the height of each.
@@ -182,7 +182,7 @@ def write_names(ax: Axes, bars: dict[float, Bar], height: float) -> None:
             ax.text(*place, name, color=color, fontsize=size, ha="center", va="center_baseline", clip_on=True)
 
 
-def bar_handles(bars: list[Bar], kind: str = "") -> dict[int, Patch]:
+def _bar_handles(bars: list[Bar], kind: str = "") -> dict[int, Patch]:
     """Return the legend entry of each number that occurs in bars of the same looks, named with its kind if given."""
     found = {run.number for bar in bars for run in bar.runs}
     return {number: legend_patch(look, kind) for number, look in bars[0].looks.items() if number in found}
@@ -191,11 +191,11 @@ def bar_handles(bars: list[Bar], kind: str = "") -> dict[int, Patch]:
 # Segments of recordings
 
 
-ROW_HEIGHT, CHANGE_HEIGHT = 0.3, 1.5  # inches, of a recording and of the probabilities
-ROW_SHARE = 0.72
-INDENT = "   "  # of states below their action in a legend
-CHANGE_COLOR, INTERVAL_COLOR = "#0072B2", "#D9D9D9"
-LEAST_SHOWN = 0.005  # lower probabilities are not drawn
+_ROW_HEIGHT, _CHANGE_HEIGHT = 0.3, 1.5  # inches, of a recording and of the probabilities
+_ROW_SHARE = 0.72
+_INDENT = "   "  # of states below their action in a legend
+_CHANGE_COLOR, _INTERVAL_COLOR = "#0072B2", "#D9D9D9"
+_LEAST_SHOWN = 0.005  # lower probabilities are not drawn
 
 
 def plot_segments(
@@ -232,10 +232,10 @@ def plot_segments(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x', 'state']
     """
-    values = check_series(series)
-    numbers, names = check_path(path, len(values))
+    values = _check_series(series)
+    numbers, names = _check_path(path, len(values))
     bar = Bar("state", find_runs(numbers), looks_of(names))
-    return draw_lanes(ax, values, channels, [bar], bar, bar_handles([bar]).values() if legend else [], "state")
+    return _draw_lanes(ax, values, channels, [bar], bar, _bar_handles([bar]).values() if legend else [], "state")
 
 
 def plot_actions(
@@ -286,19 +286,19 @@ def plot_actions(
     >>> [text.get_text().strip() for text in ax.get_legend().get_texts()]
     ['action 0', 'state 0', 'action 1', 'state 1', 'state 2']
     """
-    values = check_series(series)
-    states, state_names = check_path(path, len(values))
-    numbers, names = check_path(actions, len(values), "actions", "action")
+    values = _check_series(series)
+    states, state_names = _check_path(path, len(values))
+    numbers, names = _check_path(actions, len(values), "actions", "action")
     owners = actions_of_states(state_actions, states, numbers)
     bars = [
         Bar("state", find_runs(states), shaded_looks(state_names, owners)),
         Bar("action", find_runs(numbers), looks_of(names)),
     ]
     if truth is not None:
-        known, known_names = check_path(truth, len(values), "truth", "true action")
+        known, known_names = _check_path(truth, len(values), "truth", "true action")
         matched, matched_names = match_numbers(known, known_names, numbers, truth_actions)
         bars.append(Bar("truth", find_runs(matched), looks_of(matched_names)))
-    return draw_lanes(ax, values, channels, bars, bars[1], _grouped_handles(bars, owners) if legend else [])
+    return _draw_lanes(ax, values, channels, bars, bars[1], _grouped_handles(bars, owners) if legend else [])
 
 
 def match_truth(truth: Sequence[ArrayLike], actions: Sequence[ArrayLike]) -> dict[str, int]:
@@ -359,21 +359,21 @@ def plot_change_probability(
     values = np.asarray(probability, dtype=np.float64)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise InputError(f"probability has shape {values.shape}, needed (n_steps,) with values from 0 to 1.")
-    ax = axes_or_new(ax, (WIDTH, MIN_HEIGHT))
-    steps, marked = np.flatnonzero(values >= LEAST_SHOWN), list(boundaries)
+    ax = axes_or_new(ax, (_WIDTH, _MIN_HEIGHT))
+    steps, marked = np.flatnonzero(values >= _LEAST_SHOWN), list(boundaries)
     for low, high in ((one.low, one.high) for one in marked):
         if low is not None and high is not None:
-            ax.axvspan(low - 1, high, color=INTERVAL_COLOR, linewidth=0, zorder=0)
+            ax.axvspan(low - 1, high, color=_INTERVAL_COLOR, linewidth=0, zorder=0)
     # A change happens between two steps, where the colours of the segments meet.
-    ax.vlines(steps - 0.5, 0, values[steps], color=CHANGE_COLOR, linewidth=1.4)
+    ax.vlines(steps - 0.5, 0, values[steps], color=_CHANGE_COLOR, linewidth=1.4)
     ax.plot([one.step - 0.5 for one in marked], np.full(len(marked), 1.06), "v", color="black", markersize=4)
     ax.set(ylabel="probability\nof a change", ylim=(0, 1.14))
     ax.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     ax.spines[["right", "top"]].set_visible(False)
-    label_steps(ax, len(values))
+    _label_steps(ax, len(values))
     if legend and marked:
         mark = Line2D([], [], color="black", marker="v", markersize=4, linestyle="none", label="reported")
-        legend_beside(ax, [mark, Patch(color=INTERVAL_COLOR, label="90 % interval")], settle=False)
+        legend_beside(ax, [mark, Patch(color=_INTERVAL_COLOR, label="90 % interval")], settle=False)
     return ax
 
 
@@ -410,13 +410,13 @@ def plot_segmentation(
     -------
     axes : list of two Axes
     """
-    values = check_series(series)
+    values = _check_series(series)
     if actions is None and truth is not None:
         raise InputError("truth is given without actions, needed what it is compared with. Give actions= too.")
     given = {"path": path, "actions": actions, "truth": truth}
-    names = [check_path(one, len(values), name)[1] for name, one in given.items() if one is not None]
-    heights = [lanes_height(values.shape[1], len(names)), CHANGE_HEIGHT]
-    figsize = with_legend((WIDTH, sum(heights)), sum(map(len, names)))
+    names = [_check_path(one, len(values), name)[1] for name, one in given.items() if one is not None]
+    heights = [_lanes_height(values.shape[1], len(names)), _CHANGE_HEIGHT]
+    figsize = with_legend((_WIDTH, sum(heights)), sum(map(len, names)))
     panels = ["series", "change probability"]
     above, below = panels_or_new(axes, panels, figsize, stacked=True, sharex=True, height_ratios=heights)
     if actions is None:
@@ -468,31 +468,31 @@ def plot_paths(
         raise InputError("paths is empty, needed at least one array with the states of a series.")
     rows = [np.asarray(path) for path in paths]
     lengths = [len(row) for row in rows]
-    numbers, state_names = check_path(np.concatenate(rows), sum(lengths))
+    numbers, state_names = _check_path(np.concatenate(rows), sum(lengths))
     looks = state_looks(state_names, numbers, state_actions)
     titles = names_or_numbers(names, len(paths), "paths")
     runs = map(find_runs, np.split(numbers, np.cumsum(lengths)[:-1]))
     bars = [Bar(title, row, looks) for title, row in zip(titles, runs, strict=True)]
-    height = float(np.clip(ROW_HEIGHT * len(rows) + 0.8, MIN_HEIGHT, MAX_HEIGHT))
-    ax = axes_or_new(ax, (WIDTH, height), n_entries=len(state_names) * legend)
-    by_bottom = {-place - ROW_SHARE / 2: bar for place, bar in enumerate(bars)}
+    height = float(np.clip(_ROW_HEIGHT * len(rows) + 0.8, _MIN_HEIGHT, _MAX_HEIGHT))
+    ax = axes_or_new(ax, (_WIDTH, height), n_entries=len(state_names) * legend)
+    by_bottom = {-place - _ROW_SHARE / 2: bar for place, bar in enumerate(bars)}
     for bottom, bar in by_bottom.items():
-        draw_runs(ax, bar, bottom, ROW_SHARE)
+        _draw_runs(ax, bar, bottom, _ROW_SHARE)
     ax.set(ylim=(0.4 - len(rows), 0.6))
-    label_steps(ax, max(lengths))
+    _label_steps(ax, max(lengths))
     label_rows(ax, -np.arange(len(rows)), titles)
-    legend_beside(ax, bar_handles(bars).values() if legend else [], "state", settle=False)
-    write_names(ax, by_bottom, ROW_SHARE)
+    legend_beside(ax, _bar_handles(bars).values() if legend else [], "state", settle=False)
+    _write_names(ax, by_bottom, _ROW_SHARE)
     return ax
 
 
 def _grouped_handles(bars: list[Bar], owners: dict[int, int]) -> list[Patch]:
     """Return the entries of the legend: every action, each followed by its states, then those of the other bars."""
-    states, actions = bar_handles(bars[:1], f"{INDENT}state"), bar_handles(bars[1:2], "action")
+    states, actions = _bar_handles(bars[:1], f"{_INDENT}state"), _bar_handles(bars[1:2], "action")
     handles = []
     for action in bars[1].looks:
         handles += [actions[action]] if action in actions else []
         handles += [handle for state, handle in states.items() if owners.get(state, -1) == action]
     for bar in bars[2:]:
-        handles += bar_handles([bar], bar.title).values()
+        handles += _bar_handles([bar], bar.title).values()
     return handles

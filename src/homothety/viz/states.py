@@ -46,16 +46,16 @@ if TYPE_CHECKING:
     from homothety.summaries.transforms import StateTransform
 
 
-CELL = 0.42  # inches, of a state in a matrix
-MARGINS = (2.0, 1.1)  # inches beside and above the cells, for names, numbers and a colour bar
-COLORBAR_HEIGHT = 3.4  # inches, of a figure whose colour bar has room for its label
-LEAST_PROBABILITY = 1e-3  # transitions below it have the colour of this one
-LEAST_WRITTEN = 0.005  # probabilities below it would be written as zero
+_CELL = 0.42  # inches, of a state in a matrix
+_MARGINS = (2.0, 1.1)  # inches beside and above the cells, for names, numbers and a colour bar
+_COLORBAR_HEIGHT = 3.4  # inches, of a figure whose colour bar has room for its label
+_LEAST_PROBABILITY = 1e-3  # transitions below it have the colour of this one
+_LEAST_WRITTEN = 0.005  # probabilities below it would be written as zero
 
-OPACITY = 0.4  # of ellipses at most: they overlap, and two colours should not look like a third
-STEP_COLOR = "#C8C8C8"
+_OPACITY = 0.4  # of ellipses at most: they overlap, and two colours should not look like a third
+_STEP_COLOR = "#C8C8C8"
 ABSENT_COLOR = "#F2F2F2"
-CELL_SHARE = 0.88  # of the width and height of a cell that is filled
+_CELL_SHARE = 0.88  # of the width and height of a cell that is filled
 
 
 def plot_state_ellipses(
@@ -116,10 +116,10 @@ def plot_state_ellipses(
         if checked.n_dims != n_dims:
             raise InputError(f"sequences have {checked.n_dims} dimensions and means {n_dims}, needed the same.")
         # One picture in files of lines, in which so many points would be too much.
-        ax.plot(*checked.steps[:, columns].T, ".", color=STEP_COLOR, markersize=1.5, zorder=0, rasterized=True)
+        ax.plot(*checked.steps[:, columns].T, ".", color=_STEP_COLOR, markersize=1.5, zorder=0, rasterized=True)
     areas = np.abs(np.linalg.det(factors))
     by_area = sorted(actions, key=lambda action: -areas[action.members].max())  # large ellipses hide no small ones
-    draw_ellipses(ax, factors, centres, by_area, OPACITY)
+    draw_ellipses(ax, factors, centres, by_area, _OPACITY)
     ax.autoscale_view()
     label_dims(ax, names, aspect, adjustable="box")
     legend_beside(ax, [legend_patch(action) for action in named(actions)], "action")
@@ -220,7 +220,7 @@ def plot_transitions(
             f"transition_probs[{row}] sums to {probs[row].sum():.3g} with a least value of {probs[row].min():.3g}, "
             "needed probabilities that sum to one. Divide counts by the sums of their rows."
         )
-    norm, labels = LogNorm(LEAST_PROBABILITY, 1.0, clip=True), ("to state", "from state")
+    norm, labels = LogNorm(_LEAST_PROBABILITY, 1.0, clip=True), ("to state", "from state")
     return _plot_state_matrix(ax, probs, state_actions, "probability", labels, norm=norm, cmap=cmap)
 
 
@@ -270,7 +270,7 @@ def _plot_state_matrix(
 ) -> Axes:
     """Draw a matrix of states against states, sorted by action, with their numbers; `looks` are options of `imshow`."""
     actions = group_items(state_actions, len(matrix), "state_actions")
-    ax = axes_or_new(ax, _cells_figsize(*matrix.shape, least=COLORBAR_HEIGHT))
+    ax = axes_or_new(ax, _cells_figsize(*matrix.shape, least=_COLORBAR_HEIGHT))
     image = draw_sorted(ax, matrix, actions, quantity, **looks)
     ax.tick_params(axis="y", length=0)
     if named(actions):
@@ -281,7 +281,7 @@ def _plot_state_matrix(
     _label_states(ax, actions)
     ax.set(xlabel=labels[0], ylabel=labels[1])
     ax.spines[:].set_visible(False)
-    write_values(image, ".2f", least=LEAST_WRITTEN)
+    write_values(image, ".2f", least=_LEAST_WRITTEN)
     return ax
 
 
@@ -314,13 +314,13 @@ def _first_free(candidates: FloatArray, gap: float) -> list[int]:
 
 def _cells_figsize(n_rows: int, n_columns: int, *, least: float = 2.4) -> tuple[float, float]:
     """Return a size in inches that gives every cell room, within limits, and is at least `least` high."""
-    width, height = CELL * n_columns + MARGINS[0], CELL * n_rows + MARGINS[1]
+    width, height = _CELL * n_columns + _MARGINS[0], _CELL * n_rows + _MARGINS[1]
     return float(np.clip(width, 4.2, 9.0)), float(np.clip(height, least, 8.2))
 
 
 def _fill_cells(ax: Axes, owned: BoolArray, looks: list[Look]) -> None:
     """Draw a matrix of filled and empty cells, first all that are empty, then one collection for each column."""
-    square = (np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) - 0.5) * CELL_SHARE
+    square = (np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) - 0.5) * _CELL_SHARE
     cells = np.stack(np.meshgrid(*map(np.arange, owned.shape[::-1])), axis=-1)[:, :, np.newaxis] + square
     add_polygons(ax, cells[~owned], facecolors=ABSENT_COLOR, linewidths=0)
     for column, (_, style) in enumerate(looks):
@@ -349,15 +349,15 @@ def _label_states(ax: Axes, actions: list[Cluster]) -> None:
 # How the states of an action differ
 
 
-WIDTH, MARGIN = 9.0, 1.1  # inches
-ROW_HEIGHT, LINE_HEIGHT, MAX_HEIGHT = 0.32, 0.09, 14.0  # of a state, of one of its dimensions, of the figure
-ROW_SHARE = 0.7  # of the height of a row, taken by the lines of dimensions
-IDENTITY_COLOR, RULE_COLOR = "#999999", "#CCCCCC"
-SHORT_SPAN = 2.5  # ratio of scales up to which round numbers in even steps are ticks
-LONG_SPAN = 50  # ratio of scales beyond which only powers of ten have room
-PADDING = 1.15  # of the widest interval, on both sides
+_WIDTH, _MARGIN = 9.0, 1.1  # inches
+_ROW_HEIGHT, _LINE_HEIGHT, _MAX_HEIGHT = 0.32, 0.09, 14.0  # of a state, of one of its dimensions, of the figure
+_ROW_SHARE = 0.7  # of the height of a row, taken by the lines of dimensions
+_IDENTITY_COLOR, _RULE_COLOR = "#999999", "#CCCCCC"
+_SHORT_SPAN = 2.5  # ratio of scales up to which round numbers in even steps are ticks
+_LONG_SPAN = 50  # ratio of scales beyond which only powers of ten have room
+_PADDING = 1.15  # of the widest interval, on both sides
 
-NO_DIRECTION, SOME_DIRECTIONS = "direction unknown", "only some directions known"
+NO_DIRECTION, _SOME_DIRECTIONS = "direction unknown", "only some directions known"
 
 
 def plot_transforms(transforms: Sequence[StateTransform], *, axes: Sequence[Axes] | None = None) -> list[Axes]:
@@ -391,8 +391,8 @@ def plot_transforms(transforms: Sequence[StateTransform], *, axes: Sequence[Axes
         raise InputError("transforms is empty, needed the transforms_ of a fitted model.")
     # Action by action, each with its reference first.
     rows = sorted(transforms, key=lambda row: (row.action, not row.is_reference, row.state))
-    row_height = max(ROW_HEIGHT, LINE_HEIGHT * len(rows[0].mean))
-    figsize = WIDTH, min(MARGIN + row_height * len(rows), MAX_HEIGHT)
+    row_height = max(_ROW_HEIGHT, _LINE_HEIGHT * len(rows[0].mean))
+    figsize = _WIDTH, min(_MARGIN + row_height * len(rows), _MAX_HEIGHT)
     axes = panels_or_new(axes, ["scale", "rotation", "translation"], figsize, sharey=True)
     _draw_scales(axes[0], rows)
     _draw_angles(axes[1], rows)
@@ -408,9 +408,9 @@ def _draw_scales(ax: Axes, rows: list[StateTransform]) -> None:
     intervals[np.isinf(intervals[:, 2]), 0] = np.nan
     span = np.append(_finite(intervals), 1.0)
     ratio = span.max() / span.min()
-    ax.set(xscale="log", xlabel="scale", xlim=(span.min() / PADDING, span.max() * PADDING))
-    few_powers = LogLocator(subs=(1, 2, 5) if ratio <= LONG_SPAN else (1,), numticks=6)
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=4) if ratio <= SHORT_SPAN else few_powers)
+    ax.set(xscale="log", xlabel="scale", xlim=(span.min() / _PADDING, span.max() * _PADDING))
+    few_powers = LogLocator(subs=(1, 2, 5) if ratio <= _LONG_SPAN else (1,), numticks=6)
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=4) if ratio <= _SHORT_SPAN else few_powers)
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
     ax.xaxis.set_minor_locator(NullLocator())
     _draw_rows(ax, rows, intervals[..., np.newaxis], identity=1.0)
@@ -421,20 +421,20 @@ def _draw_angles(ax: Axes, rows: list[StateTransform]) -> None:
     intervals = np.array(
         [(row.angle, max(row.angle - row.rotation_within, 0.0), row.angle + row.rotation_within) for row in rows]
     )
-    ax.set(xlabel="rotation (degrees)", xlim=(-3, PADDING * _finite(intervals).max(initial=90.0)))
+    ax.set(xlabel="rotation (degrees)", xlim=(-3, _PADDING * _finite(intervals).max(initial=90.0)))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 1.5, 3, 4.5, 9, 10]))
     others = [(place, row) for place, row in enumerate(rows) if not row.is_reference]
     for place in (place for place, row in others if row.orientation == "none"):
         text = ax.text(0.5, place, NO_DIRECTION, transform=ax.get_yaxis_transform(), ha="center", va="center")
-        text.set(color=IDENTITY_COLOR, style="italic", fontsize="small")
+        text.set(color=_IDENTITY_COLOR, style="italic", fontsize="small")
     if any(row.orientation == "partial" for _, row in others):
-        ax.set_title(f"hollow: {SOME_DIRECTIONS}", fontsize="small")
+        ax.set_title(f"hollow: {_SOME_DIRECTIONS}", fontsize="small")
     _draw_rows(ax, rows, intervals[..., np.newaxis], orientation=True)
 
 
 def _draw_translations(ax: Axes, rows: list[StateTransform]) -> None:
     intervals = np.array([(row.translation, row.translation_low, row.translation_high) for row in rows])
-    reach = PADDING * np.abs(_finite(intervals)).max(initial=0.0) or 1.0
+    reach = _PADDING * np.abs(_finite(intervals)).max(initial=0.0) or 1.0
     ax.set(xlabel="translation", xlim=(-reach, reach))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=4))
     _draw_rows(ax, rows, intervals, size=3.0)
@@ -470,10 +470,10 @@ def _draw_rows(
         Whether a state without directions is left out, and one that has only some gets a hollow mark.
     """
     n_dims = intervals.shape[2]
-    shifts = ROW_SHARE * ((np.arange(n_dims) + 0.5) / n_dims - 0.5)
+    shifts = _ROW_SHARE * ((np.arange(n_dims) + 0.5) / n_dims - 0.5)
     for place, row in enumerate(rows):
         if row.is_reference:
-            ax.plot([identity, identity], [place - 0.3, place + 0.3], color=IDENTITY_COLOR, linewidth=2.0)
+            ax.plot([identity, identity], [place - 0.3, place + 0.3], color=_IDENTITY_COLOR, linewidth=2.0)
             continue
         if orientation and row.orientation == "none":
             continue
@@ -490,6 +490,6 @@ def _draw_rows(
         if before.action != after.action:
             ax.axhline(place - 0.5, color="black", linewidth=0.8)
         else:
-            ax.axhline(place - 0.5, color=RULE_COLOR, linewidth=0.5, zorder=0)
-    ax.axvline(identity, color=RULE_COLOR, linewidth=0.8, zorder=0)
+            ax.axhline(place - 0.5, color=_RULE_COLOR, linewidth=0.5, zorder=0)
+    ax.axvline(identity, color=_RULE_COLOR, linewidth=0.8, zorder=0)
     ax.set_ylim(len(rows) - 0.5, -0.5)

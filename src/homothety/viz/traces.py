@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray
 
-FIGSIZE = (7.0, 2.8)
-PANEL_HEIGHT = 1.7
+_FIGSIZE = (7.0, 2.8)
+_PANEL_HEIGHT = 1.7
 # Chains are no clusters, so theirs are not the clusters' colours in order; yellow is left out, a line has no edge.
-CHAIN_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-BURN_COLOR = "#E4E4E4"
+_CHAIN_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_BURN_COLOR = "#E4E4E4"
 
 # What `plot_traces` draws by itself, in this order, and what the vertical axes say.
-QUANTITIES = {
+_QUANTITIES = {
     "log_joint": "log joint",
     "n_clusters": "clusters",
     "n_states": "states",
@@ -77,20 +77,20 @@ def plot_trace(
     n_sweeps = max(map(len, chains))
     if not 0 <= n_burn <= n_sweeps:
         raise InputError(f"n_burn is {n_burn}, needed 0 to {n_sweeps}, the number of sweeps.")
-    ax = axes_or_new(ax, FIGSIZE)
+    ax = axes_or_new(ax, _FIGSIZE)
     # Counts are drawn in steps, because there is nothing between them.
     whole = all(np.array_equal(chain, np.round(chain), equal_nan=True) for chain in chains)
     handles: list[Artist] = []
     for number, chain in enumerate(chains):
         (line,) = ax.plot(np.arange(1, len(chain) + 1), chain, linewidth=1.0, label=f"chain {number}")
-        line.set(color=CHAIN_COLORS[number % len(CHAIN_COLORS)], drawstyle="steps-mid" if whole else "default")
+        line.set(color=_CHAIN_COLORS[number % len(_CHAIN_COLORS)], drawstyle="steps-mid" if whole else "default")
         line.set_marker("o" if len(chain) == 1 else "none")
         handles.append(line)
-    if not 1 < len(chains) <= len(CHAIN_COLORS):
+    if not 1 < len(chains) <= len(_CHAIN_COLORS):
         handles.clear()  # one chain needs no name, and many cannot be told apart
     if n_burn:
-        ax.axvspan(0.5, n_burn + 0.5, color=BURN_COLOR, zorder=0, linewidth=0)
-        handles.append(Patch(color=BURN_COLOR, label="burn-in"))
+        ax.axvspan(0.5, n_burn + 0.5, color=_BURN_COLOR, zorder=0, linewidth=0)
+        handles.append(Patch(color=_BURN_COLOR, label="burn-in"))
     if log and any((chain > 0).any() for chain in chains):
         ax.set_yscale("log")
     elif whole:
@@ -122,11 +122,11 @@ def plot_traces(
     -------
     axes : list of Axes
     """
-    labels = {name: label for name, label in QUANTITIES.items() if name in traces}
+    labels = {name: label for name, label in _QUANTITIES.items() if name in traces}
     labels = labels or {name: name.replace("_", " ") for name in traces}
     if not labels:
         raise InputError("traces is empty, needed at least one traced quantity, such as 'log_joint'.")
-    is_new, figsize = axes is None, (FIGSIZE[0], PANEL_HEIGHT * len(labels) + 0.5)
+    is_new, figsize = axes is None, (_FIGSIZE[0], _PANEL_HEIGHT * len(labels) + 0.5)
     axes = panels_or_new(axes, labels, figsize, stacked=True, sharex=True)
     if is_new:
         axes[0].figure.align_ylabels(axes)

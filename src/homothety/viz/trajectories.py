@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from homothety.palette import Aspect
     from homothety.viz._figures import Looks
 
-PANEL = (4.8, 4.5)  # inches, of one of several pictures side by side
-LINE_WIDTHS = (0.8, 1.2)  # points, of very many steps and of few
-LEGEND_LINE = 3.0  # width in points: a line in a legend is short, and its colour has to be seen
-N_TICKS = 4  # of each axis of aligned recordings, at most: curves are long, and boxes may be narrow
+_PANEL = (4.8, 4.5)  # inches, of one of several pictures side by side
+_LINE_WIDTHS = (0.8, 1.2)  # points, of very many steps and of few
+_LEGEND_LINE = 3.0  # width in points: a line in a legend is short, and its colour has to be seen
+_N_TICKS = 4  # of each axis of aligned recordings, at most: curves are long, and boxes may be narrow
 
 
 def plot_trajectory(
@@ -202,7 +202,7 @@ def plot_aligned(
     for ax, (title, (drawn, dims)) in zip(axes, panels.items(), strict=True):
         _draw_curves(ax, drawn, numbers, dims, looks)
         label_dims(ax, axis_names, "equal")
-        ax.locator_params(nbins=N_TICKS)
+        ax.locator_params(nbins=_N_TICKS)
         ax.set_title(title)
     legend_beside(axes[1], _curve_handles(numbers, looks), "action")
     return axes
@@ -211,7 +211,7 @@ def plot_aligned(
 def _side_by_side(axes: Sequence[Axes] | None, panels: Collection[str], n_dims: int) -> list[Axes]:
     """Return Axes for pictures of 2 or 3 dimensions beside each other: new ones, or the given ones if they are."""
     projection = {"projection": "3d" if n_dims == 3 else None}
-    axes = panels_or_new(axes, panels, (PANEL[0] * len(panels), PANEL[1]), subplot_kw=projection)
+    axes = panels_or_new(axes, panels, (_PANEL[0] * len(panels), _PANEL[1]), subplot_kw=projection)
     return [axes_or_new(ax, n_dims=n_dims) for ax in axes]
 
 
@@ -244,7 +244,7 @@ def _draw_curves(ax: Any, sequences: Sequences, numbers: IntArray, columns: list
             # To the first step of the next run, so that the curve has no gaps; after that, one.
             piece = one[run.start : run.end + 1]
             pieces.setdefault(run.number, []).append(np.vstack([piece, np.full(len(columns), np.nan)]))
-    width = float(np.clip(30 / np.sqrt(sequences.n_steps), *LINE_WIDTHS))
+    width = float(np.clip(30 / np.sqrt(sequences.n_steps), *_LINE_WIDTHS))
     for number in sorted(pieces):
         style = looks[number].style
         ax.plot(*np.concatenate(pieces[number]).T, color=style.color, linestyle=style.linestyle, linewidth=width)
@@ -254,4 +254,4 @@ def _draw_curves(ax: Any, sequences: Sequences, numbers: IntArray, columns: list
 def _curve_handles(numbers: IntArray, looks: Looks) -> list[Line2D]:
     found = set(np.unique(numbers).tolist())
     shown = (look for number, look in looks.items() if number in found)
-    return [legend_line(look, marker="none", linewidth=LEGEND_LINE) for look in shown]
+    return [legend_line(look, marker="none", linewidth=_LEGEND_LINE) for look in shown]

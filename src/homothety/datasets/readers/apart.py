@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SECONDS, BYTES_PER_SECOND = 8.0, 10**5  # time limit of a file: 8 s, and 1 s more for every 100 kB
-SECONDS_TO_START = 120.0  # time limit for importing the libraries, before a file is read
-MAX_TEXT = 10**8  # bytes of an answer besides its arrays
-PLAIN = "biufcU"  # kinds of arrays that are sent as they are
+SECONDS, _BYTES_PER_SECOND = 8.0, 10**5  # time limit of a file: 8 s, and 1 s more for every 100 kB
+_SECONDS_TO_START = 120.0  # time limit for importing the libraries, before a file is read
+_MAX_TEXT = 10**8  # bytes of an answer besides its arrays
+_PLAIN = "biufcU"  # kinds of arrays that are sent as they are
 BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
     "from homothety.datasets.readers import apart, dispatch; apart.serve(dispatch.read_here)"
 )
-SETS: dict[str, Any] = {cls.__name__: cls for cls in (MatrixSet, SequenceSet)}
+_SETS: dict[str, Any] = {cls.__name__: cls for cls in (MatrixSet, SequenceSet)}
 
 _reader: ContextVar[Reader | None] = ContextVar("reader", default=None)
 
@@ -84,7 +84,7 @@ class Reader:
             Numbers, texts and arrays that the reader takes besides the path.
         """
         n_bytes = _size_of(path)
-        seconds, limit = SECONDS + n_bytes / BYTES_PER_SECOND, limit_for(n_bytes)
+        seconds, limit = SECONDS + n_bytes / _BYTES_PER_SECOND, limit_for(n_bytes)
         request: dict[str, Any] = {"what": what, "path": os.fspath(path), "needs": list(needs)}
         request |= {"arguments": dict(arguments)}
         request |= {"seconds": seconds, "limit": limit, "cwd": os.getcwd(), "blocked": _blocked()}
@@ -92,8 +92,8 @@ class Reader:
         try:
             source, sink = self._pipes()
             _send(sink, request)
-            with self._killed_after(SECONDS_TO_START):
-                _receive(source, MAX_TEXT)
+            with self._killed_after(_SECONDS_TO_START):
+                _receive(source, _MAX_TEXT)
             began = time.monotonic()
             with self._killed_after(seconds):
                 answer = _receive(source, limit)
@@ -161,7 +161,7 @@ def _outcome(answer: Mapping[str, Any], path: Path, limit: int) -> Any:
         for category, text in answer["warnings"]:
             warnings.warn(text, _named(category, Warning, UserWarning), stacklevel=5)
         if "error" not in answer:
-            return SETS[answer["set"]](**answer["fields"])
+            return _SETS[answer["set"]](**answer["fields"])
         kind, text = str(answer["error"]), str(answer["text"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path} cannot be read: the program for such files answers nonsense.") from error
@@ -266,7 +266,7 @@ def _send(sink: BinaryIO, value: Any) -> None:
 def _receive(source: BinaryIO, limit: int) -> Any:
     """Return what was sent, or raise EOFError if nothing more comes and ValueError if it is more than `limit` bytes."""
     n_text = int.from_bytes(_exactly(source, 8), "big")
-    if n_text > max(limit, MAX_TEXT):
+    if n_text > max(limit, _MAX_TEXT):
         raise ValueError(f"a text of {n_text} bytes")
     return _decode(json.loads(_exactly(source, n_text)), source, limit)
 
@@ -280,7 +280,7 @@ def _exactly(source: BinaryIO, n_bytes: int) -> bytes:
 
 def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
     """Return a value as what JSON can hold; arrays go to the end of a list, in the order in which they are met."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in PLAIN:
+    if isinstance(value, np.ndarray) and value.dtype.kind in _PLAIN:
         arrays.append(np.ascontiguousarray(value))
         return {"array": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, np.ndarray):
@@ -311,7 +311,7 @@ def _decode(code: Any, source: BinaryIO, limit: int) -> Any:
 
 def _array(dtype: np.dtype[Any], shape: list[int], source: BinaryIO, limit: int) -> NDArray[Any]:
     """Return the next array of a message."""
-    if dtype.kind not in PLAIN or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize > limit:
+    if dtype.kind not in _PLAIN or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize > limit:
         raise ValueError(f"an array of {dtype}, shape {shape}")
     array = np.empty(shape, dtype)
     view = array.reshape(-1).view(np.uint8).data

@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.datasets.readers.checks import Column, Columns
 
-    Arrays = dict[str, NDArray[Any]]
+    _Arrays = dict[str, NDArray[Any]]
 
 
-ZIP_PREFIX = b"PK"
-MAX_LISTED = 20  # arrays named in an error
-MAX_AXES = 3  # arrays of more axes are images, neither recordings nor matrices: they are listed but not loaded
-NUMPY_REMEDY = (
+_ZIP_PREFIX = b"PK"
+_MAX_LISTED = 20  # arrays named in an error
+_MAX_AXES = 3  # arrays of more axes are images, neither recordings nor matrices: they are listed but not loaded
+_NUMPY_REMEDY = (
     "Copy it again if it was cut short, or write plain arrays of numbers with np.save or np.savez; Python objects are "
     "never loaded, for safety."
 )
-MATLAB_REMEDY = "Save it again in MATLAB with save(file, 'name', '-v7')."
-MATLAB_NEEDED = (
+_MATLAB_REMEDY = "Save it again in MATLAB with save(file, 'name', '-v7')."
+_MATLAB_NEEDED = (
     "an N x N x M or M x N x N array, a cell array of N x N matrices, or a cell or struct array with one field of them"
 )
 
@@ -60,7 +60,7 @@ def read_npy(path: Path) -> MatrixSet:
 
 def read_archive(path: Path, variable: str | None) -> MatrixSet:
     """Read matrices and, if they are there, `labels`, `grid`, `positions` and `affine` from an .npz or HDF5 file."""
-    arrays = load_arrays(path)
+    arrays = _load_arrays(path)
     name = _choose_array(arrays, variable, path)
     matrices = check_stack(arrays[name], f"{path}, array {name!r}")
     labels = arrays.get("labels")
@@ -69,10 +69,10 @@ def read_archive(path: Path, variable: str | None) -> MatrixSet:
     return MatrixSet(matrices, labels, path.stem, grid, positions, arrays.get("affine"))
 
 
-def _choose_array(arrays: Arrays, variable: str | None, path: Path) -> str:
+def _choose_array(arrays: _Arrays, variable: str | None, path: Path) -> str:
     """Return the name of the array of matrices: the one asked for, `matrices`, or the only array with three axes."""
     if variable is not None:
-        return check_there(variable, arrays, path)
+        return _check_there(variable, arrays, path)
     three_dimensional = [name for name, array in arrays.items() if array.ndim == 3]
     if "matrices" not in arrays and len(three_dimensional) != 1:
         raise InputError(
@@ -82,7 +82,7 @@ def _choose_array(arrays: Arrays, variable: str | None, path: Path) -> str:
     return "matrices" if "matrices" in arrays else three_dimensional[0]
 
 
-def _image_of(arrays: Arrays, n_matrices: int, path: Path) -> tuple[tuple[int, ...] | None, IntArray | None]:
+def _image_of(arrays: _Arrays, n_matrices: int, path: Path) -> tuple[tuple[int, ...] | None, IntArray | None]:
     """Return the shape of the image the matrices come from, if the archive says so, and the voxel of each.
 
     Without positions, matrices are those of all voxels in row-major order.
@@ -108,25 +108,25 @@ def read_mat(path: Path, variable: str | None) -> MatrixSet:
     matrices = check_stack(stack, f"{path}, variable {name!r}")
     labels = None
     if "labels" in variables and name != "labels":
-        labels = check_labels(plain_labels(variables["labels"]), len(matrices), str(path))
+        labels = check_labels(_plain_labels(variables["labels"]), len(matrices), str(path))
     return MatrixSet(matrices, labels, path.stem)
 
 
-def _choose_variable(variables: Arrays, variable: str | None, path: Path) -> tuple[str, NDArray[Any]]:
+def _choose_variable(variables: _Arrays, variable: str | None, path: Path) -> tuple[str, NDArray[Any]]:
     """Return name and content of the variable asked for, of `matrices`, or of the only variable that holds matrices."""
     if variable is None and "matrices" not in variables:
         stacks = {name: stack for name, value in variables.items() if (stack := _as_stack(value)) is not None}
         if len(stacks) != 1:
             raise InputError(
-                f"{path} holds {listed(variables)}; needed exactly one variable that is {MATLAB_NEEDED}. "
+                f"{path} holds {listed(variables)}; needed exactly one variable that is {_MATLAB_NEEDED}. "
                 "Say which it is with variable=."
             )
         return next(iter(stacks.items()))
     name, _, field = (variable or "matrices").partition(".")
-    stack = _as_stack(variables[check_there(name, variables, path, "variable")], field)
+    stack = _as_stack(variables[_check_there(name, variables, path, "variable")], field)
     if stack is None:
         raise InputError(
-            f"{path}, variable {variable or name!r} is no set of matrices of one size; needed {MATLAB_NEEDED}. "
+            f"{path}, variable {variable or name!r} is no set of matrices of one size; needed {_MATLAB_NEEDED}. "
             "A field of structs is chosen with variable='name.field'."
         )
     return variable or name, stack
@@ -177,22 +177,22 @@ def _is_matrix(value: Any) -> bool:
 # --- arrays of all kinds, by their names ------------------------------------------------------------------------------
 
 
-def load_arrays(path: Path) -> Arrays:
+def _load_arrays(path: Path) -> _Arrays:
     """Load every array of an .npz or HDF5 file by its name."""
-    return load_archive(path) if path.suffix.lower() == ".npz" else load_hdf5(path)
+    return load_archive(path) if path.suffix.lower() == ".npz" else _load_hdf5(path)
 
 
 def load_array(path: Path) -> NDArray[Any]:
     """Load a single array."""
-    with blame_file(path, NUMPY_REMEDY), path.open("rb") as file:
-        if _begins_with(file, ZIP_PREFIX):
+    with blame_file(path, _NUMPY_REMEDY), path.open("rb") as file:
+        if _begins_with(file, _ZIP_PREFIX):
             raise InputError(f"{path} is an archive of several arrays, needed one array. Rename it to end in .npz.")
         return read_array(file, path.stat().st_size, str(path))
 
 
-def load_archive(path: Path) -> Arrays:
+def load_archive(path: Path) -> _Arrays:
     """Load every array of an archive."""
-    with blame_file(path, NUMPY_REMEDY), path.open("rb") as file:
+    with blame_file(path, _NUMPY_REMEDY), path.open("rb") as file:
         if _begins_with(file, MAGIC_PREFIX):
             raise InputError(f"{path} is a single array, needed an archive. Rename it to end in .npy.")
         return read_arrays(file, str(path))
@@ -205,9 +205,9 @@ def _begins_with(file: BinaryIO, prefix: bytes) -> bool:
     return start == prefix
 
 
-def load_variables(path: Path) -> Arrays:
+def load_variables(path: Path) -> _Arrays:
     """Load all variables of a file, without the three entries that describe the file itself."""
-    with blame_file(path, MATLAB_REMEDY):
+    with blame_file(path, _MATLAB_REMEDY):
         try:
             contents = loadmat(path, appendmat=False)
         except NotImplementedError:  # version 7.3, which is HDF5 inside
@@ -215,21 +215,21 @@ def load_variables(path: Path) -> Arrays:
     return {name: value for name, value in contents.items() if not name.startswith("__")}
 
 
-def plain_labels(labels: NDArray[Any]) -> NDArray[Any]:
+def _plain_labels(labels: NDArray[Any]) -> NDArray[Any]:
     """Return labels as a row; a cell array of character rows becomes an array of strings."""
     if labels.dtype == object:
         return np.array([str(np.squeeze(item)) if np.size(item) else "" for item in labels.ravel()])
     return labels.ravel()
 
 
-def listed(arrays: Arrays) -> str:
+def listed(arrays: _Arrays) -> str:
     """Return the names and shapes of arrays in words, of many only the first."""
     named = [f"{name} {array.shape}" for name, array in arrays.items()]
-    more = f" and {len(named) - MAX_LISTED} more" * (len(named) > MAX_LISTED)
-    return ", ".join(named[:MAX_LISTED]) + more or "nothing"
+    more = f" and {len(named) - _MAX_LISTED} more" * (len(named) > _MAX_LISTED)
+    return ", ".join(named[:_MAX_LISTED]) + more or "nothing"
 
 
-def check_there(name: Column, arrays: Arrays, path: Path, kind: str = "array") -> str:
+def _check_there(name: Column, arrays: _Arrays, path: Path, kind: str = "array") -> str:
     """Return the name of an array, or raise saying which there are."""
     if name not in arrays:
         raise InputError(f"{path} has no {kind} {name!r}. It holds {listed(arrays)}.")
@@ -239,10 +239,10 @@ def check_there(name: Column, arrays: Arrays, path: Path, kind: str = "array") -
 # --- HDF5, which is also inside of MATLAB's files since version 7.3 ---------------------------------------------------
 
 
-def load_hdf5(path: Path) -> Arrays:
+def _load_hdf5(path: Path) -> _Arrays:
     """Load every array of a file by its path, such as "data/demo_0/actions"; links are not followed."""
     h5py = require("h5py", "hdf5", f"Reading {path}")
-    arrays: Arrays = {}
+    arrays: _Arrays = {}
 
     def collect(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and item.shape is not None:
@@ -258,11 +258,11 @@ def load_hdf5(path: Path) -> Arrays:
 
 def _size_in_memory(item: Any, h5py: Any) -> int:
     """Return the bytes that a data set takes; images are not read."""
-    is_read = isinstance(item, h5py.Dataset) and item.shape is not None and item.ndim <= MAX_AXES
+    is_read = isinstance(item, h5py.Dataset) and item.shape is not None and item.ndim <= _MAX_AXES
     return int(item.size) * int(item.dtype.itemsize) if is_read else 0
 
 
-def _load_mat73(path: Path) -> Arrays:
+def _load_mat73(path: Path) -> _Arrays:
     """Load every variable of a .mat file of version 7.3 as older versions are loaded: cells as arrays of objects."""
     h5py = require("h5py", "hdf5", f"{path}, which is in MATLAB's version 7.3 format,")
     with h5py.File(path, "r") as file:
@@ -272,7 +272,7 @@ def _load_mat73(path: Path) -> Arrays:
 
 def _values(item: Any, h5py: Any) -> NDArray[Any]:
     """Return a data set as an array: text as such, and of an image only the shape."""
-    if item.ndim > MAX_AXES:
+    if item.ndim > _MAX_AXES:
         return np.broadcast_to(np.zeros((), dtype=np.float64), item.shape)
     _check_inside(item)
     if h5py.check_string_dtype(item.dtype) is not None:
@@ -341,8 +341,8 @@ def _is_field_of_many(member: Any, h5py: Any) -> bool:
 # --- recordings in arrays ---------------------------------------------------------------------------------------------
 
 
-LABELS, STATES, LENGTHS, CHANNELS = "labels", "states", "lengths", "channels"
-MAT_NEEDED = "a cell array of n_steps x n_dims matrices, or one such matrix"
+_LABELS, _STATES, _LENGTHS, _CHANNELS = "labels", "states", "lengths", "channels"
+_MAT_NEEDED = "a cell array of n_steps x n_dims matrices, or one such matrix"
 
 
 def read_npy_series(path: Path, columns: Columns, lengths: ArrayLike | None) -> SequenceSet:
@@ -354,11 +354,11 @@ def read_archive_series(
     path: Path, columns: Columns, lengths: ArrayLike | None, variable: str | None, labels: Column | None
 ) -> SequenceSet:
     """Read an .npz or HDF5 file: an array per recording, or one cut up by lengths, with labels, states and channels."""
-    arrays = load_arrays(path)
+    arrays = _load_arrays(path)
     if labels is not None:
-        check_there(labels, arrays, path)
-    channels = tuple(map(str, np.ravel(arrays.get(CHANNELS, ()))))
-    lengths = arrays.get(LENGTHS) if lengths is None else lengths
+        _check_there(labels, arrays, path)
+    channels = tuple(map(str, np.ravel(arrays.get(_CHANNELS, ()))))
+    lengths = arrays.get(_LENGTHS) if lengths is None else lengths
     if variable is not None and "*" in variable:
         return _one_per_array(_matching(arrays, variable, path), path, columns, channels)
     if variable is None and lengths is None:
@@ -372,7 +372,7 @@ def read_archive_series(
     if labels == variable:
         raise InputError(f"{path}, array {variable!r} holds the series, needed another one for labels=. Name that.")
     steps = as_numbers(arrays[variable], f"{path}, array {variable!r}")
-    return _cut(steps, path, columns, lengths, channels, arrays.get(STATES), arrays.get(str(labels or LABELS)))
+    return _cut(steps, path, columns, lengths, channels, arrays.get(_STATES), arrays.get(str(labels or _LABELS)))
 
 
 def read_mat_series(path: Path, columns: Columns, lengths: ArrayLike | None, variable: str | None) -> SequenceSet:
@@ -381,7 +381,7 @@ def read_mat_series(path: Path, columns: Columns, lengths: ArrayLike | None, var
     name = _choose_mat_variable(variables, variable, path)
     if variables[name].dtype != object:
         steps = _time_first([variables[name]], f"{path}, variable {name!r}")[0]
-        labels = plain_labels(variables[LABELS]) if LABELS in variables and name != LABELS else None
+        labels = _plain_labels(variables[_LABELS]) if _LABELS in variables and name != _LABELS else None
         return _cut(steps, path, columns, lengths, labels=labels)
     if lengths is not None:
         raise InputError(f"lengths cut up a single array, but {path}, variable {name!r} is a cell array of series.")
@@ -405,8 +405,8 @@ def _cut(
     rows, names = cut_by_lengths(len(steps), lengths, path)
     return SequenceSet(
         [kept[one] for one in rows],
-        _by_series(states, STATES, rows, path),
-        _by_series(labels, LABELS, rows, path),
+        _by_series(states, _STATES, rows, path),
+        _by_series(labels, _LABELS, rows, path),
         names,
         channels,
         path.stem,
@@ -423,7 +423,7 @@ def _by_series(values: NDArray[Any] | None, kind: str, rows: list[IntArray], pat
     return [row[one] for one in rows]
 
 
-def _matching(arrays: Arrays, pattern: str, path: Path) -> Arrays:
+def _matching(arrays: _Arrays, pattern: str, path: Path) -> _Arrays:
     """Return the arrays whose names are like a pattern with stars, or raise if there are none."""
     names = sorted((name for name in arrays if fnmatchcase(name, pattern)), key=natural_order)
     if not names:
@@ -431,7 +431,7 @@ def _matching(arrays: Arrays, pattern: str, path: Path) -> Arrays:
     return {name: arrays[name] for name in names}
 
 
-def _one_per_array(series: Arrays, path: Path, columns: Columns, channels: tuple[str, ...]) -> SequenceSet:
+def _one_per_array(series: _Arrays, path: Path, columns: Columns, channels: tuple[str, ...]) -> SequenceSet:
     """Return each array of an archive as a recording of its own."""
     checked = [as_numbers(array, f"{path}, array {name!r}") for name, array in series.items()]
     if len({steps.shape[1] for steps in checked}) > 1:
@@ -442,10 +442,10 @@ def _one_per_array(series: Arrays, path: Path, columns: Columns, channels: tuple
     return whole_series(checked, columns, channels, path, names=tuple(series))
 
 
-def _choose_recordings(arrays: Arrays, variable: str | None, lengths: ArrayLike | None, path: Path) -> str:
+def _choose_recordings(arrays: _Arrays, variable: str | None, lengths: ArrayLike | None, path: Path) -> str:
     """Return the name of the array asked for, or of the only one with as many rows as the lengths add up to."""
     if variable is not None:
-        return check_there(variable, arrays, path)
+        return _check_there(variable, arrays, path)
     n_steps = check_lengths(() if lengths is None else lengths, path).sum()
     fitting = [name for name, array in arrays.items() if array.ndim == 2 and len(array) == n_steps]
     fitting = [name for name in fitting if name.lower() == "x"] or fitting
@@ -462,17 +462,17 @@ def _choose_recordings(arrays: Arrays, variable: str | None, lengths: ArrayLike 
     return fitting[0]
 
 
-def _choose_mat_variable(variables: Arrays, variable: str | None, path: Path) -> str:
+def _choose_mat_variable(variables: _Arrays, variable: str | None, path: Path) -> str:
     """Return the name of the variable that was asked for, of the only cell array of matrices, or of the only matrix."""
     if variable is not None:
-        return check_there(variable, variables, path, "variable")
+        return _check_there(variable, variables, path, "variable")
     cells = {name: list(value.ravel()) for name, value in variables.items() if _is_cells(value)}
     matrices = [name for name, items in cells.items() if not all(_is_vector(item) for item in items)]
     arrays = [name for name, value in variables.items() if value.dtype.kind in "biuf" and value.size > 1]
     no_vectors = [name for name in arrays if not _is_vector(variables[name])]
     likeliest = matrices or list(cells) or no_vectors or arrays
     if len(likeliest) != 1:
-        raise InputError(f"{path} holds {listed(variables)}; needed {MAT_NEEDED}. Say which it is with variable=.")
+        raise InputError(f"{path} holds {listed(variables)}; needed {_MAT_NEEDED}. Say which it is with variable=.")
     return likeliest[0]
 
 
@@ -502,7 +502,7 @@ def _time_first(items: list[NDArray[Any]], item: str) -> list[FloatArray]:
     return [np.ascontiguousarray(matrix.T) if is_time_last else matrix for matrix in matrices]
 
 
-def _mat_labels(variables: Arrays, chosen: str, lengths: list[int]) -> list[NDArray[Any]] | None:
+def _mat_labels(variables: _Arrays, chosen: str, lengths: list[int]) -> list[NDArray[Any]] | None:
     """Return labels from the only other cell array that holds one whole number for every step."""
     candidates = [
         [whole_labels(item) for item in value.ravel()]

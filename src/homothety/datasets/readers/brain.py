@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from homothety.datasets.readers.checks import Columns
     from homothety.datasets.sets import SequenceSet
 
-FIF_REMEDY = "Needed epochs as MNE writes them: epochs.save('name-epo.fif')."
-SYMMETRIC_MATRIX_INTENT = 1005
-N_COMPONENTS, N_DIMS = 6, 3
+_FIF_REMEDY = "Needed epochs as MNE writes them: epochs.save('name-epo.fif')."
+_SYMMETRIC_MATRIX_INTENT = 1005
+_N_COMPONENTS, _N_DIMS = 6, 3
 N_SLABS = 8  # in which each component of an image is read: what is in memory besides the tensors is one of them
 NIFTI_SUFFIXES = (".nii", ".nii.gz")
-NIFTI_REMEDY = "Check that it is a complete NIfTI image."
+_NIFTI_REMEDY = "Check that it is a complete NIfTI image."
 
 # Affines that differ by less (in millimetres) are one: headers store them in single precision, in two ways.
-AFFINE_TOLERANCE = 1e-3
+_AFFINE_TOLERANCE = 1e-3
 
 
 # --- epochs -----------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def _measured(epochs: Any, kind: str | None, item: str) -> tuple[FloatArray, tup
 def _load_epochs(path: Path) -> Any:
     """Load the epochs in a file."""
     mne = require("mne", "mne", f"Reading {path}")
-    with blame_file(path, FIF_REMEDY):
+    with blame_file(path, _FIF_REMEDY):
         return mne.read_epochs(path, verbose="ERROR")
 
 
@@ -163,11 +163,11 @@ def write_label_image(path: str | Path, labels: ArrayLike, source: MatrixSet) ->
 def _open_image(path: Path) -> Any:
     """Return a tensor image of which nothing but the header is read yet, or raise if it is of another kind."""
     nibabel = require("nibabel", "dti", "A NIfTI image")
-    with blame_file(path, NIFTI_REMEDY):
+    with blame_file(path, _NIFTI_REMEDY):
         # Kept open, a compressed file is not decompressed from its beginning for every slab.
         image = nibabel.load(path, keep_file_open=True)
     # Along the fourth axis, or, NIfTI's own way, along the fifth.
-    if image.shape[3:] not in ((N_COMPONENTS,), (1, N_COMPONENTS)):
+    if image.shape[3:] not in ((_N_COMPONENTS,), (1, _N_COMPONENTS)):
         raise InputError(
             f"{path} has shape {image.shape}, needed a tensor image of shape (x, y, z, 6) or (x, y, z, 1, 6). "
             "Fit tensors to diffusion-weighted images first."
@@ -183,7 +183,7 @@ def _resolve_order(order: str | None, image: Any, path: Path) -> str:
     """Return the order of the components: the one asked for, or the one that the image states."""
     if order is not None:
         return check_order(order)
-    if int(image.header["intent_code"]) == SYMMETRIC_MATRIX_INTENT and len(image.shape) == 5:
+    if int(image.header["intent_code"]) == _SYMMETRIC_MATRIX_INTENT and len(image.shape) == 5:
         return check_order("nifti")
     raise InputError(
         f"{path} does not say in which order its six components are. Pass order='fsl' for xx, xy, xz, yy, yz, zz, "
@@ -195,9 +195,9 @@ def _read_slabs(image: Any, path: Path) -> Iterator[tuple[int, slice, NDArray[An
     """Yield all values in the order they have in the file: component, slab of the third axis, values (x, y, slab)."""
     *plane, depth = image.shape[:3]
     bounds = np.linspace(0, depth, min(N_SLABS, depth) + 1).astype(int).tolist()
-    for component in range(N_COMPONENTS):
+    for component in range(_N_COMPONENTS):
         for start, stop in pairwise(bounds):
-            with blame_file(path, NIFTI_REMEDY):
+            with blame_file(path, _NIFTI_REMEDY):
                 values = image.dataobj[:, :, start:stop, ..., component]
             yield component, slice(start, stop), values.reshape(*plane, stop - start)
 
@@ -212,9 +212,9 @@ def _find_tissue(image: Any, path: Path) -> BoolArray:
 
 def _read_tensors(image: Any, inside: BoolArray, positions: IntArray, order: str, path: Path) -> FloatArray:
     """Return the tensors of the voxels inside, (n_voxels, 3, 3), or raise if one holds anything but numbers."""
-    tensors = np.empty((len(positions), N_DIMS, N_DIMS))
+    tensors = np.empty((len(positions), _N_DIMS, _N_DIMS))
     bad, depths = np.zeros(len(positions), dtype=bool), positions[:, 2]
-    entries = list(zip(*entries_of(order, N_DIMS), strict=True))
+    entries = list(zip(*entries_of(order, _N_DIMS), strict=True))
     for component, slab, values in _read_slabs(image, path):
         rows = np.flatnonzero((depths >= slab.start) & (depths < slab.stop))
         row, column = entries[component]
@@ -245,7 +245,7 @@ def _read_mask_file(path: Path, affine: FloatArray) -> NDArray[Any]:
         image = nibabel.load(path)
         check_size(prod(image.shape) * image.dataobj.dtype.itemsize, path.stat().st_size, str(path))
         values, mask_affine = np.asarray(image.dataobj), np.asarray(image.affine)
-    if not np.allclose(mask_affine, affine, atol=AFFINE_TOLERANCE):
+    if not np.allclose(mask_affine, affine, atol=_AFFINE_TOLERANCE):
         raise InputError(
             f"{path} lies elsewhere than the tensor image: their affines differ. "
             "Resample the mask to the tensor image, or pass it as an array if its voxels are the same after all."

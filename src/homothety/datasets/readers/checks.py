@@ -37,10 +37,10 @@ diagonal  xx, yy, zz, xy, xz, yz   also "mrtrix"
 ========  =======================  ======================
 """
 
-SAME_AS: dict[str, str] = {"fsl": "upper", "nifti": "lower", "dipy": "lower", "mrtrix": "diagonal"}
+_SAME_AS: dict[str, str] = {"fsl": "upper", "nifti": "lower", "dipy": "lower", "mrtrix": "diagonal"}
 
 # Largest asymmetry, relative to the largest entry, that is taken for rounding: single precision leaves about this.
-MAX_ASYMMETRY = 1e-6
+_MAX_ASYMMETRY = 1e-6
 MAX_EXACT = 2.0**53  # floats beyond it are all whole numbers
 
 
@@ -150,7 +150,7 @@ def _check_finite(matrices: FloatArray, source: str) -> None:
 def _check_symmetric(matrices: FloatArray, source: str) -> None:
     """Raise if a matrix is further from symmetric than rounding explains."""
     asymmetry = np.abs(matrices - matrices.swapaxes(1, 2)).max(axis=(1, 2))
-    bad = asymmetry > MAX_ASYMMETRY * np.abs(matrices).max(axis=(1, 2))
+    bad = asymmetry > _MAX_ASYMMETRY * np.abs(matrices).max(axis=(1, 2))
     if bad.any():
         first = int(bad.argmax())
         raise InputError(
@@ -191,7 +191,7 @@ def check_order(order: str) -> str:
     """Return the order under its plain name, or raise listing the names there are."""
     if order not in get_args(ComponentOrder):
         raise InputError(f"order is {order!r}, needed one of {', '.join(map(repr, get_args(ComponentOrder)))}.")
-    return SAME_AS.get(order, order)
+    return _SAME_AS.get(order, order)
 
 
 def entries_of(order: str, n_dims: int) -> tuple[IntArray, IntArray]:

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from homothety.datasets.readers.checks import Column, Columns, ComponentOrder
     from homothety.datasets.sets import MatrixSet, SequenceSet
 
-    PathName = str | PathLike[str]
+    _PathName = str | PathLike[str]
 
 # Matrices whose smallest eigenvalue is a smaller fraction of the largest do not count as positive definite.
-MIN_RECIPROCAL_CONDITION = 1e-12
+_MIN_RECIPROCAL_CONDITION = 1e-12
 
 
-class Kind(NamedTuple):
+class _Kind(NamedTuple):
     """A kind of file: how it is read, and which options mean something for it. Only those are handed to the reader."""
 
     read: Callable[..., Any]
@@ -58,42 +58,42 @@ class Kind(NamedTuple):
     """What a reader imports that is not safe from hostile files, so that it works in a process of its own."""
 
 
-_ARCHIVE = Kind(read_archive, ("variable",))
+_ARCHIVE = _Kind(read_archive, ("variable",))
 _HDF5 = _ARCHIVE._replace(apart=("h5py",))
-_BAG = Kind(read_bag_series, ("topic",), ("rosbags.rosbag1", "rosbags.rosbag2", "rosbags.typesys"))
+_BAG = _Kind(read_bag_series, ("topic",), ("rosbags.rosbag1", "rosbags.rosbag2", "rosbags.typesys"))
 _EPOCHS = ("mne", "mne.epochs")
-_TABLE = Kind(read_table_series, ("group", "lengths", "labels"))
-_ARRAYS = Kind(read_archive_series, ("lengths", "variable", "labels"))
+_TABLE = _Kind(read_table_series, ("group", "lengths", "labels"))
+_ARRAYS = _Kind(read_archive_series, ("lengths", "variable", "labels"))
 
-MATRICES = {
-    ".npy": Kind(read_npy),
+_MATRICES = {
+    ".npy": _Kind(read_npy),
     ".npz": _ARCHIVE,
-    ".mat": Kind(read_mat, ("variable",), ("scipy.io",)),
+    ".mat": _Kind(read_mat, ("variable",), ("scipy.io",)),
     ".h5": _HDF5,
     ".hdf5": _HDF5,
-    ".csv": Kind(read_csv, ("order",)),
-    **dict.fromkeys((".nii", ".nii.gz"), Kind(read_nifti, ("order", "mask"))),
-    **dict.fromkeys((".fif", ".fif.gz"), Kind(read_epochs, ("variable",), _EPOCHS)),
+    ".csv": _Kind(read_csv, ("order",)),
+    **dict.fromkeys((".nii", ".nii.gz"), _Kind(read_nifti, ("order", "mask"))),
+    **dict.fromkeys((".fif", ".fif.gz"), _Kind(read_epochs, ("variable",), _EPOCHS)),
 }
 """Files of matrices, by what their names end in."""
 
-SERIES = {
+_SERIES = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), _TABLE),
     ".parquet": _TABLE._replace(apart=("pyarrow.parquet",)),
     ".npz": _ARRAYS,
     **dict.fromkeys((".h5", ".hdf5"), _ARRAYS._replace(apart=("h5py",))),
-    ".npy": Kind(read_npy_series, ("lengths",)),
-    ".mat": Kind(read_mat_series, ("lengths", "variable"), ("scipy.io",)),
+    ".npy": _Kind(read_npy_series, ("lengths",)),
+    ".mat": _Kind(read_mat_series, ("lengths", "variable"), ("scipy.io",)),
     **dict.fromkeys((".bag", ".db3", ".mcap"), _BAG),
-    ".bvh": Kind(read_bvh_series, ("variable",)),
-    ".c3d": Kind(read_c3d_series, apart=("c3d",)),
-    **dict.fromkeys((".fif", ".fif.gz"), Kind(read_epochs_series, ("variable",), _EPOCHS)),
+    ".bvh": _Kind(read_bvh_series, ("variable",)),
+    ".c3d": _Kind(read_c3d_series, apart=("c3d",)),
+    **dict.fromkeys((".fif", ".fif.gz"), _Kind(read_epochs_series, ("variable",), _EPOCHS)),
 }
 """Files of recordings, by what their names end in; all readers take the chosen columns too."""
 
-FOLDERS = {
+_FOLDERS = {
     "ROS 2 recordings": (is_ros2_folder, _BAG),
-    "LeRobot data sets": (is_lerobot_folder, Kind(read_lerobot_series, ("labels",), ("pyarrow.parquet",))),
+    "LeRobot data sets": (is_lerobot_folder, _Kind(read_lerobot_series, ("labels",), ("pyarrow.parquet",))),
 }
 """Folders that are read like one file of recordings, each with the function that recognises it."""
 
@@ -155,9 +155,9 @@ def read_matrices(
         When the library for a format is not installed; the message says which extra of homothety brings it.
     """
     path = Path(path)
-    kind = _kind_by_name(path, MATRICES)
+    kind = _kind_by_name(path, _MATRICES)
     given = {"variable": variable, "order": order, "mask": mask}
-    _check_options(path, kind, given, MATRICES)
+    _check_options(path, kind, given, _MATRICES)
     if order is not None:
         check_order(order)
     if not path.is_file():
@@ -169,7 +169,7 @@ def read_matrices(
     return keep_spd(matrices, path)[0] if only_spd else matrices
 
 
-def positive_definite(matrices: FloatArray, least: float = MIN_RECIPROCAL_CONDITION) -> BoolArray:
+def _positive_definite(matrices: FloatArray, least: float = _MIN_RECIPROCAL_CONDITION) -> BoolArray:
     """Say which of `matrices` (n_matrices, n_dims, n_dims) have no eigenvalue below a share of their largest."""
     is_spd = np.empty(len(matrices), dtype=bool)
     for rows in blocks_of(len(matrices)):
@@ -178,13 +178,13 @@ def positive_definite(matrices: FloatArray, least: float = MIN_RECIPROCAL_CONDIT
     return is_spd
 
 
-def keep_spd(items: MatrixSet, path: Path, least: float = MIN_RECIPROCAL_CONDITION) -> tuple[MatrixSet, IntArray]:
+def keep_spd(items: MatrixSet, path: Path, least: float = _MIN_RECIPROCAL_CONDITION) -> tuple[MatrixSet, IntArray]:
     """Return the positive definite matrices of a set that was just read, and their indices, or raise if there is none.
 
     A matrix counts as positive definite if no eigenvalue is below the share `least` of its largest one. The array of
     the set is overwritten: the matrices that are kept move to its front, because a copy would double the memory.
     """
-    kept, matrices = np.flatnonzero(positive_definite(items.matrices, least)), items.matrices
+    kept, matrices = np.flatnonzero(_positive_definite(items.matrices, least)), items.matrices
     if len(kept) == 0:
         raise InputError(f"{path}: none of {len(items)} matrices is positive definite. Check what the file holds.")
     for rows in blocks_of(len(kept)):
@@ -197,7 +197,7 @@ def keep_spd(items: MatrixSet, path: Path, least: float = MIN_RECIPROCAL_CONDITI
 
 
 def read_sequences(
-    paths: PathName | Sequence[PathName],
+    paths: _PathName | Sequence[_PathName],
     *,
     group: Column | None = None,
     columns: Column | Sequence[Column] | None = None,
@@ -290,14 +290,14 @@ def _read_series(path: Path, columns: Columns, given: Mapping[str, Any]) -> Sequ
     kind = _kind_of_series(path)
     if path.is_file():
         _check_not_empty(path, "a series of measurements")
-    _check_options(path, kind, given, SERIES | {name: folder for name, (_, folder) in FOLDERS.items()})
+    _check_options(path, kind, given, _SERIES | {name: folder for name, (_, folder) in _FOLDERS.items()})
     options = {option: given[option] for option in kind.options}
     if kind.apart is None:
         return kind.read(path, columns, **options)
     return _read_apart("series", kind, path, options | {"columns": columns})
 
 
-def _expand(paths: PathName | Sequence[PathName]) -> list[Path]:
+def _expand(paths: _PathName | Sequence[_PathName]) -> list[Path]:
     """Return all files, those of folders in the order of their names."""
     given = [paths] if isinstance(paths, str | PathLike) else list(paths)
     files = [file for one in given for file in (_files_in(Path(one)) if Path(one).is_dir() else [Path(one)])]
@@ -311,16 +311,16 @@ def _files_in(folder: Path) -> list[Path]:
     if _counts_as_file(folder):
         return [folder]
     shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
-    found = [path for path in shown if (_suffix(path, SERIES) and path.is_file()) or _counts_as_file(path)]
-    kinds = sorted({_suffix(path, SERIES) or "folders" for path in found})
+    found = [path for path in shown if (_suffix(path, _SERIES) and path.is_file()) or _counts_as_file(path)]
+    kinds = sorted({_suffix(path, _SERIES) or "folders" for path in found})
     if len(kinds) != 1:
-        held = f"files of several kinds ({', '.join(kinds)})" if kinds else f"no file ending in {', '.join(SERIES)}"
+        held = f"files of several kinds ({', '.join(kinds)})" if kinds else f"no file ending in {', '.join(_SERIES)}"
         raise InputError(f"The folder {folder} holds {held}. Name the files to read.")
     return sorted(found, key=lambda path: natural_order(path.name))
 
 
 def _counts_as_file(folder: Path) -> bool:
-    return any(is_such(folder) for is_such, _ in FOLDERS.values())
+    return any(is_such(folder) for is_such, _ in _FOLDERS.values())
 
 
 def _check_same_dims(sets: list[SequenceSet], files: list[Path]) -> None:
@@ -356,7 +356,7 @@ def _with_distinct_names(sets: list[SequenceSet], files: list[Path]) -> Sequence
 # --- readers that work in a process of their own ----------------------------------------------------------------------
 
 
-def _read_apart(what: str, kind: Kind, path: Path, arguments: dict[str, Any]) -> Any:
+def _read_apart(what: str, kind: _Kind, path: Path, arguments: dict[str, Any]) -> Any:
     """Return what the reader of a kind of file finds in a process of its own, limited in time and memory."""
     lengths, columns = arguments.get("lengths"), arguments.get("columns")
     plain: dict[str, Any] = {} if lengths is None else {"lengths": np.asarray(lengths)}
@@ -369,19 +369,19 @@ def _read_apart(what: str, kind: Kind, path: Path, arguments: dict[str, Any]) ->
 def read_here(what: str, path: Path, arguments: Mapping[str, Any]) -> Any:
     """Return what the reader of a kind of file finds, in the process that was started for it."""
     if what == "matrices":
-        return _kind_by_name(path, MATRICES).read(path, **arguments)
+        return _kind_by_name(path, _MATRICES).read(path, **arguments)
     return _kind_of_series(path).read(path, **arguments)
 
 
 # --- kinds of files ---------------------------------------------------------------------------------------------------
 
 
-def _suffix(path: Path, kinds: Mapping[str, Kind]) -> str | None:
+def _suffix(path: Path, kinds: Mapping[str, _Kind]) -> str | None:
     """Return which of the known endings a name has, if any."""
     return next((suffix for suffix in kinds if path.name.lower().endswith(suffix)), None)
 
 
-def _kind_by_name(path: Path, kinds: Mapping[str, Kind]) -> Kind:
+def _kind_by_name(path: Path, kinds: Mapping[str, _Kind]) -> _Kind:
     """Return what kind of file this is by its name, or raise listing the kinds there are."""
     suffix = _suffix(path, kinds)
     if suffix is None:
@@ -390,12 +390,12 @@ def _kind_by_name(path: Path, kinds: Mapping[str, Kind]) -> Kind:
     return kinds[suffix]
 
 
-def _kind_of_series(path: Path) -> Kind:
+def _kind_of_series(path: Path) -> _Kind:
     """Return what kind of file, or of folder that counts as one, this is."""
-    return next((kind for is_such, kind in FOLDERS.values() if is_such(path)), None) or _kind_by_name(path, SERIES)
+    return next((kind for is_such, kind in _FOLDERS.values() if is_such(path)), None) or _kind_by_name(path, _SERIES)
 
 
-def _check_options(path: Path, kind: Kind, given: Mapping[str, Any], kinds: Mapping[str, Kind]) -> None:
+def _check_options(path: Path, kind: _Kind, given: Mapping[str, Any], kinds: Mapping[str, _Kind]) -> None:
     """Raise for an option that would be ignored."""
     for option, value in given.items():
         if value is not None and option not in kind.options:

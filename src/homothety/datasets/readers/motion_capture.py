@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from homothety.datasets.readers.checks import Columns
     from homothety.datasets.sets import SequenceSet
 
-UNSEEN = -1  # in .c3d files, what stands in the place of the error of a marker that no camera saw
-CHANNELS, POSITIONS = "channels", "positions"
-BVH_REMEDY = "Needed a .bvh file: a HIERARCHY of joints with OFFSET and CHANNELS, then MOTION with one line per frame."
-AXES, KINDS = "XYZ", ("position", "rotation")
+_UNSEEN = -1  # in .c3d files, what stands in the place of the error of a marker that no camera saw
+_CHANNELS, _POSITIONS = "channels", "positions"
+_BVH_REMEDY = "Needed a .bvh file: a HIERARCHY of joints with OFFSET and CHANNELS, then MOTION with one line per frame."
+_AXES, _KINDS = "XYZ", ("position", "rotation")
 
 
 def read_c3d_series(path: Path, columns: Columns) -> SequenceSet:
@@ -40,7 +40,7 @@ def read_c3d_series(path: Path, columns: Columns) -> SequenceSet:
     if not frames or not labels:
         raise InputError(f"{path} has {len(frames)} frames of {len(labels)} markers, needed at least one of each.")
     points = np.asarray(frames, dtype=np.float64)
-    places = np.where(points[:, :, 3:4] == UNSEEN, np.nan, points[:, :, :3])
+    places = np.where(points[:, :, 3:4] == _UNSEEN, np.nan, points[:, :, :3])
     names = tuple(f"{label}.{axis}" for label in labels for axis in "xyz")
     steps = places.reshape(len(frames), -1)
     return whole_series([steps], columns, names, path, rate=rate if rate > 0 else None)
@@ -58,22 +58,22 @@ class Joint:
 
 def read_bvh_series(path: Path, columns: Columns, variable: str | None) -> SequenceSet:
     """Read one recording: its channels as they are, or the positions that follow from them."""
-    wanted = variable or CHANNELS
-    if wanted not in (CHANNELS, POSITIONS):
-        raise InputError(f"{path} has no {wanted!r}. It holds {CHANNELS} and {POSITIONS}: choose with variable=.")
-    with blame_file(path, BVH_REMEDY):
+    wanted = variable or _CHANNELS
+    if wanted not in (_CHANNELS, _POSITIONS):
+        raise InputError(f"{path} has no {wanted!r}. It holds {_CHANNELS} and {_POSITIONS}: choose with variable=.")
+    with blame_file(path, _BVH_REMEDY):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         start = [line.strip().upper() for line in lines].index("MOTION")
         joints = _parse_joints(iter(" ".join(lines[:start]).split()))
         steps = _parse_frames(lines[start + 1 :], joints, path)
     names = [f"{joint.name}.{channel}" for joint in joints for channel in joint.channels]
-    if wanted == POSITIONS:
+    if wanted == _POSITIONS:
         names = [f"{joint.name}.{axis}" for joint in joints for axis in "xyz"]
-        steps = joint_positions(joints, steps)
+        steps = _joint_positions(joints, steps)
     return whole_series([steps], columns, tuple(names), path, rate=_parse_rate(lines[start + 1 :]))
 
 
-def joint_positions(joints: list[Joint], frames: FloatArray) -> FloatArray:
+def _joint_positions(joints: list[Joint], frames: FloatArray) -> FloatArray:
     """Return where the joints are, shape (n_frames, 3 * n_joints), by turning each about its parent.
 
     Parameters
@@ -105,7 +105,7 @@ def _movement(joint: Joint, values: FloatArray) -> tuple[FloatArray, Rotation]:
         axis, kind = channel[0], channel[1:]
         if kind == "position":
             # That of a root is from its offset; elsewhere it is from the parent, in place of the offset.
-            at = AXES.index(axis)
+            at = _AXES.index(axis)
             shift[:, at] = numbers + joint.offset[at] if joint.parent < 0 else numbers
         else:  # each about the axis as the turns before it left it
             turn = turn * Rotation.from_euler(axis, numbers[:, None], degrees=True)
@@ -143,8 +143,8 @@ def _parse_joint(name: str, parent: int, words: Iterator[str], joints: list[Join
 def _check_channel(name: str) -> str:
     """Return the name of a channel as all files should spell it, or raise."""
     axis, kind = name[:1].upper(), name[1:].lower()
-    if axis not in AXES or kind not in KINDS:
-        raise InputError(f"A channel is called {name!r}, needed Xposition, Yrotation and the like. {BVH_REMEDY}")
+    if axis not in _AXES or kind not in _KINDS:
+        raise InputError(f"A channel is called {name!r}, needed Xposition, Yrotation and the like. {_BVH_REMEDY}")
     return f"{axis}{kind}"
 
 

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from homothety.datasets.readers.checks import Column, Columns
     from homothety.datasets.sets import SequenceSet
 
-METADATA = "metadata.yaml"  # what makes a folder a recording of ROS 2
-MAX_CHANNELS = 1000  # more numbers in a message are an image or a cloud of points
-NOT_MEASURED = ("std_msgs/msg/Header", "builtin_interfaces/msg/Time", "builtin_interfaces/msg/Duration")
-PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:/[A-Za-z][A-Za-z0-9_]*)*")
-REMEDY = "Check that the recording was closed: 'rosbag reindex' and 'ros2 bag reindex' mend one that was not."
+_METADATA = "metadata.yaml"  # what makes a folder a recording of ROS 2
+_MAX_CHANNELS = 1000  # more numbers in a message are an image or a cloud of points
+_NOT_MEASURED = ("std_msgs/msg/Header", "builtin_interfaces/msg/Time", "builtin_interfaces/msg/Duration")
+_PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:/[A-Za-z][A-Za-z0-9_]*)*")
+_REMEDY = "Check that the recording was closed: 'rosbag reindex' and 'ros2 bag reindex' mend one that was not."
 
-DESCRIPTION = "meta/info.json"  # what makes a folder a LeRobot data set
-TABLES = "data/chunk-*/*.parquet"  # one episode per file up to version 2.1, many per file since version 3.0
-EPISODE, STATE = "episode_index", "observation.state"
+_DESCRIPTION = "meta/info.json"  # what makes a folder a LeRobot data set
+_TABLES = "data/chunk-*/*.parquet"  # one episode per file up to version 2.1, many per file since version 3.0
+_EPISODE, _STATE = "episode_index", "observation.state"
 
 
 # --- ROS --------------------------------------------------------------------------------------------------------------
@@ -38,14 +38,14 @@ EPISODE, STATE = "episode_index", "observation.state"
 
 def is_ros2_folder(folder: Path) -> bool:
     """Tell whether a folder is one recording of ROS 2."""
-    return (folder / METADATA).is_file()
+    return (folder / _METADATA).is_file()
 
 
 def read_bag_series(path: Path, columns: Columns, topic: str | None) -> SequenceSet:
     """Read the numbers in the messages of a topic as one recording, in order of time."""
     version = "rosbag1" if path.suffix.lower() == ".bag" else "rosbag2"
     rosbag = require(f"rosbags.{version}", "ros", f"Reading {path}")
-    with blame_file(path, REMEDY), rosbag.Reader(path) as bag:
+    with blame_file(path, _REMEDY), rosbag.Reader(path) as bag:
         steps, channels, times = _numbers(bag, _choose_topic(bag, topic, path), path)
     return whole_series([steps], columns, channels, path, rate=rate_of([times], [path.stem]))
 
@@ -71,9 +71,9 @@ def _numbers(bag: Any, topic: str, path: Path) -> tuple[FloatArray, tuple[str, .
     if first is None:
         raise InputError(f"{path}, topic {topic} has no messages, needed at least one.")
     n_channels = len(dict(_flattened(decode(first[2], first[0].msgtype))))
-    if not 1 <= n_channels <= MAX_CHANNELS:  # before all the others are read, which may be images
+    if not 1 <= n_channels <= _MAX_CHANNELS:  # before all the others are read, which may be images
         raise InputError(
-            f"{path}, topic {topic} has {n_channels} numbers in a message, needed 1 to {MAX_CHANNELS}. "
+            f"{path}, topic {topic} has {n_channels} numbers in a message, needed 1 to {_MAX_CHANNELS}. "
             "Choose a topic of measurements with topic=."
         )
     messages = sorted(bag.messages(connections=connections), key=lambda message: message[1])
@@ -129,7 +129,7 @@ def _decoder(connections: list[Any], *, is_ros1: bool) -> Callable[[bytes, str],
 
 def _check_plain(definition: Any) -> None:
     """Raise unless all text in the definition of a message is plain names: the library makes code of it."""
-    if isinstance(definition, str) and not PLAIN_NAME.fullmatch(definition):
+    if isinstance(definition, str) and not _PLAIN_NAME.fullmatch(definition):
         raise InputError(f"A message is defined by {definition!r}, needed a name. The recording is not to be trusted.")
     if isinstance(definition, dict):
         definition = definition.items()
@@ -156,9 +156,9 @@ def _flattened_value(value: Any, name: str) -> Iterator[tuple[str, float]]:
     if isinstance(value, bool | int | float | np.number):
         yield name, float(value)
     elif isinstance(value, list | tuple | np.ndarray):
-        for place, one in enumerate(value[: MAX_CHANNELS + 1]):
+        for place, one in enumerate(value[: _MAX_CHANNELS + 1]):
             yield from _flattened_value(one, f"{name}[{place}]")
-    elif dataclasses.is_dataclass(value) and getattr(value, "__msgtype__", "") not in NOT_MEASURED:
+    elif dataclasses.is_dataclass(value) and getattr(value, "__msgtype__", "") not in _NOT_MEASURED:
         yield from _flattened(value, f"{name}.")
 
 
@@ -173,23 +173,23 @@ def _joint_names(message: Any) -> list[str]:
 
 def is_lerobot_folder(folder: Path) -> bool:
     """Tell whether a folder is a LeRobot data set."""
-    return (folder / DESCRIPTION).is_file()
+    return (folder / _DESCRIPTION).is_file()
 
 
 def read_lerobot_series(path: Path, columns: Columns, labels: Column | None) -> SequenceSet:
     """Read one recording per episode."""
-    files = sorted(path.glob(TABLES), key=lambda file: natural_order(str(file)))
+    files = sorted(path.glob(_TABLES), key=lambda file: natural_order(str(file)))
     if not files:
-        raise InputError(f"{path} has no {TABLES}, needed the tables of the episodes. Download the whole data set.")
+        raise InputError(f"{path} has no {_TABLES}, needed the tables of the episodes. Download the whole data set.")
     there = _column_names(files[0])
     measured, labelled = (
         [there[at] for at in find_columns(wanted, there, len(there), path)] if wanted is not None else []
-        for wanted in (STATE if columns is None else columns, labels)
+        for wanted in (_STATE if columns is None else columns, labels)
     )
-    frame = ParquetFrame(path, _joined(files, [*measured, EPISODE, *labelled]))
-    episodes = cut_table(frame, path, measured, EPISODE, labels=labelled[0] if labelled else None)
-    with blame_file(path / DESCRIPTION, "Download the data set again."):
-        described = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
+    frame = ParquetFrame(path, _joined(files, [*measured, _EPISODE, *labelled]))
+    episodes = cut_table(frame, path, measured, _EPISODE, labels=labelled[0] if labelled else None)
+    with blame_file(path / _DESCRIPTION, "Download the data set again."):
+        described = json.loads((path / _DESCRIPTION).read_text(encoding="utf-8"))
     features, rate = (described.get(key) if isinstance(described, dict) else None for key in ("features", "fps"))
     channels = [name for column in measured for name in _channel_names(column, features, episodes.channels)]
     return dataclasses.replace(

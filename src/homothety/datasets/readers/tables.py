@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from homothety.datasets.readers.checks import Column, Columns
 
 
-DELIMITERS = "\t;|,"
-COMMENT = "#"
-NOT_KNOWN = "nan"
-LABEL_COLUMN = "label"
+_DELIMITERS = "\t;|,"
+_COMMENT = "#"
+_NOT_KNOWN = "nan"
+_LABEL_COLUMN = "label"
 # Neither 007 nor 1e5 is a number where labels are meant: they are names, and others than 7 and 100000. With a point and
 # a sign, as in 1.000e+00, it is how NumPy writes numbers.
-WHOLE_LABEL = re.compile(r"0|-?[1-9][0-9]*")
-DECIMAL_LABEL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+(e[+-][0-9]{2,3})?)?")
+_WHOLE_LABEL = re.compile(r"0|-?[1-9][0-9]*")
+_DECIMAL_LABEL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+(e[+-][0-9]{2,3})?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Table:
         return len(self.header or self.rows[0])
 
 
-def read_table(path: Path, needed: str, has_header: Callable[[list[list[str]]], bool]) -> Table:
+def _read_table(path: Path, needed: str, has_header: Callable[[list[list[str]]], bool]) -> Table:
     """Split a file into cells, and its header from the rest.
 
     Parameters
@@ -105,7 +105,7 @@ def _check_widths(table: Table, path: Path) -> None:
 
 def _split_comments(lines: list[str]) -> tuple[list[str], list[str]]:
     """Split the lines of a file into the comments at its beginning, with blank lines among them, and the rest."""
-    is_comment = [not line.strip() or line.lstrip().startswith(COMMENT) for line in lines]
+    is_comment = [not line.strip() or line.lstrip().startswith(_COMMENT) for line in lines]
     n_comments = is_comment.index(False) if False in is_comment else len(lines)
     return lines[:n_comments], lines[n_comments:]
 
@@ -121,14 +121,14 @@ def _cells(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 def _names_in_comments(comments: list[str], delimiter: str, n_columns: int) -> list[str] | None:
     """Return the names of the columns if the last comment is such a header, as NumPy writes it, else None."""
-    last = next((line for line in reversed(comments) if line.strip()), "").strip().lstrip(COMMENT).strip(" ")
+    last = next((line for line in reversed(comments) if line.strip()), "").strip().lstrip(_COMMENT).strip(" ")
     for names in (next(iter(_cells([last], delimiter)), (0, []))[1], last.split()):
-        if len(names) == n_columns and names_columns(names):
+        if len(names) == n_columns and _names_columns(names):
             return names
     return None
 
 
-def parse_numbers(table: Table, columns: Sequence[int], path: Path, remedy: str) -> FloatArray:
+def _parse_numbers(table: Table, columns: Sequence[int], path: Path, remedy: str) -> FloatArray:
     """Return the chosen columns as numbers, or raise naming line and column and giving the remedy."""
     numbers = np.empty((len(table.rows), len(columns)))
     for index, (line, row) in enumerate(zip(table.lines, table.rows, strict=True)):
@@ -140,35 +140,35 @@ def parse_numbers(table: Table, columns: Sequence[int], path: Path, remedy: str)
     return numbers
 
 
-def parse_labels(cells: list[str]) -> NDArray[Any]:
+def _parse_labels(cells: list[str]) -> NDArray[Any]:
     """Return labels as integers where all are whole numbers, as numbers where all are such, otherwise as text.
 
     Different labels stay different: those that numbers cannot tell apart are text.
     """
     different = set(cells)
-    if all(WHOLE_LABEL.fullmatch(cell) for cell in different):
+    if all(_WHOLE_LABEL.fullmatch(cell) for cell in different):
         try:
             return np.array([int(cell) for cell in cells], dtype=np.int64)
         except (OverflowError, ValueError):  # Python itself refuses those of thousands of digits
             return np.array(cells)
-    known = {cell for cell in different if cell.lower() != NOT_KNOWN}
-    are_numbers = bool(known) and all(DECIMAL_LABEL.fullmatch(cell) for cell in known)
+    known = {cell for cell in different if cell.lower() != _NOT_KNOWN}
+    are_numbers = bool(known) and all(_DECIMAL_LABEL.fullmatch(cell) for cell in known)
     if not are_numbers or len({Decimal(cell) for cell in known}) > len({float(cell) for cell in known}):
         return np.array(cells)
     return whole_labels(np.array(cells, dtype=np.float64))
 
 
-def parse_names(cells: list[str]) -> NDArray[np.str_]:
+def _parse_names(cells: list[str]) -> NDArray[np.str_]:
     """Return names as they are written, nothing for those that are not known."""
-    return np.array(["" if cell.lower() == NOT_KNOWN else cell for cell in cells])
+    return np.array(["" if cell.lower() == _NOT_KNOWN else cell for cell in cells])
 
 
-def names_columns(row: list[str], decimal_comma: bool = True) -> bool:
+def _names_columns(row: list[str], decimal_comma: bool = True) -> bool:
     """Tell whether a row holds anything but numbers."""
     return any(cell != "" and _number(cell, decimal_comma) is None for cell in row)
 
 
-def counts_columns(row: list[str]) -> bool:
+def _counts_columns(row: list[str]) -> bool:
     """Tell whether a row reads 0, 1, 2, ...: data frames number unnamed columns, with nothing above row numbers."""
     names = row[1:] if row[0] == "" else row
     return len(row) > 1 and names == [str(column) for column in range(len(names))]
@@ -189,7 +189,7 @@ def _delimiter(line: str) -> str:
     words = line.split()
     if len(words) > 1 and all(_number(word, True) is not None and not word.endswith(",") for word in words):
         return "\t" if "\t" in line else " "
-    return next((delimiter for delimiter in DELIMITERS if delimiter in line), " ")
+    return next((delimiter for delimiter in _DELIMITERS if delimiter in line), " ")
 
 
 # --- matrices ---------------------------------------------------------------------------------------------------------
@@ -197,21 +197,21 @@ def _delimiter(line: str) -> str:
 
 def read_csv(path: Path, order: str | None) -> MatrixSet:
     """Read a table whose rows hold all N x N entries of a matrix or, in a named order, the N(N+1)/2 distinct ones."""
-    table = read_table(path, "one matrix per row", _names_entries)
+    table = _read_table(path, "one matrix per row", _names_entries)
     names = [name.lower() for name in table.header or []]
-    label_at = names.index(LABEL_COLUMN) if LABEL_COLUMN in names else None
+    label_at = names.index(_LABEL_COLUMN) if _LABEL_COLUMN in names else None
     # Data frames write their row numbers into a first column without a name.
     columns = [at for at in range(table.width) if at != label_at and (at > 0 or names[:1] != [""])]
-    remedy = f"Only a column that the header calls {LABEL_COLUMN!r} may hold anything else."
-    numbers = parse_numbers(table, columns, path, remedy)
+    remedy = f"Only a column that the header calls {_LABEL_COLUMN!r} may hold anything else."
+    numbers = _parse_numbers(table, columns, path, remedy)
     matrices = check_stack(_as_matrices(numbers, order, path), str(path))
-    labels = None if label_at is None else parse_labels([row[label_at] for row in table.rows])
+    labels = None if label_at is None else _parse_labels([row[label_at] for row in table.rows])
     return MatrixSet(matrices, labels, path.stem)
 
 
 def _names_entries(rows: list[list[str]]) -> bool:
     """Tell whether a first row names the columns. Columns counted from 0 are no data: no variance is zero."""
-    return names_columns(rows[0]) or counts_columns(rows[0])
+    return _names_columns(rows[0]) or _counts_columns(rows[0])
 
 
 def _as_matrices(numbers: FloatArray, order: str | None, path: Path) -> FloatArray:
@@ -224,7 +224,7 @@ def _as_matrices(numbers: FloatArray, order: str | None, path: Path) -> FloatArr
     if n_dims_of_triangle(n_columns) == 0:
         raise InputError(
             f"{path} has {n_columns} columns of numbers, needed N*N for whole matrices or N*(N+1)/2 for the distinct "
-            f"entries of symmetric ones. A column of labels needs a header that calls it {LABEL_COLUMN!r}."
+            f"entries of symmetric ones. A column of labels needs a header that calls it {_LABEL_COLUMN!r}."
         )
     return unpack_symmetric(numbers, order or "upper")
 
@@ -232,9 +232,9 @@ def _as_matrices(numbers: FloatArray, order: str | None, path: Path) -> FloatArr
 # --- recordings in tables ---------------------------------------------------------------------------------------------
 
 
-STATE_COLUMN = "state"
-NOT_MEASURED = ("", LABEL_COLUMN, STATE_COLUMN)
-CALLED = Path("data frame")  # what data frames in memory are called in names and errors
+_STATE_COLUMN = "state"
+_NOT_MEASURED = ("", _LABEL_COLUMN, _STATE_COLUMN)
+_CALLED = Path("data frame")  # what data frames in memory are called in names and errors
 
 
 class Frame(Protocol):
@@ -262,7 +262,7 @@ class Frame(Protocol):
 def read_table_series(path: Path, columns: Columns, **cut: Any) -> SequenceSet:
     """Read a text table or a Parquet table; `cut` are the other options of `cut_table`."""
     is_parquet = path.suffix.lower() == ".parquet"
-    return cut_table(ParquetFrame(path, load_parquet(path)) if is_parquet else TextFrame(path), path, columns, **cut)
+    return cut_table(ParquetFrame(path, load_parquet(path)) if is_parquet else _TextFrame(path), path, columns, **cut)
 
 
 def sequences_from_frame(
@@ -287,7 +287,7 @@ def sequences_from_frame(
     recordings : SequenceSet
         Estimators take it as it is.
     """
-    return cut_table(DataFrameTable(frame), CALLED, columns, group, lengths, labels)
+    return cut_table(_DataFrameTable(frame), _CALLED, columns, group, lengths, labels)
 
 
 def cut_table(
@@ -316,8 +316,8 @@ def cut_table(
     times_at, times = find_times(frame.names, by_series, others)
     chosen = asked or _find_measured(frame, path, [*others, *times_at])
     steps, channels = frame.numbers(chosen)
-    states_at = _find_called(STATE_COLUMN, frame, chosen)
-    labels_at = _find_called(LABEL_COLUMN, frame, chosen) if labels_at is None else labels_at
+    states_at = _find_called(_STATE_COLUMN, frame, chosen)
+    labels_at = _find_called(_LABEL_COLUMN, frame, chosen) if labels_at is None else labels_at
     return SequenceSet(
         [steps[one] for one in rows],
         None if states_at is None else by_series(states_at),
@@ -347,7 +347,7 @@ def _find_asked(
 def _find_measured(frame: Frame, path: Path, others: list[int | None]) -> list[int]:
     """Return the columns of measurements: all but `others` and those known to be something else by their names."""
     names = [name.lower() for name in frame.names] or ["column"] * frame.n_columns
-    chosen = [at for at, name in enumerate(names) if name not in NOT_MEASURED and at not in others]
+    chosen = [at for at, name in enumerate(names) if name not in _NOT_MEASURED and at not in others]
     if not chosen:
         raise InputError(f"{path} has no column of measurements. Name them with columns=.")
     return chosen
@@ -375,28 +375,28 @@ def _rows_by_group(frame: Frame, group_at: int, path: Path) -> tuple[list[IntArr
     return [by_group[place] for place in order], tuple(str(groups[place]) for place in order)
 
 
-class TextFrame(Frame):
+class _TextFrame(Frame):
     """A text file that was split into cells."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.table = read_table(path, "one time step per row", _has_header)
+        self.table = _read_table(path, "one time step per row", _has_header)
         self.names = list(self.table.header or [])
         self.n_columns, self.n_rows = self.table.width, len(self.table.rows)
 
     def numbers(self, columns: list[int]) -> tuple[FloatArray, list[str]]:
         """Return columns as numbers, shape (n_rows, n_dims), and their names."""
         remedy = "Choose the columns of measurements with columns=."
-        numbers = parse_numbers(self.table, columns, self.path, remedy)
+        numbers = _parse_numbers(self.table, columns, self.path, remedy)
         return numbers, [self.names[column] for column in columns] if self.names else []
 
     def values(self, column: int) -> NDArray[Any]:
         """Return a column as whole numbers, numbers or text."""
-        return parse_labels([row[column] for row in self.table.rows])
+        return _parse_labels([row[column] for row in self.table.rows])
 
     def groups(self, column: int) -> NDArray[Any]:
         """Return a column as it is written: 007 and 7 are different recordings."""
-        return parse_names([row[column] for row in self.table.rows])
+        return _parse_names([row[column] for row in self.table.rows])
 
     def place(self, row: int) -> str:
         """Return the line of a row."""
@@ -405,11 +405,11 @@ class TextFrame(Frame):
 
 def _has_header(rows: list[list[str]]) -> bool:
     """Tell whether a first row names the columns."""
-    if names_columns(rows[0]):
+    if _names_columns(rows[0]):
         return True
     # 0, 1, 2, ... could be data too, unless nothing stands before them or what follows are not whole numbers.
     has_fractions = any(not cell.lstrip("-").isdigit() for row in rows[1:] for cell in row)
-    return counts_columns(rows[0]) and (rows[0][0] == "" or has_fractions)
+    return _counts_columns(rows[0]) and (rows[0][0] == "" or has_fractions)
 
 
 def load_parquet(path: Path, columns: list[str] | None = None) -> Any:
@@ -462,7 +462,7 @@ class ParquetFrame(Frame):
         return numbers.reshape(self.n_rows, n_values)
 
 
-class DataFrameTable(Frame):
+class _DataFrameTable(Frame):
     """A data frame as the readers of tables see it."""
 
     def __init__(self, frame: Any) -> None:
