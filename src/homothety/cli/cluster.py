@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from homothety.cli.options import (
     add_cluster_option,
     add_command,
-    add_figures_option,
     add_shared_options,
     at_least,
     check_figures,
@@ -97,7 +96,6 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(resumed=None)
     parser.add_argument("file", metavar="FILE", type=Path, help=".npy, .npz, .h5, .mat, .csv, .nii, .nii.gz or .fif")
     add_shared_options(parser, output=_OUTPUT)
-    add_figures_option(parser)
     add_cluster_option(parser)
     reading = parser.add_argument_group("reading")
     reading.add_argument("--variable", metavar="NAME", help="array in a .npz or .mat file that holds the matrices")
@@ -124,11 +122,10 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.cli import results, runs
     from homothety.cli.runs import fit
     from homothety.estimators.spcm import SPCMMixture
-    from homothety.report import render_text
     from homothety.sampling.checkpoint import fingerprint
 
     check_figures(args)
-    folder = check_folder(args.output or Path(_OUTPUT))
+    folder = check_folder(args.output)
     items, index = read(args, console)
     positions = _check_image(items, args.file, console) if args.spatial else None
     parameters = {parameter: getattr(args, parameter) for _, parameter, *_ in MODEL_OPTIONS}
@@ -147,11 +144,10 @@ def run(args: argparse.Namespace, console: Console) -> bool:
             where = _where_is(error, items)
             raise InputError(f"{args.file}: {error}{where} Or leave all such matrices out with --only-spd.") from error
         model.result_ = replace(model.result_, numbers=index)
-        files, document, summary = results.write(model, items, folder, with_figures=args.figures)
+        written = results.write(model, items, folder, with_figures=args.figures)
     this.end(interrupted=model.result_.interrupted)
     labels = cluster_number(model.result_.labels).tolist()
-    found = summary | {"labels": labels, "output": str(folder), "files": files}
-    console.show(f"{render_text(document)}\n\nWritten to {folder}: {', '.join(files)}.", found)
+    results.show(console, written, folder, {"labels": labels})
     return not model.result_.interrupted
 
 

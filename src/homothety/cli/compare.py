@@ -9,7 +9,6 @@ from homothety.cli import recordings
 from homothety.cli.options import (
     add_cluster_option,
     add_command,
-    add_figures_option,
     add_shared_options,
     at_least,
     check_figures,
@@ -87,7 +86,6 @@ def add_parser(commands: Any) -> None:
     )
     recordings.add_files(parser)
     add_shared_options(parser, output=_OUTPUT)
-    add_figures_option(parser)
     add_cluster_option(parser)
     parser.add_argument("--matrices", action="store_true", help="FILE holds covariance matrices to cluster, no series")
     parser.add_argument(
@@ -109,7 +107,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.cli import comparing
 
     check_figures(args)
-    folder = check_folder(args.output or Path(_OUTPUT))
+    folder = check_folder(args.output)
     comparison = _of_matrices(args, console) if args.matrices else _of_recordings(args, console)
     outcomes, finished = comparing.run_tasks(comparison.tasks(args.seed, args.runs), console)
     if not finished:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from homothety.cli.options import (
     REPORT,
     add_command,
-    add_figures_option,
     add_output_options,
     add_shared_options,
     check_figures,
@@ -47,7 +46,6 @@ def add_parser(commands: Any) -> None:
         commands, "demo", run, help="see what it does, on embedded data", description=_DESCRIPTION, epilog=_EPILOG
     )
     add_shared_options(parser, output=_OUTPUT)
-    add_figures_option(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> bool:
@@ -56,7 +54,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.report import render_text
 
     check_figures(args)
-    folder, told, summaries = check_folder(args.output or Path(_OUTPUT)), [], {}
+    folder, told, summaries = check_folder(args.output), [], {}
     parts: dict[str, tuple[Callable[..., Any], Callable[..., str]]] = {
         "demonstrations": (segment_demonstrations, _tell_actions),
         "tensor-field": (_cluster_field, _tell_clusters),

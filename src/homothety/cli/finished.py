@@ -57,7 +57,12 @@ def add_apply(commands: Any) -> None:
     parser.add_argument("model", metavar="MODEL", type=Path, help="saved model, or the folder of a run")
     recordings.add_files(parser)
     parser.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, help=f"folder for results (default: {_APPLY_OUTPUT})"
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path(_APPLY_OUTPUT),
+        help=f"folder for results (default: {_APPLY_OUTPUT})",
     )
     add_output_options(parser)
     add_memory_option(parser)
@@ -71,10 +76,9 @@ def _run_apply(args: argparse.Namespace, console: Console) -> bool:
     """Apply a model; return that it came to its end."""
     from homothety.cli import results
     from homothety.persistence import load
-    from homothety.report import render_text
     from homothety.summaries.result import Segmentation
 
-    folder = check_folder(args.output or Path(_APPLY_OUTPUT))
+    folder = check_folder(args.output)
     path = args.model / results.MODEL if args.model.is_dir() else args.model
     model = load(path)
     if not hasattr(model, "apply"):
@@ -83,9 +87,7 @@ def _run_apply(args: argparse.Namespace, console: Console) -> bool:
     data: Any = _read_recordings(args, console) if segments else _read_matrices(args, console)
     result = model.apply(data if segments else data.matrices)
     result = replace(result, provenance=replace(result.provenance, source=recordings.title(args.files)))
-    files, document, summary = results.write(result, data, folder)
-    found = summary | {"output": str(folder), "files": files}
-    console.show(f"{render_text(document)}\n\nWritten to {folder}: {', '.join(files)}.", found)
+    results.show(console, results.write(result, data, folder), folder)
     return True
 
 

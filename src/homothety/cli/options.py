@@ -31,15 +31,18 @@ def add_command(commands: Any, name: str, run: _Command, *, help: str, descripti
 
 
 def add_shared_options(parser: ArgumentParser, *, output: str) -> None:
-    """Add the options every command has; `output` is the folder results go to by default."""
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help=f"folder for the results (default: {output})")
+    """Add the options of commands that fit models; `output` is the folder results go to by default."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path(output),
+        help=f"folder for the results (default: {output})",
+    )
     parser.add_argument("--seed", metavar="N", type=at_least(0), default=0, help="seed of all randomness (default: 0)")
     add_output_options(parser)
     add_memory_option(parser)
-
-
-def add_figures_option(parser: ArgumentParser) -> None:
-    """Add whether figures are drawn."""
     parser.add_argument("--figures", action="store_true", help="draw figures as PNG files too (needs matplotlib)")
 
 

@@ -34,7 +34,7 @@ from homothety.export import (
 )
 from homothety.files import write_json, write_text, written_aside
 from homothety.persistence import load
-from homothety.report import describe, render_html, render_markdown
+from homothety.report import describe, render_html, render_markdown, render_text
 from homothety.report.document import chains_answer
 from homothety.summaries.result import Labels, Partition, Result, Segmentation
 from homothety.summaries.tables import (
@@ -46,10 +46,11 @@ from homothety.summaries.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from homothety.cli.console import Console
     from homothety.report.document import Document
 
 _REMEDY = "Remove it to do without, or run the command again."
@@ -115,6 +116,12 @@ def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figure
     write_text(folder / _PAGE, "\n".join(page))
     write_text(folder / REPORT, render_html(document))
     return Written([*files, *drawn], document, summary)
+
+
+def show(console: Console, written: Written, folder: Path, more: Mapping[str, Any] | None = None) -> None:
+    """Print a document and the names of its files; for scripts its summary, with what `more` adds."""
+    found = written.summary | dict(more or {}) | {"output": str(folder), "files": written.files}
+    console.show(f"{render_text(written.document)}\n\nWritten to {folder}: {', '.join(written.files)}.", found)
 
 
 def _summarise(result: Result, data: Any) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from homothety.cli import recordings
 from homothety.cli.options import (
     add_cluster_option,
     add_command,
-    add_figures_option,
     add_shared_options,
     at_least,
     check_figures,
@@ -159,7 +157,6 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(resumed=None)
     recordings.add_files(parser)
     add_shared_options(parser, output=_OUTPUT)
-    add_figures_option(parser)
     add_cluster_option(parser)
     recordings.add_reading_options(parser)
     recordings.add_preparation_options(parser)
@@ -183,11 +180,10 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     """Segment files; return whether it came to its end."""
     from homothety.cli import results, runs
     from homothety.cli.runs import fit
-    from homothety.report import render_text
 
     check_figures(args)
     kinds = recordings.check_exports(args)
-    folder = check_folder(args.output or Path(_OUTPUT))
+    folder = check_folder(args.output)
     items = recordings.with_rate(recordings.read(args, console), args, kinds)
     this = runs.of(args, folder, _digest(items), console)
     size = f"{number_of(len(items), 'recording')}, {items.n_steps} steps of {number_of(items.n_dims, 'channel')}"
@@ -200,11 +196,10 @@ def run(args: argparse.Namespace, console: Console) -> bool:
             with this.sampling(model):
                 fit(model, items, console, size=size, source=recordings.title(args.files))
         written = results.write(model, items, folder, kind=args.format, with_figures=args.figures)
-        files = [*written.files, *results.write_exports(model.result_, items, folder, kinds)]
+        exported = results.write_exports(model.result_, items, folder, kinds)
     this.end(interrupted=model.result_.interrupted)
     tables = {name: [dict(row) for row in rows] for name, rows in model.result_.tables().items() if name in _IN_JSON}
-    data = written.summary | tables | {"output": str(folder), "files": files}
-    console.show(f"{render_text(written.document)}\n\nWritten to {folder}: {', '.join(files)}.", data)
+    results.show(console, written._replace(files=[*written.files, *exported]), folder, tables)
     return not model.result_.interrupted
 
 
