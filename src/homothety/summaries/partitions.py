@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _MAX_CANDIDATES = 200  # visited partitions compared with all draws before the best one is polished
 MAX_POLISHING_SWEEPS = 20
 _MAX_LARGE_CANDIDATES = 10  # the same where there are many items
+_MAX_LARGE_DRAWS = 50  # draws that are used where there are many items
 _BLOCK_ENTRIES = 2**24  # of a membership matrix; its counts are whole numbers below 2**24, exact in single precision
 
 
@@ -223,19 +224,17 @@ def _blocks(draws: IntArray) -> Iterator[IntArray]:
         yield draws[start : start + n_rows].astype(np.int64, copy=False)
 
 
-def agreed_partition(draws: IntArray, *, max_draws: int = 50) -> tuple[IntArray, FloatArray]:
+def agreed_partition(draws: IntArray) -> tuple[IntArray, FloatArray]:
     """Return a partition that draws of many items agree on, and the share of draws that agree with it, item by item.
 
-    The best of the visited partitions by its expected variation of information; then every item goes to the cluster
-    that most draws have it in, once their clusters are matched with its. What `minimise_expected_vi` does item by item
-    is too much for a million of them.
+    The first step takes the visited partition of least expected variation of information. Clusters of every draw are
+    then matched with clusters of this partition, and each item goes to the cluster in which most draws have it. For a
+    million items, `minimise_expected_vi`, which moves single items, would take too long.
 
     Parameters
     ----------
     draws : ndarray of int, shape (n_draws, n_items)
-        Sampled partitions, each numbered without gaps, in as few bytes as you like: no more are taken of all of them.
-    max_draws : int, default=50
-        How many of them to look at, evenly spaced.
+        Sampled partitions, each numbered without gaps, of any type of integers. At most 50 are used, evenly spaced.
 
     Returns
     -------
@@ -250,7 +249,7 @@ def agreed_partition(draws: IntArray, *, max_draws: int = 50) -> tuple[IntArray,
     >>> labels, share.round(2)
     (array([1, 1, 0, 0, 0]), array([1.  , 1.  , 0.67, 1.  , 1.  ]))
     """
-    chosen = _evenly(draws, max_draws)
+    chosen = _evenly(draws, _MAX_LARGE_DRAWS)
     candidates = _evenly(chosen, _MAX_LARGE_CANDIDATES).astype(np.int64)
     best = candidates[np.argmin(_expected_vi(candidates, chosen))]
     votes = np.zeros((int(best.max()) + 1, draws.shape[1]), dtype=np.min_scalar_type(len(chosen)))

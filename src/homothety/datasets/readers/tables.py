@@ -163,9 +163,9 @@ def _parse_names(cells: list[str]) -> NDArray[np.str_]:
     return np.array(["" if cell.lower() == _NOT_KNOWN else cell for cell in cells])
 
 
-def _names_columns(row: list[str], decimal_comma: bool = True) -> bool:
+def _names_columns(row: list[str]) -> bool:
     """Tell whether a row holds anything but numbers."""
-    return any(cell != "" and _number(cell, decimal_comma) is None for cell in row)
+    return any(cell != "" and _number(cell, decimal_comma=True) is None for cell in row)
 
 
 def _counts_columns(row: list[str]) -> bool:
