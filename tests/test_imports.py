@@ -32,7 +32,7 @@ LAYERS = [
     ["models.hmm", "models.ddcrp", "models.crp", "models.shapes", "models.gmm"],
     ["models.emissions", "models.partitions"],
     ["models", "models._parts"],
-    ["preprocessing", "datasets"],
+    ["preprocessing", "datasets", "quality"],
     ["sequences"],
     ["sampling", "covariance"],
     ["distributions"],

@@ -69,6 +69,10 @@ class StraightRecordingsWarning(HomothetyWarning):
     """All recordings lie on straight lines, which tell less than paths in a plane or in space."""
 
 
+class DataWarning(HomothetyWarning):
+    """Recordings have a fault that may spoil a fit: outliers, dead sensors, copies, pauses, or others."""
+
+
 class UnevenTimesWarning(HomothetyWarning):
     """Times of recordings are uneven or differ in their rate, so that results are in steps and not in seconds."""
 

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, NoReturn
 
 from homothety._version import __version__
-from homothety.cli import cluster, compare, completion, demo, finished, segment
+from homothety.cli import check, cluster, compare, completion, demo, finished, segment
 from homothety.cli.console import Console
 from homothety.cli.options import limited_memory, on_cluster
 from homothety.cli.wording import in_options
@@ -28,6 +28,7 @@ share, without saying how many clusters, states or actions there are.
 _EPILOG = """\
 examples:
   homothety demo                       see what it does, on embedded data
+  homothety check demos/*.csv          look for faults in recordings
   homothety cluster tensors.npz        cluster the matrices in a file
   homothety segment demos/*.csv        segment the recordings in files
   homothety apply homothety-output new.csv    find the same actions in new recordings
@@ -59,6 +60,7 @@ def build_parser() -> ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add_parser in (
         demo.add_parser,
+        check.add_parser,
         cluster.add_parser,
         segment.add_parser,
         finished.add_apply,
@@ -73,7 +75,9 @@ def build_parser() -> ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status: 0, 2 for bad input, 130 after an interrupt, 141 if nobody reads.
+    """Run one command and return the exit status.
+
+    It is 0, 1 where `check` finds something, 2 for bad input, 130 after an interrupt, 141 if nobody reads.
 
     Parameters
     ----------
@@ -105,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise
             console.fail(in_options(explain(error), args.parser))
             return _BAD_INPUT
-    return 0 if finished else _INTERRUPTED
+    return 0 if finished else getattr(args, "otherwise", _INTERRUPTED)
 
 
 def _is_expected(error: Exception) -> bool:

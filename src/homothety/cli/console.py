@@ -34,6 +34,7 @@ class Console:
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet, self.as_json = quiet, as_json
+        self._warned: set[str] = set()
 
     @property
     def live(self) -> bool:
@@ -62,8 +63,10 @@ class Console:
             print(_shown(text))
 
     def warn(self, text: str) -> None:
-        """Say what the library warns of."""
-        self.say(f"Note: {text}")
+        """Say what the library warns of, once."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.say(f"Note: {text}")
 
     @contextmanager
     def announcing_compilation(self) -> Iterator[None]:

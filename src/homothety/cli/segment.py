@@ -130,6 +130,14 @@ MODEL_OPTIONS = (
     _ModelOption(
         "--order", "order", at_least(1), _SELECTING, "past steps an autoregressive state looks at (default: 1)"
     ),
+    _ModelOption(
+        "--outliers",
+        "outliers",
+        str,
+        _SAMPLED,
+        "outliers and dead sensors are missing values, or kept as they are (default: missing)",
+        ("missing", "keep"),
+    ),
     _ModelOption("--max-states", "max_states", at_least(1), ("hdp", "hmm"), "at most so many (default: 20 and 15)"),
     _ModelOption("--chains", "n_chains", at_least(1), _SAMPLED, "independent chains (default: 4)"),
     _ModelOption(

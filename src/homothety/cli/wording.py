@@ -40,6 +40,7 @@ OPTIONS = {
     "n_sweeps": "--sweeps",
     "neighbor_share": "--neighbor-share",
     "order": "--order",
+    "outliers": "--outliers",
     "points": "--points",
     "quaternions": "--quaternions",
     "resolution": "--resolution",

@@ -165,6 +165,7 @@ class LaysNewRecordings(ReportsActions):
             frame_table=one_table(tables, names, self.frame_table_.reference_name),
             scores=scores,
             fits=scores > LEAST_SCORE,
+            findings=self._quality(recordings).lines,
         )
 
     def _relative_score(self, laid: Laid) -> float:
@@ -205,7 +206,7 @@ class LaysNewRecordings(ReportsActions):
             raise InputError(f"Recordings have {recordings.n_dims} channels, needed {needed} as fitted.")
         check_quaternions(recordings, self.blocks_)
         check_lengths(recordings, self.prepared_blocks_, self.preprocessing_.settings.stride)
-        gappy = self._rearranged(recordings)
+        gappy = self._rearranged(self._cleaned(recordings))
         prepared = self.preprocessing_.transform(interpolated(gappy))
         axes = line_axes(self.prepared_blocks_, prepared)
         prepared = filled(self.prepared_blocks_, self.spans_, prepared)

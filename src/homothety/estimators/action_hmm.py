@@ -27,6 +27,7 @@ from homothety.errors import (
 )
 from homothety.estimators._new_recordings import LaysNewRecordings
 from homothety.estimators.sampled import AutoSweeps, ResultPart, most_probable, seed_sequence
+from homothety.estimators.segmentation import Missing
 from homothety.models import frames
 from homothety.models.emissions.missing import NO_GAPS, completed_steps, plain_steps
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
@@ -38,6 +39,7 @@ from homothety.models.hmm.messages import mend_short_stays
 from homothety.models.hmm.states import Imputed, StateModel, impute_steps, log_left_out
 from homothety.models.missing.starts import lacks_coordinate, starts_in_observed
 from homothety.preprocessing import middle_orientation, orientations
+from homothety.quality import Quality, examine
 from homothety.sampling.trace import Trace, count_segments, occupancy_entropy
 from homothety.sequences import Sequences, check_measured, check_sequences, interpolated
 from homothety.summaries.frames import RecordingFrame, frame_table, weights_by_kind
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 
     from homothety.arrays import BoolArray
     from homothety.channels import ChannelBlocks
-    from homothety.estimators.segmentation import Missing
+    from homothety.estimators.segmentation import Missing, Outliers
     from homothety.models.emissions import Emission
     from homothety.models.emissions.missing import Gaps
     from homothety.models.frames.frames import Rotations
@@ -107,6 +109,8 @@ class ActionHMM(LaysNewRecordings):
     missing : {"random", "error"}, default="random"
         As in `IBPHMM`. The stride, the weights of blocks and the starts of chains are measured on straight lines
         through gaps, which the chains then forget. A quaternion is missing where one of its numbers is.
+    outliers : {"missing", "keep"}, default="missing"
+        As in `IBPHMM`.
     n_sweeps : int or "auto", default="auto"
         Sweeps per chain. "auto" makes 100 and compares the actions of the last half of all chains; while these differ,
         it doubles the number, up to 800. A single chain makes 200.
@@ -155,6 +159,7 @@ class ActionHMM(LaysNewRecordings):
     subsample: int | Literal["auto"] = "auto"
     n_actions: int | None = None
     missing: Missing = "random"
+    outliers: Outliers = "missing"
 
     frames_ = ResultPart[list[RecordingFrame]]("frame_table.rows")
     frame_labels_ = ResultPart[IntArray]("frame_table.labels")
@@ -186,6 +191,8 @@ class ActionHMM(LaysNewRecordings):
         self._check_blocks_vary(recordings)
         self.least_steps_ = steps_of(self.least_stay, recordings.rate, "least_stay")
         self.recordings_digest_ = digest_of(recordings)
+        quality = self._examined(recordings)
+        recordings = quality.cleaned(recordings)
         gappy = self._rearranged(recordings)
         rearranged = interpolated(gappy)  # as which recordings are measured; chains draw what is missing
         preparation, self.prepared_blocks_ = prepare_blocks(
@@ -197,7 +204,7 @@ class ActionHMM(LaysNewRecordings):
             subsample=None if self.subsample == "auto" else int(self.subsample),
         )
         self._begin_result(recordings, preparation, stride_is_measured=self.subsample == "auto")
-        self._amend(blocks=blocks)
+        self._amend(blocks=blocks, findings=quality.lines)
         slices = self.prepared_blocks_.slices
         self.has_path_ = preparation.settings.velocities is not None or any(
             motion_stride([one[:, slices[b]] for one in rearranged]) is not None for b in self.prepared_blocks_.points
@@ -220,6 +227,9 @@ class ActionHMM(LaysNewRecordings):
         ]
         self._amend(provenance=self._provenance())
         return self
+
+    def _quality(self, recordings: Sequences) -> Quality:
+        return examine(recordings, blocks=self.blocks_.channels, as_missing=self._takes_outliers_out())
 
     def _check_parameters(self) -> None:
         for name in ("least_stay", "subsample"):
@@ -470,6 +480,7 @@ class ActionHMM(LaysNewRecordings):
                 )
         is_fitted = digest_of(recordings) == self.recordings_digest_
         found = self.frame_table_.frames if is_fitted else self._new_frames(recordings, None)
+        recordings = self._cleaned(recordings)
         rearranged, order = self._rearranged(recordings), self._recorded_order()
         prepared, n_dims = self.preprocessing_.transform(rearranged, min_steps=1), rearranged.n_dims
         factors, offset, imputed = self.preprocessing_.factors[:n_dims], self.preprocessing_.offset[:n_dims], []

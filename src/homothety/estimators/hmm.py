@@ -15,7 +15,7 @@ from homothety.arrays import FloatArray, IntArray, check_count, check_positive, 
 from homothety.distributions import NIW
 from homothety.errors import InputError
 from homothety.estimators.sampled import ResultPart, seed_sequence
-from homothety.estimators.segmentation import Missing, SampledSegmenter, Segmenter
+from homothety.estimators.segmentation import Missing, Outliers, SampledSegmenter, Segmenter
 from homothety.models import hdphmm, ibphmm, icsc, missing
 from homothety.models.emissions import Emission
 from homothety.models.emissions.missing import completed_series
@@ -99,6 +99,10 @@ class IBPHMM(SampledSegmenter):
         What NaN in recordings means: a value that is missing at random, for reasons that have nothing to do with the
         value itself. It is drawn along with all else that is unknown, and nothing is interpolated. A channel may be
         missing in whole recordings. "error" refuses recordings with NaN, as autoregressive states always do.
+    outliers : {"missing", "keep"}, default="missing"
+        What is done with values that no movement gives: single steps far outside the range of their recording, and
+        channels of a recording whose sensor is dead. They are treated as missing, or used as they are. They are always
+        used with ``missing="error"`` and by autoregressive states. In either case a `DataWarning` names them.
     n_chains : int, default=4
     n_sweeps : int or "auto", default="auto"
         Sweeps per chain. "auto" makes 200 and compares the last half of all chains; while these differ, it doubles the
@@ -119,6 +123,9 @@ class IBPHMM(SampledSegmenter):
     paths_ : list of ndarray of int, shape (n_steps_i,)
         State of every step of each recording, numbered by decreasing number of steps.
     n_states_ : int
+    findings_ : tuple of str
+        Faults of the recordings, such as outliers, copies and pauses, in one line each; `homothety.quality` looks for
+        them.
     active_ : ndarray of bool, shape (n_series, n_states)
         Which recording visits which state.
     means_, covariances_ : ndarray of shape (n_states, n_dims), (n_states, n_dims, n_dims)
@@ -174,6 +181,10 @@ class IBPHMM(SampledSegmenter):
     n_split_merge: int = 5
     least_stay: int = 1
     missing: Missing = "random"
+    outliers: Outliers = "missing"
+
+    def _takes_outliers_out(self) -> bool:
+        return super()._takes_outliers_out() and self.emission != "autoregressive"
 
     def _segment(self, prepared: Sequences) -> None:
         model = self._segmentation_model(prepared)
@@ -286,7 +297,7 @@ class StickyHDPHMM(SampledSegmenter):
         As in `IBPHMM`.
     mean_strength : float, default=0.5
         How many steps the prior mean of a state is worth.
-    dof, scale, least_stay, missing
+    dof, scale, least_stay, missing, outliers
         As in `IBPHMM`.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         As in `IBPHMM`; ``point_estimate="map"`` is the draw of largest density given its weights and concentrations.
@@ -314,6 +325,7 @@ class StickyHDPHMM(SampledSegmenter):
     scale: float = 0.1
     least_stay: int = 1
     missing: Missing = "random"
+    outliers: Outliers = "missing"
 
     def _segment(self, prepared: Sequences) -> None:
         _check_max_states(self.max_states)
@@ -552,7 +564,7 @@ class ICSCHMM(IBPHMM, ReportsActions):
         As in `IBPHMM`.
     emission, order, preprocessing, dof, gamma, alpha, kappa, sample_mass, start, n_start, n_split_merge
         As in `IBPHMM`.
-    least_stay, missing
+    least_stay, missing, outliers
         As in `IBPHMM`.
     n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
         As in `IBPHMM`.

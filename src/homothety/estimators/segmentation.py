@@ -22,13 +22,14 @@ from homothety.arrays import (
     variance_of_known,
 )
 from homothety.datasets import SequenceSet
-from homothety.errors import InputError
+from homothety.errors import DataWarning, InputError
 from homothety.estimators.sampled import (
     APART_R_HAT,
     AutoSweeps,
     Fitted,
     ResultPart,
     SampledChains,
+    depth_in_library,
     most_probable,
     seed_sequence,
 )
@@ -37,6 +38,7 @@ from homothety.models.emissions.missing import augmented
 from homothety.models.hmm.messages import mend_short_stays
 from homothety.models.hmm.states import Imputed, StateModel, impute_steps, log_left_out
 from homothety.preprocessing import FittedPreprocessing, Preprocessing
+from homothety.quality import UNMEASURED, Quality, examine
 from homothety.sampling.diagnostics import draws_by_weight, leave_one_out, stacking_weights, thinned
 from homothety.sampling.trace import RunPath
 from homothety.sequences import check_sequences
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
 
 
 Missing = Literal["random", "error"]
+Outliers = Literal["missing", "keep"]
 
 _NO_STATES = StateModel(np.ones(0), np.ones((0, 0)), np.ones((0, 0, 0)), np.ones((0, 0, 0)))  # before a fit knows any
 _N_PREDICTING = 100  # draws of each chain by which it predicts, where chains do not agree; few make noisy weights
@@ -83,11 +86,13 @@ class Segmenter(Fitted, BaseEstimator):
 
     preprocessing: Preprocessing | None
     missing: Missing = "error"
+    outliers: Outliers = "keep"
 
     result_: Segmentation
     names_ = ResultPart[tuple[str, ...]]("names")
     starts_ = ResultPart[IntArray]("states.starts")
     preprocessing_ = ResultPart[FittedPreprocessing]("preparation")
+    findings_ = ResultPart[tuple[str, ...]]("findings")
     states_ = ResultPart[StateModel]("parameters")
     paths_ = ResultPart[list[IntArray]]("states.paths")
     n_states_ = ResultPart[int]("parameters.n_states")
@@ -114,11 +119,14 @@ class Segmenter(Fitted, BaseEstimator):
         """
         self._begin_fit()
         recordings = check_sequences(X, lengths=lengths, allow_missing=self._allows_missing())
+        quality = self._examined(recordings)
+        recordings = quality.cleaned(recordings)
         asked = self._checked_preprocessing()
         preparation = asked.fit(recordings)
         prepared = preparation.transform(recordings)
         _check_spread(prepared)
         self._begin_result(recordings, preparation, stride_is_measured=asked.subsample == "auto")
+        self._amend(findings=quality.lines)
         self._segment(prepared)
         self._amend(provenance=self._provenance())
         return self
@@ -131,6 +139,29 @@ class Segmenter(Fitted, BaseEstimator):
         """Return whether recordings may have missing values."""
         check_option(self.missing, "missing", get_args(Missing))
         return self.missing == "random"
+
+    def _takes_outliers_out(self) -> bool:
+        """Return whether values that are no measurements are treated as missing."""
+        check_option(self.outliers, "outliers", get_args(Outliers))
+        return self.outliers == "missing" and self._allows_missing()
+
+    def _quality(self, recordings: Sequences) -> Quality:
+        """Return faults of recordings."""
+        return examine(recordings, as_missing=self._takes_outliers_out())
+
+    def _examined(self, recordings: Sequences) -> Quality:
+        """Return faults of the recordings of a fit, and warn of them."""
+        quality = self._quality(recordings)
+        _warn_of(quality.lines)
+        return quality
+
+    def _cleaned(self, recordings: Sequences) -> Sequences:
+        """Return new recordings without values that are no measurements, and warn of these."""
+        if not self._takes_outliers_out():
+            return recordings
+        quality = self._quality(recordings)
+        _warn_of([one.text for one in quality.findings if one.kind in UNMEASURED])
+        return quality.cleaned(recordings)
 
     def _segment(self, prepared: Sequences) -> None:
         raise NotImplementedError
@@ -207,8 +238,9 @@ class Segmenter(Fitted, BaseEstimator):
         -------
         imputed : list of Imputed
             For each recording `values`, `lower` and `upper`, of shape (n_steps_i, n_dims) each. Where a value is
-            observed, all three are that value. A coordinate of a point or vector that a recording with a frame of its
-            own lacks at all steps stays NaN: nothing tells where the recording is along it.
+            observed, all three are that value; outliers count as missing if the fit treats them so. A coordinate of a
+            point or vector that a recording with a frame of its own lacks at all steps stays NaN: nothing tells where
+            the recording is along it.
 
         Notes
         -----
@@ -232,6 +264,7 @@ class Segmenter(Fitted, BaseEstimator):
     def _imputed(self, recordings: Sequences, level: float) -> list[Imputed]:
         """Return recordings with their missing values filled in."""
         settings, n_dims, imputed = self.preprocessing_.settings, recordings.n_dims, []
+        recordings = self._cleaned(recordings)
         means, covariances = self.means_[:, :n_dims], self.covariances_[:, :n_dims, :n_dims]
         for one, probs in zip(recordings, self.predict_proba(recordings), strict=True):
             middle = mean_of_known(one[:: settings.stride]) if settings.centre == "series" else 0.0
@@ -255,7 +288,7 @@ class Segmenter(Fitted, BaseEstimator):
         recordings = check_sequences(
             X, lengths=lengths, allow_constant=True, min_steps=1, allow_missing=self._allows_missing()
         )
-        return self._applied(recordings, self._prepare_new(recordings, None))
+        return self._applied(recordings, self._prepare_new(recordings, None), findings=self._quality(recordings).lines)
 
     def _applied(
         self, recordings: Sequences, prepared: list[tuple[StateModel, FloatArray, int]], **parts: Any
@@ -336,7 +369,7 @@ class Segmenter(Fitted, BaseEstimator):
         recordings = check_sequences(
             X, lengths=lengths, min_steps=least, allow_constant=True, allow_missing=self._allows_missing()
         )
-        prepared = self.preprocessing_.transform(recordings, min_steps=1)
+        prepared = self.preprocessing_.transform(self._cleaned(recordings), min_steps=1)
         return [(self.states_, prepared[i], int(n)) for i, n in enumerate(recordings.lengths)]
 
     def _expand(self, values: Any, n_steps: int) -> Any:
@@ -503,6 +536,12 @@ class SampledSegmenter(SampledChains, Segmenter):
             return names
         # Chains may differ in the states that they group into the same actions.
         return [name for name in names if "action" in name or name == "log_joint"]
+
+
+def _warn_of(findings: Iterable[str]) -> None:
+    """Warn of faults of recordings, of each in a warning of its own."""
+    for text in findings:
+        warnings.warn(text, DataWarning, stacklevel=depth_in_library())
 
 
 def _check_spread(prepared: Sequences) -> None:

@@ -71,6 +71,8 @@ def describe_segmentation(result: Segmentation, data: SequenceSet | None = None)
         sections.append(_trajectories_section(result))
     if result.frame_table is not None:
         sections.append(_frames_section(result.frame_table))
+    if result.findings:
+        sections.append(_findings_section(result))
     sections.append(_labels_section(result))
     if "gallery" in drawn:
         sections.append(_gallery_section(result))
@@ -300,6 +302,12 @@ def _frames_section(table: FrameTable) -> Section:
         blocks.append(Table("Frames of all recordings", *frames_table(table), file="frames"))
         blocks.append(Text(moved_note(table)))
     return Section("frames", "Frames", blocks)
+
+
+def _findings_section(result: Segmentation) -> Section:
+    """Return the faults of the recordings."""
+    opening = "Faults that may spoil a segmentation were looked for before it was made. These were found:"
+    return Section("findings", "Faults of the recordings", [Text(opening), Bullets(result.findings)])
 
 
 def _labels_section(result: Segmentation) -> Section:

@@ -272,6 +272,8 @@ class Segmentation(_Base):
         Of recordings that a model was applied to: log density per used step, in standard deviations from the mean of
         the recordings of the fit, and whether each recording is like those.
     chains : Chains, optional
+    findings : tuple of str
+        Faults of the recordings, see `homothety.quality`.
     """
 
     provenance: Provenance
@@ -296,6 +298,7 @@ class Segmentation(_Base):
     scores: FloatArray | None = None
     fits: BoolArray | None = None
     chains: Chains | None = None
+    findings: tuple[str, ...] = ()
 
     @property
     def labels(self) -> Labels:

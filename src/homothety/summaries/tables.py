@@ -357,6 +357,7 @@ def summarise_segmentation(result: Segmentation) -> dict[str, Any]:
         "stride": result.stride,
         "least_stay": result.least_stay,
         "step_weights": result.step_weights,
+        "findings": list(result.findings),
         **_summarise(result),
     }
     found["settings"] |= {"preprocessing": result.preparation.to_record()["settings"]}

@@ -35,6 +35,7 @@ def test_help_of_every_command_has_examples_and_the_shared_options(command, caps
         "resume": {"--seed", "--output"},
         "report": {"--seed"},
         "apply": {"--seed"},
+        "check": {"--seed", "--output"},
         "warm-up": {"--seed", "--output"},
     }
     for option in {"--seed", "--quiet", "--json", "--output"} - unshared.get(command, set()):
