@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from mmap import mmap
 from operator import index
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -13,6 +15,7 @@ from homothety.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+_HUGE = 2**22  # bytes from which on NumPy asks for huge pages
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -35,6 +38,17 @@ def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
     view = np.ascontiguousarray(array).view()
     view.setflags(write=False)
     return view
+
+
+def sparse_zeros(shape: tuple[int, ...]) -> FloatArray:
+    """Return zeros, of which large arrays take memory and time only where they are written to.
+
+    NumPy asks for huge pages, and a write to one of them clears all of it.
+    """
+    n_bytes = 8 * math.prod(shape)
+    if n_bytes < _HUGE:
+        return np.zeros(shape)
+    return np.frombuffer(mmap(-1, n_bytes), dtype=np.float64).reshape(shape)
 
 
 def real_array(values: ArrayLike, name: str) -> FloatArray:

@@ -165,7 +165,7 @@ def test_missing_weights_come_from_their_prior():
 def test_weights_given_a_path_are_dirichlet_rows_times_gamma_totals():
     active, rng = np.array([True, False, True, True]), np.random.default_rng(3)
     counts = np.array([[3.0, 0, 1, 0], [0, 0, 0, 0], [2, 0, 0, 5], [0, 0, 0, 0]])
-    draws = np.empty((4_000, 4, 4))
+    draws = np.zeros((4_000, 4, 4))
     for weights in draws:
         _kernels.draw_transition_weights(rng, active, counts, ALPHA, KAPPA, weights)
     pairs = np.outer(active, active)

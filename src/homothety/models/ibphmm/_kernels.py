@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions._kernels import Structure
 
+MOST_DRAWN = 64  # states between which all weights are drawn to switch a few; of more, only between those looked at
 LEAST_WEIGHT = 1e-200  # of a transition: gamma variates of small shape underflow, and subnormal products are slow
 NOTHING = -1  # neither born nor dropped
 
@@ -364,6 +365,55 @@ def flip_shared_states(
     return n_tried, n_accepted
 
 
+@jit
+def flip_among_many(
+    rng: Generator,
+    i: int,
+    order: IntArray,
+    log_odds: FloatArray,
+    alpha: float,
+    kappa: float,
+    active: BoolArray,
+    weights: FloatArray,
+    data: Data,
+    room: Room,
+) -> tuple[int, int]:
+    """Try to switch a few of very many states; return how often that was tried and accepted.
+
+    Only states that the recording has or tries are looked at: the same move, since weights of all others would be drawn
+    and not used. Of many short recordings each may begin with states of its own, and without this the cost of a sweep
+    would grow with the cube of their number.
+    """
+    n, listed = 0, room.listed
+    for k in range(active.shape[0]):
+        if active[k]:
+            listed[n] = k
+            n += 1
+    tried = np.empty(order.shape[0], dtype=np.int64)
+    for place in range(order.shape[0]):
+        tried[place] = n
+        for a in range(n):
+            if listed[a] == order[place]:
+                tried[place] = a
+        if tried[place] == n:
+            listed[n] = order[place]
+            n += 1
+    own, odds, between = np.empty(n, dtype=np.bool_), np.empty(n), np.empty((n, n))
+    for a in range(n):
+        own[a], odds[a], room.columns[a] = active[listed[a]], log_odds[listed[a]], a
+        for b in range(n):
+            between[a, b] = weights[listed[a], listed[b]]
+    draw_missing_weights(rng, own, alpha, kappa, between)
+    evidence = evaluate_series(i, n, data, room)
+    counted = flip_shared_states(rng, tried, odds, own, between, room.columns, evidence, room.scratch)
+    clear_missing_weights(own, between)
+    for a in range(n):
+        active[listed[a]] = own[a]
+        for b in range(n):
+            weights[listed[a], listed[b]] = between[a, b]
+    return counted
+
+
 @inlined
 def flip_states_of(
     rng: Generator,
@@ -379,6 +429,8 @@ def flip_states_of(
 ) -> tuple[int, int]:
     """Try to switch the shared states of a recording; return how often that was tried and accepted."""
     n_states = active.shape[0]
+    if n_states > MOST_DRAWN:
+        return flip_among_many(rng, i, order, log_odds, alpha, kappa, active, weights, data, room)
     for k in range(n_states):
         room.listed[k] = k
         room.columns[k] = k
@@ -493,6 +545,29 @@ def write_log_likelihoods(
 
 
 @jit
+def carry_weights(active: BoolArray, weights: FloatArray, places: IntArray, carried: FloatArray) -> None:
+    """Copy the weights between the states that each recording has, to new places of these states.
+
+    Most pairs of many states are of no recording, and are not looked at.
+
+    Parameters
+    ----------
+    active : ndarray of shape (n_series, n_states)
+    weights : ndarray of shape (n_series, n_states, n_states)
+    places : ndarray of shape (n_states,)
+        Negative for states that are left out.
+    carried : ndarray of shape (n_series, n_places, n_places)
+        Zeros, changed in place.
+    """
+    for i in range(active.shape[0]):
+        for j in range(active.shape[1]):
+            if active[i, j] and places[j] >= 0:
+                for k in range(active.shape[1]):
+                    if active[i, k] and places[k] >= 0:
+                        carried[i, places[j], places[k]] = weights[i, j, k]
+
+
+@jit
 def count_transitions(path: IntArray, start: int, stop: int, counts: FloatArray, least_stay: int = 1) -> None:
     """Add the transitions of a recording to their counts, (n_states, n_states).
 
@@ -527,23 +602,23 @@ def draw_transition_weights(
 ) -> None:
     """Draw the weights between the states a recording has, given its path: a Dirichlet row times a gamma total.
 
-    Where the probability of leaving is fixed, a path says nothing of the weight of staying: it comes from its prior.
+    All other weights must be zero. Where the probability of leaving is fixed, a path says nothing of the weight of
+    staying: it comes from its prior.
     """
     n, n_active = active.shape[0], 0.0
     for k in range(n):
         n_active += 1.0 if active[k] else 0.0
     for j in range(n):
         total = 0.0
-        for k in range(n):
-            weights[j, k] = 0.0
-            if active[j] and active[k] and not (j == k and leaving > 0.0):
+        for k in range(n if active[j] else 0):
+            if active[k] and not (j == k and leaving > 0.0):
                 weights[j, k] = draw_weight(rng, alpha + counts[j, k] + (kappa if j == k else 0.0))
                 total += weights[j, k]
         # The data say nothing of the total, yet it decides how much a state added later takes from the others.
         prior_total = n_active * alpha + kappa if leaving == 0.0 else (n_active - 1.0) * alpha
         scale = rng.standard_gamma(prior_total) / max(total, LEAST_WEIGHT) if prior_total > 0.0 else 0.0
-        for k in range(n):
-            if active[j] and active[k] and not (j == k and leaving > 0.0):
+        for k in range(n if active[j] else 0):
+            if active[k] and not (j == k and leaving > 0.0):
                 weights[j, k] = max(weights[j, k] * scale, LEAST_WEIGHT)
         if leaving > 0.0 and active[j]:
             weights[j, j] = draw_weight(rng, alpha + kappa)
@@ -586,7 +661,7 @@ def log_path_density(
     log_gamma_row, total = lgamma(row_prior), -np.log(n_active)
     for j in range(n):
         left = 0.0
-        for k in range(n):
+        for k in range(n if active[j] else 0):  # there are no transitions from states that the recording does not have
             count = counts[j, k]
             # Most pairs have no transition, and add nothing.
             if count > 0.0 and leaving > 0.0 and j == k:

@@ -155,10 +155,13 @@ def log_prior_of(n: int, version: Version, bench: Bench) -> float:
         n_owners[k] = 0.0
         for i in range(n_series):
             n_owners[k] += 1.0 if version.active[i, k] else 0.0
+    bench.counts[:n, :n] = 0.0
     for i in range(n_series):
-        bench.counts[:n, :n] = 0.0
-        count_transitions(version.path, data.starts[i], data.starts[i + 1], bench.counts, data.least_stay)
+        start, stop = data.starts[i], data.starts[i + 1]
+        count_transitions(version.path, start, stop, bench.counts, data.least_stay)
         total += log_path_density(n, bench.counts, version.active[i], at.alpha, at.kappa, data.leaving)
+        for t in range(start + 1, stop):  # of many pairs, a short recording has few
+            bench.counts[version.path[t - 1], version.path[t]] = 0.0
     return log_owner_density(n_owners, n_series, at.gamma, at.mass) + total
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from homothety.arrays import check_count, check_positive, read_only
+from homothety.arrays import check_count, check_positive, read_only, sparse_zeros
 from homothety.errors import InputError, SweepError
 from homothety.models._parts import ReadOnly, check_array, check_finite, check_labels, check_starts, up_to_date
 from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, steps_with, values_in
@@ -173,8 +173,8 @@ class Model:
         if state.path is not None and not active[self.series_of_steps, path_of(self, state)].all():
             raise InputError("path uses a state in a recording that does not have it.")
         if state.weights is not None:
-            pairs = active[:, :, None] & active[:, None, :]
-            if not ((weights := weights_of(self, state)) > 0)[pairs].all() or not np.isfinite(weights).all():
+            weights = weights_of(self, state)[pairs_of(active)]
+            if not ((weights > 0) & np.isfinite(weights)).all():
                 raise InputError("weights between states of a recording must be finite and above 0.")
         if state.whiteners is not None:
             check_finite(whiteners_of(self, state), "whiteners")
@@ -348,7 +348,7 @@ def transition_counts(model: Model, path: IntArray, n_states: int) -> FloatArray
     from homothety.models.ibphmm._kernels import count_all_transitions
 
     check_labels(path, "path", model.n_steps, n_states)
-    counts = np.zeros((model.n_series, n_states, n_states))
+    counts = sparse_zeros((model.n_series, n_states, n_states))
     count_all_transitions(read_only(path), model.starts, counts, model.least_stay)
     return counts
 
@@ -454,13 +454,23 @@ def check_parts(model: Model, state: ChainState) -> None:
         part_of(model, state)
 
 
+def pairs_of(active: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return all pairs of states of the same recording: the recording, and both states, (n_pairs,) each."""
+    series, states = np.nonzero(active)
+    n_own, first = active.sum(axis=1), np.searchsorted(series, np.arange(len(active)))
+    n_partners = n_own[series]
+    one = np.repeat(np.arange(len(series)), n_partners)
+    within = np.arange(len(one)) - np.repeat(np.cumsum(n_partners) - n_partners, n_partners)
+    return series[one], states[one], states[first[series[one]] + within]
+
+
 def draw_weights(
     rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float, leaving: float = 0.0
 ) -> FloatArray:
     """Draw the transition weights of every recording given its transitions, (n_series, n_states, n_states)."""
     from homothety.models.ibphmm._kernels import draw_all_weights
 
-    weights = np.empty(counts.shape)
+    weights = sparse_zeros(counts.shape)
     draw_all_weights(rng, read_only(active), counts, alpha, kappa, weights, leaving)
     return weights
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from homothety.arrays import read_only
+from homothety.arrays import read_only, sparse_zeros
 from homothety.models._parts import check_labels
 from homothety.models.emissions.regression import draw_parameters
 from homothety.models.hmm.messages import check_possible
@@ -26,6 +26,7 @@ from homothety.models.ibphmm.model import (
     expected_new,
     log_joint,
     log_owner_prior,
+    pairs_of,
     path_of,
     path_statistics,
     transition_counts,
@@ -62,7 +63,7 @@ def resample_shared_states(rng: Generator, model: Model, state: ChainState) -> t
     from homothety.models.ibphmm import _kernels as kernels
     from homothety.models.ibphmm._kernels import build_room
 
-    active, weights = active_of(model, state).copy(), weights_of(model, state).copy()
+    active, weights = active_of(model, state).copy(), _copied_weights(model, state)
     data, n_owners = data_of(model, state), active.sum(axis=0).astype(np.float64)
     series, orders = rng.permutation(model.n_series), draw_orders(rng, model, state.n_states)
     concentrations = (state.mass, state.alpha, state.kappa)
@@ -77,7 +78,7 @@ def resample_shared_by_halves(rng: Generator, model: Model, state: ChainState) -
     How popular each state is, is drawn given who has it; given that, recordings do not depend on each other. A half
     switches the states that the other half has: which ones these are does not change meanwhile.
     """
-    active, weights = active_of(model, state).copy(), weights_of(model, state).copy()
+    active, weights = active_of(model, state).copy(), _copied_weights(model, state)
     data, n_tried = data_of(model, state), np.zeros(2, dtype=np.int64)
     second = rng.permutation(model.n_series) < model.n_series // 2
     orders = draw_orders(rng, model, state.n_states)
@@ -141,8 +142,9 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
     born = np.flatnonzero(outcomes == state.n_states)
     kept = np.setdiff1d(np.arange(state.n_states), outcomes)
     n_series, n_kept, n_states = len(outcomes), len(kept), len(kept) + len(born)
-    weights = np.zeros((n_series, n_states, n_states))
-    weights[:, :n_kept, :n_kept] = state.weights[:, kept][:, :, kept]
+    places = np.full(state.n_states, -1)
+    places[kept] = np.arange(n_kept)
+    weights = carried_weights(state.active, state.weights, places, n_states)
     for place, i in enumerate(born, start=n_kept):
         own = newborns.weights[i] * np.outer(newborns.active[i], newborns.active[i])
         weights[i, :n_kept, place], weights[i, place, :n_kept] = own[kept, -1], own[-1, kept]
@@ -162,7 +164,7 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     """Draw the path of every recording given its states, weights and parameters (docs/model.md, section 3.7)."""
     from homothety.models.ibphmm._kernels import build_room, draw_paths
 
-    active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
+    active, weights = np.array(active_of(model, state), order="C"), _copied_weights(model, state)
     data, path = data_of(model, state), np.empty(model.n_steps, dtype=np.int64)
 
     def draw(rng: Generator, series: IntArray) -> float:
@@ -177,7 +179,7 @@ def redrawn_paths(rng: Generator, model: Model, state: ChainState, series: IntAr
     """Return the paths of all recordings, of which some are drawn anew."""
     from homothety.models.ibphmm._kernels import build_room, draw_paths
 
-    active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
+    active, weights = np.array(active_of(model, state), order="C"), _copied_weights(model, state)
     data, path = data_of(model, state), path_of(model, state).copy()
     room = build_room(data, state.n_states)
     check_possible(draw_paths(rng, _check_series(model, series), active, weights, data, room, path))
@@ -193,7 +195,7 @@ def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) ->
     """Return the log-likelihoods of some recordings given states, weights and parameters, paths summed out."""
     from homothety.models.ibphmm._kernels import build_room, write_log_likelihoods
 
-    active, weights = np.array(active_of(model, state), order="C"), np.array(weights_of(model, state), order="C")
+    active, weights = np.array(active_of(model, state), order="C"), _copied_weights(model, state)
     data, out = data_of(model, state), np.empty(len(series))
     room = build_room(data, state.n_states)
     write_log_likelihoods(_check_series(model, series), active, weights, data, room, out)
@@ -222,10 +224,11 @@ def resample_leaving(rng: Generator, model: Model, state: ChainState) -> tuple[C
     path = path_of(model, state)
     if model.leaving_range is None:
         return state, ()
-    counts = transition_counts(model, path, state.n_states)
     several = active_of(model, state).sum(axis=1) > 1  # a recording with one state has nowhere to go
-    n_stays = float(np.trace(counts[several], axis1=1, axis2=2).sum())
-    n_left = float(counts[several].sum()) - n_stays
+    series, here, there = pairs_of(state.active & several[:, None])
+    counts = transition_counts(model, path, state.n_states)[series, here, there]
+    n_stays = float(counts[here == there].sum())
+    n_left = float(counts.sum()) - n_stays
     low, high = np.log(model.leaving_range)
     grid = np.exp(low + (high - low) * (np.arange(_LEAVING_GRID) + rng.random()) / _LEAVING_GRID)
     log_density = n_left * np.log(grid) + n_stays * np.log1p(-grid)
@@ -336,6 +339,21 @@ def data_of(model: Model, state: ChainState) -> Data:
     return Data(model.z, model.starts, whiteners, *settings)
 
 
+def _copied_weights(model: Model, state: ChainState) -> FloatArray:
+    """Return a copy of the transition weights of a `ChainState` that can be written to."""
+    n_states = state.n_states
+    return carried_weights(state.active, weights_of(model, state), np.arange(n_states), n_states)
+
+
+def carried_weights(active: BoolArray, weights: FloatArray, places: IntArray, n_places: int) -> FloatArray:
+    """Return transition weights with the states in other places, (n_series, n_places, n_places); others are zero."""
+    from homothety.models.ibphmm._kernels import carry_weights
+
+    carried = sparse_zeros((len(active), n_places, n_places))
+    carry_weights(read_only(active), read_only(weights), places, carried)
+    return carried
+
+
 def _births_of(model: Model, state: ChainState) -> Births:
     """Return how states are born, as kernels want it."""
     from homothety.models.ibphmm._kernels import Births
@@ -365,8 +383,7 @@ def expect_newborns(model: Model, state: ChainState) -> Newborns:
     n_series, n_states = state.active.shape
     active = np.zeros((n_series, n_states + 1), dtype=bool)
     active[:, :-1] = state.active
-    weights = np.zeros((n_series, n_states + 1, n_states + 1))
-    weights[:, :-1, :-1] = weights_of(model, state)
+    weights = carried_weights(state.active, weights_of(model, state), np.arange(n_states), n_states + 1)
     return Newborns(active, weights, np.empty((n_series, model.emission.n_dims, model.z.shape[1])))
 
 
