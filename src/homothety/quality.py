@@ -35,6 +35,7 @@ WITH_OTHERS = 5.0  # both, for a value at a step at which another channel has an
 RETURNED = 0.5  # share of its distance from the median by which an outlier differs from the values around it
 AROUND = 4  # steps before and after a value that it is compared with: an outlier lasts at most so long
 REPEATED = 0.05  # share of steps that repeat the one before, above which a channel is not continuous
+FLAT = 1e-12  # share of the largest extent, squared, below which a recording does not extend in a direction
 DEPENDENT = 1e-8  # share of the variance of a channel that does not follow from the others
 FEW_VALUES = 20  # different values of a channel
 STEPS_PER_VALUE = 10
@@ -124,6 +125,8 @@ def examine(recordings: Sequences, *, blocks: Sequence[Sequence[int]] = (), as_m
     outlying = _outliers(recordings, typical)
     is_long, is_continuous = _long_stretches(recordings, repeats)
     dead = _dead_sensors(recordings, is_long, is_continuous)
+    for block in blocks:
+        dead[:, block] &= _is_flatter(recordings, dead, list(block))[:, None]
     unmeasured = outlying | np.repeat(dead, recordings.lengths, axis=0)
     cleaned = Quality((), unmeasured).cleaned(recordings)
     done = "A fit uses these values: correct them, or set them to NaN."
@@ -265,13 +268,17 @@ def _stretches(flags: BoolArray, least: int) -> list[tuple[int, int]]:
 
 
 def _long_stretches(recordings: Sequences, repeats: BoolArray) -> tuple[BoolArray, BoolArray]:
-    """Return which values belong to at least `MIN_STEPS` equal ones, and which channels seldom repeat a value else."""
+    """Return which values belong to at least `MIN_STEPS` equal ones, and which channels are continuous.
+
+    A continuous channel seldom repeats a value in all other places, which are at least half of its steps.
+    """
     is_long = np.zeros(repeats.shape, dtype=bool)
     for dim, column in enumerate(repeats.T):
         for first, end in _stretches(column, MIN_STEPS - 1):
             is_long[first - 1 : end, dim] = True
     n_other = (~is_long).sum(axis=0) - recordings.n_series
-    return is_long, (repeats & ~is_long).sum(axis=0) < REPEATED * np.maximum(n_other, 0)
+    changes = (repeats & ~is_long).sum(axis=0) < REPEATED * n_other
+    return is_long, changes & (2 * n_other > recordings.n_steps)
 
 
 def _dead_sensors(recordings: Sequences, is_long: BoolArray, is_continuous: BoolArray) -> BoolArray:
@@ -283,6 +290,19 @@ def _dead_sensors(recordings: Sequences, is_long: BoolArray, is_continuous: Bool
     still &= _range_of(recordings) == 0
     moves = ~still.all(axis=1, keepdims=True)
     return np.asarray(still & moves & is_continuous & (2 * still.sum(axis=0) < recordings.n_series))
+
+
+def _is_flatter(recordings: Sequences, dead: BoolArray, block: list[int]) -> BoolArray:
+    """Return which recordings extend in fewer dimensions of a block than most do, (n_recordings,).
+
+    Recordings in planes or on lines have constant coordinates in some frames, and no sensor need be dead.
+    """
+    if len(block) == 1 or not dead[:, block].any():
+        return np.ones(recordings.n_series, dtype=bool)
+    steps = (one[:, block] - mean_of_known(one[:, block]) for one in recordings)
+    extents = np.stack([np.linalg.eigvalsh(known.T @ known) for known in map(np.nan_to_num, steps)])
+    n_dims = (extents > FLAT * np.maximum(extents[:, -1:], np.finfo(float).tiny)).sum(axis=1)
+    return np.asarray(n_dims < np.median(n_dims))
 
 
 def _range_of(recordings: Sequences) -> FloatArray:
@@ -309,14 +329,19 @@ def _told_still(recordings: Sequences, is_long: BoolArray, dead: BoolArray) -> I
         stretch = is_long[recordings.starts[i] : recordings.starts[i + 1]]
         rests = np.asarray(stretch[:, others].all(axis=1))
         for first, end in _stretches(rests, MIN_STILL):
+            where, cut = f"from step {first} to {end - 1} ({end - first} steps)", "Cut it out"
+            if end - first == len(steps):
+                where, cut = f"at all {len(steps)} steps", "Leave the recording out"
             yield Finding(
                 "pause",
-                f"{_title(recordings, i)} rests from step {first} to {end - 1} ({end - first} steps). This is a state "
-                "of its own, or is added to an action. Cut it out if it is not part of the task.",
+                f"{_title(recordings, i)} rests {where}. This is a state of its own, or is added to an action. {cut} "
+                "if it is not part of the task.",
                 (i,),
                 (),
             )
         for dim in np.flatnonzero(others):
+            if stretch[:, dim].all():  # as it may be for a movement along another axis
+                continue
             for first, end in _stretches(stretch[:, dim] & ~rests, MIN_STILL):
                 yield Finding(
                     "stretch",

@@ -138,6 +138,16 @@ def test_a_channel_that_stands_still_in_most_recordings_is_not_dead():
     assert not examined(parts).unmeasured.any()
 
 
+def test_straight_movements_along_an_axis_have_no_dead_sensors():
+    along, block = np.array([[1.0, 0, 0], [0.6, 0.8, 0.1], [0.1, 0.5, 0.7], [0.2, 0.9, 0.4]]), [(0, 1, 2)]
+    parts = [one[:, :1] * direction for one, direction in zip(recordings(4), along, strict=True)]
+    assert examined(parts).unmeasured.any()
+    assert examined(parts, blocks=block).findings == ()
+    parts = recordings(4)
+    parts[0][:, 1] = 0.25
+    assert examined(parts, blocks=block).unmeasured[:, 1].any()
+
+
 def test_a_switch_is_no_dead_sensor():
     rng = np.random.default_rng(0)
     parts = [

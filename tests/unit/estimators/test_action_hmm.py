@@ -464,6 +464,7 @@ def test_orientations_turn_with_positions(made):
     assert degrees_between(model.frames_[other].rotation, truth) < 10
 
 
+@pytest.mark.filterwarnings("ignore::homothety.errors.DataWarning")
 @pytest.mark.parametrize("is_turned", [True, False])
 @pytest.mark.parametrize("kind", ["quaternion", "vector"])
 def test_blocks_that_do_not_turn_with_positions_are_left_as_recorded(kind, is_turned, made):
@@ -566,6 +567,7 @@ def test_recordings_may_come_as_one_array(made):
 # --- what cannot be used, and what can hardly be used ----------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::homothety.errors.DataWarning")
 def test_a_recording_that_rests_has_the_frame_of_another(made):
     recordings = [np.tile(made.sequences[0][:1], (200, 1)), *made.sequences]
     with pytest.warns(RestingRecordingWarning, match=r"their frames cannot be inferred: 0 \(series 0\)\."):
@@ -578,6 +580,7 @@ def test_a_recording_that_rests_has_the_frame_of_another(made):
     assert details.frame is None
 
 
+@pytest.mark.filterwarnings("ignore::homothety.errors.DataWarning")
 def test_recordings_that_all_rest(made):
     recordings = [np.tile(made.sequences[i][:1], (100, 1)) for i in range(2)]
     with pytest.warns(RestingRecordingWarning):
