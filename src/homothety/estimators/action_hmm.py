@@ -27,7 +27,6 @@ from homothety.errors import (
 )
 from homothety.estimators._new_recordings import LaysNewRecordings
 from homothety.estimators.sampled import AutoSweeps, ResultPart, most_probable, seed_sequence
-from homothety.estimators.segmentation import Missing
 from homothety.models import frames
 from homothety.models.emissions.missing import NO_GAPS, completed_steps, plain_steps
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
