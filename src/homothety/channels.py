@@ -302,7 +302,7 @@ _Key = tuple[str, ...]
 _HOLE = "@"  # stands for the axis in a key
 
 
-class _NamedBlock(NamedTuple):
+class NamedBlock(NamedTuple):
     """Channels that belong together, in the order w, x, y, z, and the quantity that they are coordinates of."""
 
     quantity: str
@@ -321,12 +321,12 @@ class Candidate(NamedTuple):
         """Tell whether there is a channel for each axis."""
         return all(axis in self.channels for axis in axes)
 
-    def block(self, quantity: str, axes: str) -> _NamedBlock:
+    def block(self, quantity: str, axes: str) -> NamedBlock:
         """Return the channels of some axes as a block."""
-        return _NamedBlock(quantity, tuple(self.channels[axis] for axis in axes))
+        return NamedBlock(quantity, tuple(self.channels[axis] for axis in axes))
 
 
-def named_blocks(names: Sequence[str]) -> list[_NamedBlock]:
+def named_blocks(names: Sequence[str]) -> list[NamedBlock]:
     """Return the blocks that the names of channels tell, in the order of their first channels.
 
     Parameters
@@ -449,7 +449,7 @@ def _quantity(words: _Key, letter: str) -> str:
     return _ANGLE if quantity in (_POSITION, _UNNAMED) and _ANGULAR_UNITS.intersection(words) else quantity
 
 
-def _quaternions(candidates: list[Candidate]) -> Iterator[_NamedBlock]:
+def _quaternions(candidates: list[Candidate]) -> Iterator[NamedBlock]:
     """Yield quaternions; and, without a quantity, four channels that must not be taken for a vector either."""
     four = [one for one in candidates if one.has(_QUATERNION_AXES)]
     named = [one for one in four if one.quantity == _QUATERNION]
@@ -461,7 +461,7 @@ def _quaternions(candidates: list[Candidate]) -> Iterator[_NamedBlock]:
             yield one.block("", _QUATERNION_AXES)
 
 
-def _groups(candidates: list[Candidate], axes: str) -> Iterator[_NamedBlock]:
+def _groups(candidates: list[Candidate], axes: str) -> Iterator[NamedBlock]:
     """Yield positions and vectors with the given axes."""
     complete = [one for one in candidates if one.has(axes)]
     for one in complete:
@@ -499,9 +499,9 @@ def _numbered_candidates(names: Sequence[str]) -> list[Candidate]:
     ]
 
 
-def _disjoint(blocks: list[_NamedBlock]) -> list[_NamedBlock]:
+def _disjoint(blocks: list[NamedBlock]) -> list[NamedBlock]:
     """Return blocks without those that take a channel of an earlier one."""
-    kept: list[_NamedBlock] = []
+    kept: list[NamedBlock] = []
     taken: set[int] = set()
     for block in blocks:
         if taken.isdisjoint(block.channels):

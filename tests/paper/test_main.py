@@ -51,10 +51,10 @@ def test_every_table_is_a_part_of_the_page_with_its_figures(name, tmp_path, caps
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert list(parts_of(page)) == [TABLES[name].TITLE]
     assert "is not there, so it was generated anew with seed 0" in page
-    figures = sorted((tmp_path / "figures").glob("*.png"))
+    figures = sorted((tmp_path / "pictures").glob("*.png"))
     assert figures
     for figure in figures:
-        assert f"](figures/{figure.name})" in page
+        assert f"](pictures/{figure.name})" in page
         with Image.open(figure) as picture:
             assert max(picture.size) <= MOST_PIXELS
     printed = capsys.readouterr()
@@ -136,7 +136,7 @@ def test_rows_that_may_not_be_published_say_so_and_are_not_in_the_page(name, sma
     assert "| Toy 3D" in page
     assert "| Rat" not in page
     assert "‡" not in page.removeprefix(INTRODUCTION)
-    assert not (small_rat / "figures").exists()
+    assert not (small_rat / "pictures").exists()
 
 
 def test_sets_that_are_not_there_are_skipped_with_a_line(tmp_path, capsys):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from homothety.cli import series
+from homothety.cli import recordings as given
 from homothety.cli.options import add_command, add_memory_option, add_output_options
 from homothety.phrases import number_of
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from homothety.quality import Finding
     from homothety.sequences import Sequences
 
-DESCRIPTION = """\
+_DESCRIPTION = """\
 Look for faults in recordings that may spoil a segmentation: outliers, dead sensors, exact copies of recordings,
 channels that follow from others, pauses, stretches in which a sensor has stopped, a recording that is unlike all
 others, baselines that drift, and channels with few different values. homothety segment looks for the same before it
 begins.
 """
-EPILOG = """\
+_EPILOG = """\
 examples:
   homothety check demos/
   homothety check log.parquet --group episode_index --columns observation.state
@@ -29,17 +29,17 @@ examples:
 
 Exit status: 0 if nothing was found; 1 if something was; 2 for input that cannot be used.
 """
-FOUND = 1
+_FOUND = 1
 
 
 def add_parser(commands: Any) -> None:
     """Add this command to the parser of all commands."""
     parser = add_command(
-        commands, "check", run, help="look for faults in recordings", description=DESCRIPTION, epilog=EPILOG
+        commands, "check", run, help="look for faults in recordings", description=_DESCRIPTION, epilog=_EPILOG
     )
-    parser.set_defaults(otherwise=FOUND)
-    series.add_files(parser)
-    series.add_reading_options(parser)
+    parser.set_defaults(otherwise=_FOUND)
+    given.add_files(parser)
+    given.add_reading_options(parser)
     add_output_options(parser)
     add_memory_option(parser)
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     from homothety.quality import examine
     from homothety.sequences import check_sequences
 
-    recordings = check_sequences(series.read(args, console), min_steps=1, allow_constant=True, allow_missing=True)
+    recordings = check_sequences(given.read(args, console), min_steps=1, allow_constant=True, allow_missing=True)
     blocks = guess_blocks(recordings.channels, recordings.n_dims)
     findings = examine(recordings, blocks=blocks.channels).findings
     size = f"{number_of(len(recordings), 'recording')}, {recordings.n_steps} steps of " + number_of(
