@@ -71,6 +71,7 @@ accuracy: $(VENV)/.installed-bench  ## score the defaults on the paper's data; w
 	$(BIN)/python -m benchmarks.ablation
 	$(BIN)/python -m benchmarks.segmentation_accuracy
 	$(BIN)/python -m benchmarks.action_accuracy
+	$(BIN)/python -m benchmarks.made_up_tasks
 	$(BIN)/python -m benchmarks.action_invariance
 	$(BIN)/python -m benchmarks.action_new_frames
 	$(BIN)/python -m benchmarks.action_frames
