@@ -26,25 +26,25 @@ Kind = Literal[
 ]
 
 UNMEASURED: tuple[Kind, ...] = ("outliers", "dead sensor")  # findings of values that are no measurements
-MIN_STEPS = 20  # of a recording to be looked at on its own
-MIN_STILL = 50  # steps with the same value that are a finding
-MOST = 0.9  # of values and 0.8 of differences, of which an outlier spoils two, are no outliers
-OUTLYING = 20.0  # robust standard deviations from the values around it, beyond which a value is an outlier
-OUTSIDE = 10.0  # robust standard deviations from the median of the recording that it needs besides
-WITH_OTHERS = 5.0  # both, for a value at a step at which another channel has an outlier
-RETURNED = 0.5  # share of its distance from the median by which an outlier differs from the values around it
-AROUND = 4  # steps before and after a value that it is compared with: an outlier lasts at most so long
-REPEATED = 0.05  # share of steps that repeat the one before, above which a channel is not continuous
-FLAT = 1e-12  # share of the largest extent, squared, below which a recording does not extend in a direction
-DEPENDENT = 1e-8  # share of the variance of a channel that does not follow from the others
-FEW_VALUES = 20  # different values of a channel
-STEPS_PER_VALUE = 10
-PIECES = 6  # of a recording, in which its baseline is compared
-MIN_DRIFTING = 200  # steps of a recording that is looked at for drifts
-N_CROSSINGS = 4  # of the median of a piece: a movement to and fro
-LARGEST_RATIO = 10.0  # of the size of a recording to those of the others
-FAR = 20.0  # spreads of recordings, and of where they are, between a recording and the others
-MIN_RECORDINGS = 4  # of which one may be unlike the others
+_MIN_STEPS = 20  # of a recording to be looked at on its own
+_MIN_STILL = 50  # steps with the same value that are a finding
+_MOST = 0.9  # of values and 0.8 of differences, of which an outlier spoils two, are no outliers
+_OUTLYING = 20.0  # robust standard deviations from the values around it, beyond which a value is an outlier
+_OUTSIDE = 10.0  # robust standard deviations from the median of the recording that it needs besides
+_WITH_OTHERS = 5.0  # both, for a value at a step at which another channel has an outlier
+_RETURNED = 0.5  # share of its distance from the median by which an outlier differs from the values around it
+_AROUND = 4  # steps before and after a value that it is compared with: an outlier lasts at most so long
+_REPEATED = 0.05  # share of steps that repeat the one before, above which a channel is not continuous
+_FLAT = 1e-12  # share of the largest extent, squared, below which a recording does not extend in a direction
+_DEPENDENT = 1e-8  # share of the variance of a channel that does not follow from the others
+_FEW_VALUES = 20  # different values of a channel
+_STEPS_PER_VALUE = 10
+_PIECES = 6  # of a recording, in which its baseline is compared
+_MIN_DRIFTING = 200  # steps of a recording that is looked at for drifts
+_N_CROSSINGS = 4  # of the median of a piece: a movement to and fro
+_LARGEST_RATIO = 10.0  # of the size of a recording to those of the others
+_FAR = 20.0  # spreads of recordings, and of where they are, between a recording and the others
+_MIN_RECORDINGS = 4  # of which one may be unlike the others
 MAX_LINES = 5  # of findings of one kind
 
 
@@ -176,7 +176,7 @@ def _quantiles(values: FloatArray, *shares: float) -> FloatArray:
     return np.asarray(np.take_along_axis(ordered, rows, axis=0))
 
 
-def _robust_spread(sizes: FloatArray, most: float = MOST) -> FloatArray:
+def _robust_spread(sizes: FloatArray, most: float = _MOST) -> FloatArray:
     """Return the standard deviation of normal values of these sizes, by their median or a quantile, (n_channels,).
 
     The larger of both: a channel that rests most of the time has a small median.
@@ -195,7 +195,7 @@ class _Typical(NamedTuple):
     def of(cls, recordings: Sequences) -> _Typical:
         medians = np.full((recordings.n_series, recordings.n_dims), np.nan)
         spreads = medians.copy()
-        for i in np.flatnonzero(recordings.lengths >= MIN_STEPS).tolist():
+        for i in np.flatnonzero(recordings.lengths >= _MIN_STEPS):
             medians[i] = _quantiles(recordings[i], 0.5)[0]
             spreads[i] = _robust_spread(np.abs(recordings[i] - medians[i]))
         return cls(medians, spreads)
@@ -216,17 +216,17 @@ def _outliers_of(steps: FloatArray, median: FloatArray, spread: FloatArray) -> B
     Distances are in robust standard deviations: of the values, and of differences between neighbours.
     """
     away, outlying = np.abs(steps - median), np.zeros(steps.shape, dtype=bool)
-    rows, dims = np.nonzero((away > WITH_OTHERS * spread) & (spread > 0))
+    rows, dims = np.nonzero((away > _WITH_OTHERS * spread) & (spread > 0))
     if not len(rows):
         return outlying
-    moves = _robust_spread(np.abs(np.diff(steps, axis=0)), 2 * MOST - 1) / np.sqrt(2.0)
-    middles = np.clip(rows, AROUND, len(steps) - 1 - AROUND)
-    around = steps[middles[:, None] + np.arange(-AROUND, AROUND + 1), dims[:, None]]
+    moves = _robust_spread(np.abs(np.diff(steps, axis=0)), 2 * _MOST - 1) / np.sqrt(2.0)
+    middles = np.clip(rows, _AROUND, len(steps) - 1 - _AROUND)
+    around = steps[middles[:, None] + np.arange(-_AROUND, _AROUND + 1), dims[:, None]]
     aside, distance = np.abs(steps[rows, dims] - np.nanmedian(around, axis=1)), away[rows, dims]
-    returned = aside > RETURNED * distance
-    is_gross = returned & (distance > OUTSIDE * spread[dims]) & (aside > OUTLYING * moves[dims])
+    returned = aside > _RETURNED * distance
+    is_gross = returned & (distance > _OUTSIDE * spread[dims]) & (aside > _OUTLYING * moves[dims])
     # A fault of the recorder seldom changes one channel only, and may change some of them less.
-    is_beside = returned & (aside > WITH_OTHERS * moves[dims]) & np.isin(rows, rows[is_gross])
+    is_beside = returned & (aside > _WITH_OTHERS * moves[dims]) & np.isin(rows, rows[is_gross])
     outlying[rows, dims] = is_gross | is_beside
     return outlying
 
@@ -268,16 +268,16 @@ def _stretches(flags: BoolArray, least: int) -> list[tuple[int, int]]:
 
 
 def _long_stretches(recordings: Sequences, repeats: BoolArray) -> tuple[BoolArray, BoolArray]:
-    """Return which values belong to at least `MIN_STEPS` equal ones, and which channels are continuous.
+    """Return which values belong to at least `_MIN_STEPS` equal ones, and which channels are continuous.
 
     A continuous channel seldom repeats a value in all other places, which are at least half of its steps.
     """
     is_long = np.zeros(repeats.shape, dtype=bool)
     for dim, column in enumerate(repeats.T):
-        for first, end in _stretches(column, MIN_STEPS - 1):
+        for first, end in _stretches(column, _MIN_STEPS - 1):
             is_long[first - 1 : end, dim] = True
     n_other = (~is_long).sum(axis=0) - recordings.n_series
-    changes = (repeats & ~is_long).sum(axis=0) < REPEATED * n_other
+    changes = (repeats & ~is_long).sum(axis=0) < _REPEATED * n_other
     return is_long, changes & (2 * n_other > recordings.n_steps)
 
 
@@ -301,7 +301,7 @@ def _is_flatter(recordings: Sequences, dead: BoolArray, block: list[int]) -> Boo
         return np.ones(recordings.n_series, dtype=bool)
     steps = (one[:, block] - mean_of_known(one[:, block]) for one in recordings)
     extents = np.stack([np.linalg.eigvalsh(known.T @ known) for known in map(np.nan_to_num, steps)])
-    n_dims = (extents > FLAT * np.maximum(extents[:, -1:], np.finfo(float).tiny)).sum(axis=1)
+    n_dims = (extents > _FLAT * np.maximum(extents[:, -1:], np.finfo(float).tiny)).sum(axis=1)
     return np.asarray(n_dims < np.median(n_dims))
 
 
@@ -328,7 +328,7 @@ def _told_still(recordings: Sequences, is_long: BoolArray, dead: BoolArray) -> I
         steps, others = recordings[i], ~dead[i]
         stretch = is_long[recordings.starts[i] : recordings.starts[i + 1]]
         rests = np.asarray(stretch[:, others].all(axis=1))
-        for first, end in _stretches(rests, MIN_STILL):
+        for first, end in _stretches(rests, _MIN_STILL):
             where, cut = f"from step {first} to {end - 1} ({end - first} steps)", "Cut it out"
             if end - first == len(steps):
                 where, cut = f"at all {len(steps)} steps", "Leave the recording out"
@@ -342,7 +342,7 @@ def _told_still(recordings: Sequences, is_long: BoolArray, dead: BoolArray) -> I
         for dim in np.flatnonzero(others):
             if stretch[:, dim].all():  # as it may be for a movement along another axis
                 continue
-            for first, end in _stretches(stretch[:, dim] & ~rests, MIN_STILL):
+            for first, end in _stretches(stretch[:, dim] & ~rests, _MIN_STILL):
                 yield Finding(
                     "stretch",
                     f"{_title(recordings, i)}: {_channels(recordings, [int(dim)])} is {steps[first, dim]:.4g} from "
@@ -361,7 +361,7 @@ def _told_copies(recordings: Sequences) -> Iterator[Finding]:
     for i, one in enumerate(recordings):
         alike.setdefault(sha256(one.tobytes()).digest(), []).append(i)
     for chosen in alike.values():
-        if len(chosen) > 1 and len(recordings[chosen[0]]) >= MIN_STEPS:
+        if len(chosen) > 1 and len(recordings[chosen[0]]) >= _MIN_STEPS:
             yield Finding(
                 "copies",
                 f"{_titles(recordings, chosen)} are exact copies: the same evidence counts {len(chosen)} times. Leave "
@@ -374,7 +374,7 @@ def _told_copies(recordings: Sequences) -> Iterator[Finding]:
 def _told_dependent(recordings: Sequences, blocks: Sequence[Sequence[int]]) -> Iterator[Finding]:
     """Yield channels that are linear functions of channels before them."""
     steps = recordings.steps[~np.isnan(recordings.steps).any(axis=1)]
-    if len(steps) < MIN_STEPS * recordings.n_dims:
+    if len(steps) < _MIN_STEPS * recordings.n_dims:
         return
     centred = steps - steps.mean(axis=0)
     sizes = np.sqrt((centred**2).mean(axis=0))
@@ -383,18 +383,18 @@ def _told_dependent(recordings: Sequences, blocks: Sequence[Sequence[int]]) -> I
     correlations, used = units.T @ units / len(units), np.zeros(0, dtype=np.int64)
     for place, dim in enumerate(varying.tolist()):
         factors = np.linalg.solve(correlations[np.ix_(used, used)], correlations[used, place])
-        if correlations[place, place] - factors @ correlations[used, place] > DEPENDENT:
+        if correlations[place, place] - factors @ correlations[used, place] > _DEPENDENT:
             used = np.append(used, place)
             continue
-        sources = used[np.abs(factors) > np.sqrt(DEPENDENT)]
+        sources = used[np.abs(factors) > np.sqrt(_DEPENDENT)]
         named = varying[sources].tolist()
         if any({dim, *named} <= set(block) for block in blocks):
             continue
         what = "is a copy of" if np.array_equal(steps[:, dim], steps[:, named[0]]) else "follows linearly from"
-        told = _channels(recordings, [dim]).capitalize()
         yield Finding(
             "dependent channels",
-            f"{told} {what} {_channels(recordings, named)}: it adds nothing, but counts as evidence. Leave it out.",
+            f"Channel {_channel(recordings, dim)} {what} {_channels(recordings, named)}: it adds nothing, but counts "
+            "as evidence. Leave it out.",
             (),
             (dim, *named),
         )
@@ -404,8 +404,8 @@ def _told_dependent(recordings: Sequences, blocks: Sequence[Sequence[int]]) -> I
 
 
 def _told_unlike(recordings: Sequences, typical: _Typical) -> Iterator[Finding]:
-    chosen = np.flatnonzero(recordings.lengths >= MIN_STEPS)
-    if len(chosen) < MIN_RECORDINGS:
+    chosen = np.flatnonzero(recordings.lengths >= _MIN_STEPS)
+    if len(chosen) < _MIN_RECORDINGS:
         return
     middles, spreads = typical.medians[chosen], typical.spreads[chosen]
     away = np.abs(middles - _quantiles(middles, 0.5))
@@ -413,7 +413,7 @@ def _told_unlike(recordings: Sequences, typical: _Typical) -> Iterator[Finding]:
         sizes = np.sqrt(mean_of_known((spreads / mean_of_known(spreads)) ** 2, axis=1))
         distances = away / np.maximum(_quantiles(spreads, 0.5), _robust_spread(away, most=0.5))
     ratios = sizes / np.median(sizes)
-    odd = [k for k, ratio in enumerate(ratios) if ratio > 0 and not 1 / LARGEST_RATIO < ratio < LARGEST_RATIO]
+    odd = [k for k, ratio in enumerate(ratios) if ratio > 0 and not 1 / _LARGEST_RATIO < ratio < _LARGEST_RATIO]
     for k in odd if len(odd) == 1 else []:
         yield Finding(
             "unlike",
@@ -421,7 +421,7 @@ def _told_unlike(recordings: Sequences, typical: _Typical) -> Iterator[Finding]:
             (int(chosen[k]),),
             (),
         )
-    far = np.flatnonzero((np.nan_to_num(distances) > FAR).any(axis=1)).tolist()
+    far = np.flatnonzero((np.nan_to_num(distances) > _FAR).any(axis=1)).tolist()
     for k in far if len(far) == 1 and far != odd else []:
         dim = int(np.nanargmax(distances[k]))
         yield Finding(
@@ -436,11 +436,11 @@ def _told_unlike(recordings: Sequences, typical: _Typical) -> Iterator[Finding]:
 def _told_drifts(recordings: Sequences) -> Iterator[Finding]:
     """Yield channels that go to and fro all the time about a middle that moves in one direction."""
     for i, one in enumerate(recordings):
-        if len(one) < MIN_DRIFTING:
+        if len(one) < _MIN_DRIFTING:
             continue
-        pieces = np.array_split(one, PIECES)
+        pieces = np.array_split(one, _PIECES)
         low, middle, high = np.stack([_quantiles(piece, 0.1, 0.5, 0.9) for piece in pieces], axis=1)
-        to_and_fro = np.all([_crossings(*both) >= N_CROSSINGS for both in zip(pieces, middle, strict=True)], axis=0)
+        to_and_fro = np.all([_crossings(*both) >= _N_CROSSINGS for both in zip(pieces, middle, strict=True)], axis=0)
         with np.errstate(invalid="ignore"):
             rises = [(np.diff(edge, axis=0) > 0).all(axis=0) for edge in (low, high)]
             falls = [(np.diff(edge, axis=0) < 0).all(axis=0) for edge in (low, high)]
@@ -464,14 +464,14 @@ def _crossings(steps: FloatArray, middle: FloatArray) -> FloatArray:
 
 def _told_few_values(recordings: Sequences) -> Iterator[Finding]:
     for dim, column in enumerate(recordings.steps.T):
-        if len(np.unique(column[: FEW_VALUES * STEPS_PER_VALUE])) > FEW_VALUES:
+        if len(np.unique(column[: _FEW_VALUES * _STEPS_PER_VALUE])) > _FEW_VALUES:
             continue
         values = np.unique(column)
         n_values, n_known = int((~np.isnan(values)).sum()), int((~np.isnan(column)).sum())
-        if 1 < n_values <= FEW_VALUES and n_known >= STEPS_PER_VALUE * n_values:
+        if 1 < n_values <= _FEW_VALUES and n_known >= _STEPS_PER_VALUE * n_values:
             yield Finding(
                 "few values",
-                f"{_channels(recordings, [dim]).capitalize()} has only {n_values} different values, which Gaussian "
+                f"Channel {_channel(recordings, dim)} has only {n_values} different values, which Gaussian "
                 "states describe poorly. Use a finer measurement, or leave it out.",
                 (),
                 (dim,),

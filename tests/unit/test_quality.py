@@ -180,12 +180,12 @@ def test_copies():
 
 
 def test_a_channel_that_follows_from_others():
-    added = {"is a copy of channel 0": [1.0, 0, 0], "follows linearly from channels 0 and 2": [2.0, 0, -1.0]}
+    added = {"is a copy of channel X": [1.0, 0, 0], "follows linearly from channels X and Z": [2.0, 0, -1.0]}
     for text, factors in added.items():
         parts = [np.column_stack([one, one @ factors]) for one in recordings()]
-        (finding,) = examine(check_sequences(parts)).findings
+        (finding,) = examine(check_sequences(parts, channels=["X", "Y", "Z", "SUM"])).findings
         assert finding.kind == "dependent channels"
-        assert finding.text.startswith(f"Channel 3 {text}")
+        assert finding.text.startswith(f"Channel SUM {text}")
 
 
 def test_positions_in_a_plane_are_no_fault_of_their_channels():
