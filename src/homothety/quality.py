@@ -195,7 +195,7 @@ class _Typical(NamedTuple):
     def of(cls, recordings: Sequences) -> _Typical:
         medians = np.full((recordings.n_series, recordings.n_dims), np.nan)
         spreads = medians.copy()
-        for i in np.flatnonzero(recordings.lengths >= _MIN_STEPS):
+        for i in np.flatnonzero(recordings.lengths >= _MIN_STEPS).tolist():
             medians[i] = _quantiles(recordings[i], 0.5)[0]
             spreads[i] = _robust_spread(np.abs(recordings[i] - medians[i]))
         return cls(medians, spreads)
