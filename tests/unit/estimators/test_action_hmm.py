@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import homothety
+from benchmarks.made_up_tasks import TASKS
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations
 from homothety.errors import (
@@ -720,3 +721,19 @@ def test_short_recordings_of_many_actions_are_not_one_action(monkeypatch):
     # The fault: the first weights are those of one state, which holds all differences between actions.
     monkeypatch.setattr(homothety.models.frames.defaults, "FIRST_OBSERVATIONS", (0.0,))
     assert ActionHMM(**QUICK | {"subsample": 4}).fit(recordings).n_states_ < 5
+
+
+def n_states_of(task, seed):
+    """Return the number of states that a short chain finds in a made-up task, with the stride that is measured."""
+    return ActionHMM(**SHORT | {"n_sweeps": 4}).fit(TASKS[task](seed)).n_states_
+
+
+def test_one_state_is_not_believed_on_weights_that_could_not_tell_two_apart(monkeypatch):
+    assert n_states_of("Moves of three kinds, and rests", 1) >= 3
+    # The fault: the search does not begin again.
+    monkeypatch.setattr(homothety.models.frames.defaults, "FIRST_OBSERVATIONS", (120.0,))
+    assert n_states_of("Moves of three kinds, and rests", 1) == 1
+
+
+def test_one_swing_is_one_state():
+    assert n_states_of("One swing", 0) == 1
