@@ -26,7 +26,7 @@ from homothety.errors import (
     StraightRecordingsWarning,
 )
 from homothety.estimators._new_recordings import LaysNewRecordings
-from homothety.estimators.sampled import AutoSweeps, ResultPart, most_probable, seed_sequence
+from homothety.estimators.sampled import AutoSweeps, ResultPart, most_probable
 from homothety.models import frames
 from homothety.models.emissions.missing import NO_GAPS, completed_steps, plain_steps
 from homothety.models.frames.defaults import Task, default_model, model_and_starts, start_from
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from homothety.sampling.trace import RunPath
 
 _LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
-_MOST_COMPARED = 100  # draws of each chain whose actions are drawn to see whether chains agree
 _N_ROUNDS_OF_DRAWS = 10  # of parameters and missing values in turn, given the path of a draw
 LEAST_LOOKS = 4  # default length of a stay where recordings move: half a period of a swing
 
@@ -335,12 +334,7 @@ class ActionHMM(LaysNewRecordings):
         return self.least_looks_
 
     def _completed(self, prepared: Sequences, traces: list[Trace]) -> list[Trace]:
-        rng = np.random.default_rng(seed_sequence(self.random_state))
-
-        def acted_draw(draw: Any) -> _ActedDraw:
-            return _ActedDraw(draw.path, draw.frames, self._actions_of(rng, prepared, draw))
-
-        acted = [replace(trace, kept=[acted_draw(draw) for draw in trace.kept]) for trace in traces]
+        acted = [replace(trace, kept=self._acted_draws(prepared, trace.kept)) for trace in traces]
         actions = [draw.actions for trace in acted for draw in trace.kept]
         self._trace_actions(actions, [len(trace.kept) for trace in traces], prepared.starts)
         return acted
@@ -420,12 +414,18 @@ class ActionHMM(LaysNewRecordings):
         self._amend_chains(trace=trace, compared=tuple(self._compared(trace)))
 
     def _with_numbers(self, prepared: Sequences, trace: Trace) -> Trace:
-        # Of a few draws, evenly spaced; and always by the same seed, so that a run that is resumed decides likewise.
-        rng, n_kept = np.random.default_rng(0), len(trace.kept)
-        every = slice(None, None, -(-n_kept // _MOST_COMPARED))
-        chosen, log_joint = trace.kept[every], trace.scalars["log_joint"][-n_kept:][every]
-        actions = [self._actions_of(rng, prepared, draw) for draw in chosen]
-        return Trace({"log_joint": log_joint, **_numbers_of(actions, prepared.starts)}, kept=chosen)
+        actions = [draw.actions for draw in self._acted_draws(prepared, trace.kept)]
+        log_joint = trace.scalars["log_joint"][-len(trace.kept) :]
+        return Trace({"log_joint": log_joint, **_numbers_of(actions, prepared.starts)}, kept=trace.kept)
+
+    def _acted_draws(self, prepared: Sequences, kept: list[Any]) -> list[_ActedDraw]:
+        """Return the kept draws of a chain with the actions of each.
+
+        The seed is always the same: chains are compared by the same actions while they run, after a run is resumed,
+        and in the verdict that is reported.
+        """
+        rng = np.random.default_rng(0)
+        return [_ActedDraw(draw.path, draw.frames, self._actions_of(rng, prepared, draw)) for draw in kept]
 
     def _report_frames(self, prepared: Sequences, kept: list[_ActedDraw], best: int) -> None:
         """Set the frame of every recording, relative to the recording with most steps."""

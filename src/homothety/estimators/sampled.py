@@ -23,8 +23,9 @@ from homothety.summaries.chains import (
     LABEL_FREE,
     WARNED_R_HAT,
     Chains,
-    largest_difference,
     stack_traces,
+    troubles_in_words,
+    verdict_of,
     weights_in_words,
 )
 from homothety.summaries.partitions import minimise_expected_vi, relabel_by_size, size_entropy
@@ -140,7 +141,7 @@ class SampledChains(_ChainSettings, Fitted):
     interrupted_ = ResultPart[bool]("chains.interrupted")
 
     def diagnose(self) -> Verdict:
-        """Return whether the chains agree, in numbers and in plain words (needs the extra ``diagnostics``)."""
+        """Return whether the chains agree, in numbers and in plain words."""
         return self._chains().verdict
 
     def to_arviz(self) -> Any:
@@ -210,8 +211,10 @@ class SampledChains(_ChainSettings, Fitted):
         return Schedule(self._n_sweeps(lambda _: ""), self.n_burn).least_burn
 
     def _differences(self, traces: list[Trace]) -> str:
-        """Return the number in which chains differ most, in words; nothing if they agree."""
-        return largest_difference(kept_draws(traces, self._compared(traces[0].scalars)))
+        """Return the number that speaks most against the agreement of chains, in words; nothing if they agree."""
+        compared = self._compared(traces[0].scalars)
+        verdict = verdict_of(kept_draws(traces, compared), compared)
+        return "" if verdict.agree else next(iter(troubles_in_words(verdict)), verdict.text)
 
     def _compared(self, traced: Collection[str]) -> list[str]:
         """Return those of some traced numbers in which chains have to agree."""

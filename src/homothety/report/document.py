@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from homothety.phrases import enumerated
-from homothety.summaries.chains import LABEL_FREE, MAX_R_HAT, MAX_R_HAT_OF_DENSITY, weights_in_words
+from homothety.summaries.chains import LABEL_FREE, MAX_R_HAT, MAX_R_HAT_OF_DENSITY, troubles_in_words, weights_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -227,7 +227,7 @@ def banner_of(result: Result) -> str:
         return ""
     if chains.interrupted:
         return _CUT_SHORT
-    if chains.agree is False and chains.n_chains > 1:
+    if chains.n_chains > 1 and not chains.verdict.agree:
         return "The chains do not agree yet: another run may give another result. What to do is said below."
     return ""
 
@@ -268,11 +268,7 @@ def chains_answer(chains: Chains | None) -> Answer:
         return Answer(
             _AGREE, "There are no chains.", "This is one fit by EM: nothing is known of how sure its answer is."
         )
-    try:
-        verdict = chains.verdict
-    except ImportError:
-        install = "pip install 'homothety[diagnostics]' installs what is needed to measure it."
-        return Answer(_AGREE, "This is not known.", install)
+    verdict = chains.verdict
     notes = [_CUT_SHORT] * chains.interrupted
     if verdict.agree:
         said = _sentence(verdict.text.removeprefix("chains agree: "))
@@ -280,8 +276,7 @@ def chains_answer(chains: Chains | None) -> Answer:
     if int(np.isfinite(chains.trace["log_joint"][:, chains.n_burn :]).any(axis=1).sum()) == 1:
         said = "Only one chain has kept sweeps: there is nothing to compare it with. Run several to their end."
         return Answer(_AGREE, "This cannot be told.", " ".join([*notes, said]))
-    troubled = [row for row in verdict.table if row.trouble]
-    points = [_sentence(f"the {LABEL_FREE.get(row.name, row.name)} {row.trouble}") for row in troubled]
+    points = [_sentence(trouble) for trouble in troubles_in_words(verdict)]
     twice = 2 * chains.n_sweeps
     said = (
         f"Another run may say something else. Run longer: n_sweeps={twice}, or homothety resume with --sweeps {twice}."
@@ -315,11 +310,7 @@ def chains_section(chains: Chains | None) -> Section:
 
 
 def _trace_rows(chains: Chains) -> list[list[Any]]:
-    try:
-        found = {row.name: row for row in chains.verdict.table}
-    except ImportError:
-        found = {}
-    rows = []
+    found, rows = {row.name: row for row in chains.verdict.table}, []
     for name, title in LABEL_FREE.items():
         if name in chains.trace:
             means = ", ".join(f"{mean:.4g}" for mean in _means(chains.trace[name][:, chains.n_burn :]))

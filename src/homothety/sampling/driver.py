@@ -41,8 +41,8 @@ class Rounds:
     first, most : int
         Sweeps of each chain in the first round, and at most.
     differences : callable
-        From the traces of all chains to what differs between them, in words; an empty text if they agree. A trace has
-        the sweeps up to the end of the round, and what was kept of the last half of them, after burn-in.
+        From the traces of all chains to what speaks against their agreement, in words; an empty text if they agree. A
+        trace has the sweeps up to the end of the round, and what was kept of the last half of them, after burn-in.
     """
 
     first: int
@@ -64,7 +64,6 @@ class Rounds:
             differ = f"there are fewer than {self.first // 2} sweeps to compare"
         else:
             differ = self.differences([schedule.cut(trace, n_sweeps, first) for trace in traces])
-            differ = differ and f"chains differ in {differ}"
         if not differ:
             return True, f"chains agree after {n_sweeps} sweeps"
         if n_sweeps == self.most:

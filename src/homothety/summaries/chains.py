@@ -11,7 +11,7 @@ import numpy as np
 from homothety.sampling.diagnostics import exceeds, judge, r_hat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from homothety.arrays import FloatArray
     from homothety.sampling.diagnostics import Verdict
@@ -29,8 +29,9 @@ LABEL_FREE = {
     "n_segments": "number of segments",
     "occupancy_entropy": "evenness of states (entropy)",
 }
-# Chains agree up to these; draws are those of each chain. A density tells more than a number that takes few values.
-MAX_R_HAT, MAX_R_HAT_OF_DENSITY, _MIN_ESS = 1.1, 1.05, 25
+# Chains agree up to these; draws are those of each chain. A density tells more than a number that takes few values. It
+# is not reported, so nobody needs its mean exactly.
+MAX_R_HAT, MAX_R_HAT_OF_DENSITY, _MIN_ESS = 1.1, 1.05, 25.0
 
 # A fit warns of these numbers alone, of large differences alone, and only if there are enough draws to measure them.
 _WARNED_OF = ("n_clusters", "n_actions", "n_states", "log_joint")
@@ -85,16 +86,7 @@ class Chains:
     def verdict(self) -> Verdict:
         """Whether the chains agree; its table has a row for every number in `LABEL_FREE` that is traced."""
         names = [*(name for name in LABEL_FREE if name in self.trace), *set(self.compared).difference(LABEL_FREE)]
-        limits = _r_hat_limits(names)
-        return judge(self.kept(names), compared=self.compared, max_r_hat=limits, min_ess=_MIN_ESS)
-
-    @property
-    def agree(self) -> bool | None:
-        """Whether the chains agree; None if what is needed to say so is not installed."""
-        try:
-            return self.verdict.agree
-        except ImportError:
-            return None
+        return verdict_of(self.kept(names), self.compared)
 
     def differences(self, limit: float = WARNED_R_HAT) -> list[str]:
         """Return the numbers that differ clearly between chains, in words, if the chains are long enough to tell."""
@@ -115,23 +107,17 @@ def stack_traces(traces: Sequence[Trace]) -> dict[str, FloatArray]:
     return {name: np.stack([padded(trace, name) for trace in traces]) for name in traces[0].scalars}
 
 
-def _r_hat_limits(names: Iterable[str]) -> dict[str, float]:
-    """Return the largest R-hat at which chains agree, by name."""
-    return {name: MAX_R_HAT_OF_DENSITY if name == "log_joint" else MAX_R_HAT for name in names}
+def verdict_of(draws: Mapping[str, FloatArray], compared: Collection[str]) -> Verdict:
+    """Return whether chains agree in some numbers, from the draws (n_chains, n_draws) of each number."""
+    max_r_hat = dict.fromkeys(draws, MAX_R_HAT) | {"log_joint": MAX_R_HAT_OF_DENSITY}
+    min_ess = dict.fromkeys(draws, _MIN_ESS) | {"log_joint": 0.0}
+    return judge(draws, compared=compared, max_r_hat=max_r_hat, min_ess=min_ess)
 
 
-def largest_difference(draws: Mapping[str, FloatArray]) -> str:
-    """Return the number in which chains differ most, in words, from the draws (n_chains, n_draws) of each number.
-
-    The text is empty if the chains agree in all of them.
-    """
-    # A number that never changes has no R-hat, and is fine.
-    ratios = {name: r_hat(values) for name, values in draws.items()}
-    differ = [name for name, limit in _r_hat_limits(draws).items() if exceeds(ratios[name], limit)]
-    if not differ:
-        return ""
-    worst = max(differ, key=lambda name: ratios[name])
-    return f"the {LABEL_FREE.get(worst, worst)} (R-hat {ratios[worst]:.2f})"
+def troubles_in_words(verdict: Verdict) -> list[str]:
+    """Return what speaks against the agreement of chains, a clause for each number, the largest R-hat first."""
+    rows = sorted((row for row in verdict.table if row.trouble), key=lambda row: -np.nan_to_num(row.r_hat, nan=np.inf))
+    return [f"the {LABEL_FREE.get(row.name, row.name)} {row.trouble}" for row in rows]
 
 
 def weights_in_words(chains: Chains) -> str:

@@ -334,7 +334,7 @@ def _summarise(result: Result) -> dict[str, Any]:
     return {
         "source": made.source,
         "model": made.model,
-        "chains_agree": None if chains is None else chains.agree,
+        "chains_agree": None if chains is None else chains.verdict.agree,
         "interrupted": result.interrupted,
         "sweeps_kept": None if chains is None else chains.n_kept,
         "seconds": None if made.seconds is None else round(made.seconds, 3),

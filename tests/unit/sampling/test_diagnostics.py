@@ -10,7 +10,7 @@ import pytest
 
 from homothety.errors import InputError
 from homothety.sampling import Trace
-from homothety.sampling.diagnostics import judge, kept_draws, r_hat, require_arviz, to_arviz
+from homothety.sampling.diagnostics import effective_size, judge, kept_draws, r_hat, require_arviz, to_arviz
 
 try:
     arviz = require_arviz()
@@ -188,17 +188,30 @@ def test_numbers_that_need_not_agree_are_in_the_table_alone(good):
     assert other.trouble == ""
 
 
-def test_absence_of_arviz_is_said_with_what_to_do(monkeypatch, good):
+def test_a_verdict_needs_no_arviz_but_its_data_tree_does(monkeypatch, good):
     monkeypatch.setitem(sys.modules, "arviz", None)
+    assert judge(draws_of(place=good)).agree
     with pytest.raises(ImportError, match=r"pip install 'homothety\[diagnostics\]'"):
-        judge(draws_of(place=good))
+        to_arviz(draws_of(place=good))
 
 
-def test_chains_that_differ_are_told_without_arviz(monkeypatch, good):
-    elsewhere = good + np.array([[0], [0], [3], [0]])
-    told = judge(draws_of(place=good, other=elsewhere))
-    monkeypatch.setitem(sys.modules, "arviz", None)
-    verdict = judge(draws_of(place=good, other=elsewhere))
-    assert (verdict.agree, verdict.text) == (told.agree, told.text)
-    assert [row.r_hat for row in verdict.table] == [row.r_hat for row in told.table]
-    assert all(math.isnan(row.ess) for row in verdict.table)
+@pytest.mark.parametrize("n_draws", [4, 5, 6, 7, 40, 301])
+@pytest.mark.parametrize("step", [0.0, 0.3, 1.0])
+def test_effective_size_is_that_of_arviz(n_draws, step):
+    noise = np.random.default_rng(n_draws).normal(size=(3, n_draws))
+    for draws in (noise + step * noise.cumsum(axis=1), np.round(noise), -noise + step * np.roll(noise, 1, axis=1)):
+        assert effective_size(draws) == pytest.approx(float(arviz.ess(draws, method="bulk")), rel=1e-9)
+
+
+def test_effective_size_of_two_values_and_of_what_it_is_not_defined_for(good):
+    two = np.where(good > 0, 1.0, 0.0)
+    assert effective_size(two) == pytest.approx(float(arviz.ess(two, method="bulk")), rel=1e-9)
+    for draws in (np.ones((4, 100)), good[:, :3], np.where(good > 2, np.inf, good)):
+        assert math.isnan(effective_size(draws))
+
+
+def test_limits_of_each_number(good):
+    walk = good.cumsum(axis=1)
+    draws, max_r_hat = draws_of(place=good, walk=walk), {"place": 1.01, "walk": 99.0}
+    assert judge(draws, max_r_hat=max_r_hat, min_ess={"place": 100.0, "walk": 0.0}).agree
+    assert "effective sample size" in judge(draws, max_r_hat=max_r_hat).table[1].trouble
