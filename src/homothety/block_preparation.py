@@ -30,6 +30,7 @@ _DIRECTED = 0.7  # correlation of two displacements in succession, below which a
 _MOVED = 0.02  # least mean squared displacement of a motion, as a share of that between independent steps
 _INDEPENDENT = 0.1  # largest mean squared noise of steps that follow a path, as a share of the same
 _MIN_LOOKS = 80  # steps of the median recording that are used, at least: room for twenty stays
+_MOST_LOOKS = 500  # without points, at most: room for 125 stays, and fewer in which one activity is cut into phases
 _WINDOW = 4  # strides that velocities are smoothed over
 _FILL = 0.3  # spread of noise across planes and lines, as a share of the size of a recording: as expected of a state
 
@@ -70,8 +71,9 @@ def prepare_blocks(
     moving = any(stride is not None for stride in strides)
     if subsample is None:
         found = [stride for stride in strides if stride is not None]
-        subsample = min(found) if found else (1 if points else decorrelating_stride(list(recordings)))
-        subsample = max(1, min(subsample, int(np.median(recordings.lengths)) // _MIN_LOOKS))
+        n_steps = int(np.median(recordings.lengths))
+        subsample = 1 if points else max(decorrelating_stride(list(recordings)), n_steps // _MOST_LOOKS)
+        subsample = max(1, min([*(found or [subsample]), n_steps // _MIN_LOOKS]))
     with_velocities = bool(points) and (moving if velocities is None else velocities)
     window = max(_WINDOW * subsample + 1 - _WINDOW * subsample % 2, 5)
     settings = Preprocessing(

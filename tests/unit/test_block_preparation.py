@@ -58,6 +58,12 @@ def test_steps_that_follow_no_path_have_no_stride_and_no_velocities(rng):
     assert prepare_blocks(steps, ["point"], 3, velocities=True)[1].kinds == ("point", "vector")
 
 
+@pytest.mark.parametrize(("kinds", "stride"), [(["vector"], 10), (["plain"] * 3, 10), (["point"], 1)])
+def test_long_recordings_without_points_use_five_hundred_steps(kinds, stride, rng):
+    steps = check_sequences([rng.normal(size=(n, 3)) for n in (4000, 5000, 9000)])
+    assert prepare_blocks(steps, kinds, 3)[0].settings.stride == stride
+
+
 def test_prepared_blocks_have_size_one_and_vectors_are_not_centred(recordings):
     given = check_sequences([np.column_stack([one, 3 + 0.1 * one, one[:, :1]]) for one in recordings])
     preparation, blocks = prepare_blocks(given, ["point", "vector", "plain"], 3, subsample=5)

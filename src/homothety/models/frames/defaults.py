@@ -39,7 +39,7 @@ SETTLED = 0.15  # change of the logarithm of a weight
 LEAST_OBSERVATIONS = 60.0  # that all recordings count as, in each block: with fewer no two states are told apart
 MOST_OBSERVATIONS = 250.0  # that all recordings count as, in each block, where points move
 FIRST_OBSERVATIONS = (120.0, 250.0)  # before weights are measured; the second if the first lead to one state
-N_STRETCHES, STRETCH = 16, 500  # of recordings without frames that are searched for starts, and looks of each
+N_STRETCHES, STRETCH = 16, 500  # of recordings in one frame that are searched for starts, and looks of each
 
 
 class Task(NamedTuple):
@@ -64,10 +64,11 @@ def model_and_starts(rng: Generator, task: Task) -> tuple[Model, list[Start]]:
     Weights are measured on the states that were found, and states are found with these weights. With one state, all
     differences between actions look like autocorrelation, and one state is what such small weights lead to. So the
     first weights are larger than those of one state, and larger still if only one state is found, and its own weights
-    are too small to tell two states apart. Long recordings without frames are searched in stretches.
+    are too small to tell two states apart. Long recordings that share one frame are searched in stretches.
     """
     recordings, groups = task.recordings, task.groups
-    if recordings.n_steps > 2 * N_STRETCHES * STRETCH and not task.blocks.turned:
+    is_one_frame = groups is not None and np.ptp(groups) == 0
+    if recordings.n_steps > 2 * N_STRETCHES * STRETCH and (is_one_frame or not task.blocks.turned):
         pieces = stretches(recordings, N_STRETCHES, STRETCH)
         alone = None if groups is None else np.zeros(pieces.n_series, dtype=np.int64)
         part, starts = model_and_starts(rng, task._replace(recordings=pieces, groups=alone))

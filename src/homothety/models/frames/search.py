@@ -331,7 +331,7 @@ def refit_starts(rng: Generator, model: Model, starts: list[Start]) -> list[Star
 
 
 def extended_starts(rng: Generator, part: Model, starts: list[Start], model: Model) -> list[Start]:
-    """Return starts of recordings from those of a part of them, best first; for recordings without frames.
+    """Return starts of recordings from those of a part of them, best first; for recordings that share one frame.
 
     Parameters
     ----------
