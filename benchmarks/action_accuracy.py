@@ -2,7 +2,8 @@
 
 `ActionHMM` with one default for all sets, not told how many actions there are. Blocks are named for each set: they say
 what the channels are. Toy series, demonstrations and joined recordings of a watch are made here; the other recordings
-are the paper's (HOMOTHETY_DATA). A full run writes results/action_accuracy.md; a shorter one only prints.
+are the paper's (HOMOTHETY_DATA). Lines of results/action_accuracy.md are written as soon as they are measured; a run
+with fewer seeds only prints.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from benchmarks.pages import data_folder, write_result
+from benchmarks.pages import age_note, data_folder, updated_rows, write_result
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d
 from homothety.errors import InputError
@@ -23,11 +24,10 @@ from paper.sequence_sets import load_sequence_set
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-N_RUNS = 10
 N_RECORDINGS, N_EACH = 10, 2  # of the watch: how many, and how often each activity is in one
 HEADER = (
     *("set", "actions (true)", "Hamming", "F", "Hamming of states", "Hamming, told the number"),
-    *("to reach", "paper", "peer told the number"),
+    *("to reach", "paper", "peer told the number", "seeds"),
 )
 
 
@@ -39,6 +39,7 @@ class Task(NamedTuple):
     to_reach: str = "-"
     paper: str = "-"
     peer: str = "-"
+    runs: int = 10
 
 
 def recorded(key: str) -> Callable[[int], SequenceSet]:
@@ -81,9 +82,25 @@ def watch(seed: int) -> SequenceSet:
     return SequenceSet([np.concatenate(parts) for parts in pieces], actions=labels, name="watch")
 
 
+def exercises(seed: int) -> SequenceSet:
+    """Return recordings of ten persons who do seven exercises of the shoulder, joined in random order.
+
+    Accelerations and rates of rotation of a watch on the right arm, 50 steps a second, about four minutes each.
+    """
+    from seglearn.datasets import load_watch
+
+    watched, rng = load_watch(), np.random.default_rng(seed)
+    person, side, exercise = (np.array(watched[key]).astype(int) for key in ("subject", "side", "y"))
+    parts = [rng.permutation(np.flatnonzero((person == one) & (side == 1))) for one in np.unique(person)]
+    labels = [np.concatenate([np.full(len(watched["X"][i]), exercise[i]) for i in own]) for own in parts]
+    return SequenceSet([np.concatenate([watched["X"][i] for i in own]) for own in parts], actions=labels, name="watch")
+
+
 POINT, POSE = ["point"], ["point", "quaternion"]
 TASKS = {
-    "Toy 2D, draws": Task(lambda seed: make_toy_2d(random_state=seed), POINT, "0.000 / 1.000", "0.000 / 1.000"),
+    "Toy 2D, draws": Task(
+        lambda seed: make_toy_2d(random_state=seed), POINT, "0.000 / 1.000", "0.000 / 1.000", runs=20
+    ),
     "Toy 2D, file": Task(recorded("toy-2d"), POINT, "0.000 / 1.000", "0.000 / 1.000"),
     "Toy 2D, the authors' draw": Task(recorded("toy-2d-published"), POINT, "0.000 / 1.000", "0.000 / 1.000"),
     "Grating, 6 x 3": Task(recorded("grating"), POINT, "0.05 / 0.95", "0.126 / 0.890", "0.101 / 0.894"),
@@ -97,8 +114,9 @@ TASKS = {
     "Demonstrations, 3 frames x 4": Task(demonstrations(3, 4), POINT, "0.03 / 0.97", "-", "0.628 / 0.418"),
     "Demonstrations, 2 frames x 6": Task(demonstrations(2, 6), POINT, "0.03 / 0.97", "-", "0.481 / 0.643"),
     "Watch, shuffled": Task(watch, "auto", "0.20 / 0.80", "-", "0.185 / 0.812"),
-    "Drawn gestures": Task(gestures("shrec_gestures_3d"), POINT),
-    "Drawn gestures, own frames": Task(gestures("shrec_gestures_3d_frames"), POINT),
+    "Exercises of ten persons": Task(exercises, runs=2),
+    "Drawn gestures": Task(gestures("shrec_gestures_3d"), POINT, runs=5),
+    "Drawn gestures, own frames": Task(gestures("shrec_gestures_3d_frames"), POINT, runs=5),
 }
 
 
@@ -107,86 +125,90 @@ def find_actions(recordings: SequenceSet, blocks: list[str] | str, seed: int) ->
     return ActionHMM(blocks=blocks, random_state=seed, n_jobs=2).fit(recordings.sequences)
 
 
-def row(title: str, n_runs: int) -> list[str] | None:
-    """Fit a set with every seed and return its line of the table, None where its file is missing."""
+def rows_of(title: str, n_runs: int) -> list[list[str]]:
+    """Fit a set with every seed and return its line of the table."""
     task, scores, n_true = TASKS[title], [], 0
-    for seed in range(2 * n_runs if title == "Toy 2D, draws" else n_runs):
-        try:
-            recordings = task.load(seed)
-        except InputError as missing:
-            print(f"Left out: {title} ({missing})")
-            return None
-        fit, n_true = (
-            find_actions(recordings, task.blocks, seed),
-            len(np.unique(np.concatenate(recordings.actions))),
-        )
-        truth, found = np.concatenate(recordings.actions), np.concatenate(fit.actions_)
+    for seed in range(n_runs):
+        recordings = task.load(seed)
+        truth = np.concatenate(recordings.actions)
+        fit, n_true = find_actions(recordings, task.blocks, seed), len(np.unique(truth))
+        found = np.concatenate(fit.actions_)
         of_states = hamming(truth, np.concatenate(fit.paths_))
         # The tree of merges has no cut with more actions than there are states.
         told = hamming(truth, np.concatenate(fit.actions_at(min(n_true, fit.n_states_))))
         scores.append((fit.n_actions_, hamming(truth, found), f_measure(truth, found), of_states, told))
     n_actions, *others = zip(*scores, strict=True)
     cells = [format_cell(values) for values in others]
-    return [title, f"{format_cell(n_actions, decimals=1)} ({n_true})", *cells, task.to_reach, task.paper, task.peer]
+    return [[title, f"{format_cell(n_actions, decimals=1)} ({n_true})", *cells, task.to_reach, task.paper, task.peer]]
 
 
-class Options(NamedTuple):
-    """What to run."""
+def measure_page(
+    title: str,
+    name: str,
+    rows_of: Callable[[str, int], list[list[str]]],
+    page: Callable[[list[list[str]]], str],
+    runs: dict[str, int],
+) -> None:
+    """Measure sets; with the usual number of runs, the page of results has the lines of a set once these are measured.
 
-    sets: list[str]
-    runs: int
-    is_full: bool  # whether a page of the documentation is to be written
-
-
-def parse_options(title: str, keys: list[str], n_runs: int) -> Options:
-    """Return what the command line asks for; everything if it asks for nothing."""
+    Parameters
+    ----------
+    title : str
+        Docstring of the benchmark.
+    name : str
+        Of the page in benchmarks/results, without its ending. Lines of sets that are not measured stay as they are.
+    rows_of : callable
+        From the name of a set and a number of runs to its lines. Their first cell is the name.
+    page : callable
+        From all lines to the page.
+    runs : dict of str to int
+        Usual number of runs of each set.
+    """
     parser = argparse.ArgumentParser(description=title.splitlines()[0])
-    parser.add_argument("--sets", nargs="*", default=keys, choices=keys, metavar="SET", help=", ".join(keys))
-    parser.add_argument("--runs", type=int, default=n_runs)
-    parser.add_argument("--write", action="store_true", help="write the page however few the runs")
-    found = parser.parse_args()
-    is_full = found.write or vars(found) == vars(parser.parse_args([]))
-    return Options(found.sets, found.runs, is_full)
-
-
-def measure_rows(options: Options, row: Callable[[str, int], list[str] | None]) -> list[list[str]]:
-    """Return the lines of the sets asked for, but for those without data, each printed when it is there."""
-    rows = []
+    parser.add_argument(
+        "--sets", nargs="*", default=list(runs), choices=list(runs), metavar="SET", help=", ".join(runs)
+    )
+    parser.add_argument("--runs", type=int, help="runs of each set; with fewer than usual the lines are only printed")
+    options = parser.parse_args()
     for key in options.sets:
-        if line := row(key, options.runs):
-            print(" | ".join(line), flush=True)
-            rows.append(line)
-    return rows
+        n_runs = options.runs or runs[key]
+        try:
+            lines = [[*line, str(n_runs)] for line in rows_of(key, n_runs)]
+        except InputError as missing:
+            print(f"Left out: {key} ({missing})")
+            continue
+        print("\n".join(" | ".join(line) for line in lines), flush=True)
+        if n_runs >= runs[key]:
+            write_result(f"{name}.md", page(updated_rows(name, lines, list(runs))))
 
 
 def main() -> None:
-    """Run everything; write the page if nothing was left out."""
-    options = parse_options(__doc__, list(TASKS), N_RUNS)
-    rows = measure_rows(options, row)
-    write_result("action_accuracy.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(TASKS))
+    """Run everything."""
+    measure_page(__doc__, "action_accuracy", rows_of, page, {key: task.runs for key, task in TASKS.items()})
 
 
-def page(rows: list[list[str]], n_runs: int) -> str:
+def page(rows: list[list[str]]) -> str:
     """Return the page as Markdown."""
     return "\n".join(
         [
             "# Accuracy of actions",
             "",
             "Written by `python -m benchmarks.action_accuracy`: `ActionHMM` with its default settings, not told how",
-            f"many actions there are. Means (standard deviations) over {n_runs} seeds; sets that are made up are made",
-            "anew for every seed. Pairs are Hamming distance / F.",
+            "many actions there are. Means (standard deviations) over seeds; sets that are made up are made anew for",
+            "every seed. Pairs are Hamming distance / F.",
             "",
             markdown_table(HEADER, rows),
             "",
+            *age_note(rows),
             "- *Hamming of states*: the states before they are grouped into actions.",
             "- *Told the number*: the same fit, cut at the true number of actions (`actions_at`).",
             "- *To reach*: the figure that the method was meant to come to.",
             "- *Paper*: the ICSC-HMM of the paper, on the input of its table.",
             "- *Peer told the number*: the best of several other methods, which were told the number of actions.",
             "",
-            "The method was developed with these sets in sight, so expect less on others. Drawn gestures are curves,",
-            "and a Gaussian state is a blob: gestures that pass through the same places in the same directions are not",
-            "told apart.",
+            "The method was developed with these sets in sight, so expect less on others. Of the exercises, only the",
+            "largest number of used steps was chosen with them in sight. Drawn gestures are curves, and a Gaussian",
+            "state is a blob: gestures that pass through the same places in the same directions are not told apart.",
             "",
         ]
     )

@@ -1,7 +1,7 @@
 """Whether the frames of recordings are found, and their intervals right: ``python -m benchmarks.action_frames``.
 
-Demonstrations are made anew for every run, with known frames. A full run writes results/action_frames.md; a shorter one
-only prints, unless told to write.
+Demonstrations are made anew for every run, with known frames. Lines of
+results/action_frames.md are written as soon as they are measured; a shorter run only prints.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from benchmarks.action_accuracy import demonstrations, find_actions, measure_rows, parse_options
-from benchmarks.pages import write_result
+from benchmarks.action_accuracy import demonstrations, find_actions, measure_page
+from benchmarks.pages import age_note
 from homothety.phrases import format_cell, markdown_table
 from homothety.summaries.frames import rotation_angle
 
@@ -29,6 +29,7 @@ HEADER = (
     "holds rotation",
     "holds sizes",
     "holds places",
+    "seeds",
 )
 SETS = {"3 frames x 2": demonstrations(3, 2), "6 frames x 1": demonstrations(6, 1)}
 
@@ -66,7 +67,7 @@ def score_of(found: list[RecordingFrame], truth: Frames) -> Score:
     return Score(means[0], float(columns[:, 1].all()), *means[2:])
 
 
-def row(title: str, n_runs: int) -> list[str]:
+def rows_of(title: str, n_runs: int) -> list[list[str]]:
     """Return the line of a set."""
     scores = []
     for seed in range(n_runs):
@@ -77,29 +78,28 @@ def row(title: str, n_runs: int) -> list[str]:
         f"{np.mean(column):.2f}" for column in (columns.holds_rotation, columns.holds_sizes, columns.holds_places)
     ]
     error, width = (format_cell(column, decimals=2) for column in (columns.error, columns.width))
-    return [title, error, f"{np.mean(columns.is_found):.2f}", width, *shares]
+    return [[title, error, f"{np.mean(columns.is_found):.2f}", width, *shares]]
 
 
 def main() -> None:
-    """Run everything; write the page if nothing was left out."""
-    options = parse_options(__doc__, list(SETS), N_RUNS)
-    rows = measure_rows(options, row)
-    write_result("action_frames.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(SETS))
+    """Run everything."""
+    measure_page(__doc__, "action_frames", rows_of, page, dict.fromkeys(SETS, N_RUNS))
 
 
-def page(rows: list[list[str]], n_runs: int) -> str:
+def page(rows: list[list[str]]) -> str:
     """Return the page as Markdown."""
     return "\n".join(
         [
             "# Frames of recordings",
             "",
             "Written by `python -m benchmarks.action_frames`: `ActionHMM` with its default settings on demonstrations",
-            f"whose frames are known, made anew for each of {n_runs} seeds. Means (standard deviations). Frames are",
+            "whose frames are known, made anew for each seed. Means (standard deviations). Frames are",
             "relative to the recording with most steps. Recordings that were made in its frame are left out: they",
             "mostly share it, without any error.",
             "",
             markdown_table(HEADER, rows),
             "",
+            *age_note(rows),
             "- *Rotation error*: angle between the rotation that was found and the true one.",
             f"- *All under {FOUND:.0f} degrees*: share of the fits in which this holds for every recording.",
             "- *Interval of rotations*: `angle_error`, the angle within which 90 % of the draws are turned from the",

@@ -1,8 +1,8 @@
 """Whether actions stay what they are: ``python -m benchmarks.action_invariance``.
 
 Every recording is turned, resized and moved on its own; noise of a tenth of the spread is added; every second and every
-fifth step is used. Answers are compared with those before. Reads the paper's recordings (HOMOTHETY_DATA). A full run
-writes results/action_invariance.md; a shorter one only prints.
+fifth step is used. Answers are compared with those before. Reads the paper's recordings (HOMOTHETY_DATA). Lines of
+results/action_invariance.md are written as soon as they are measured; a run with fewer seeds only prints.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ from benchmarks.action_accuracy import (
     Task,
     demonstrations,
     find_actions,
-    measure_rows,
-    parse_options,
+    measure_page,
     recorded,
 )
 from benchmarks.action_new_frames import in_new_frame
-from benchmarks.pages import write_result
-from homothety.errors import InputError
+from benchmarks.pages import age_note
 from homothety.metrics import ari, hamming
 from homothety.phrases import format_cell, markdown_table
 
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 N_RUNS = 5
 NOISE = 0.1  # of the spread of points
-HEADER = ("set", "what was done", "ARI with the answer before", "Hamming", "Hamming before")
+HEADER = ("set", "what was done", "ARI with the answer before", "Hamming", "Hamming before", "seeds")
 TASKS = {
     "Grating, 6 x 3": Task(recorded("grating"), POINT),
     "Grating, 6 x 7": Task(recorded("grating-7d"), POSE),
@@ -84,39 +82,25 @@ def rows_of(title: str, n_runs: int) -> list[list[str]]:
     ]
 
 
-def row(title: str, n_runs: int) -> list[str] | None:
-    """Print the lines of a set and return them joined, None where its file is missing."""
-    try:
-        lines = rows_of(title, n_runs)
-    except InputError as missing:
-        print(f"Left out: {title} ({missing})")
-        return None
-    return [cell for line in lines for cell in line]
-
-
 def main() -> None:
-    """Run everything; write the page if nothing was left out."""
-    options = parse_options(__doc__, list(TASKS), N_RUNS)
-    rows = measure_rows(options, row)
-    lines = [line[at : at + len(HEADER)] for line in rows for at in range(0, len(line), len(HEADER))]
-    write_result(
-        "action_invariance.md", page(lines, options.runs), complete=options.is_full and len(rows) == len(TASKS)
-    )
+    """Run everything."""
+    measure_page(__doc__, "action_invariance", rows_of, page, dict.fromkeys(TASKS, N_RUNS))
 
 
-def page(rows: list[list[str]], n_runs: int) -> str:
+def page(rows: list[list[str]]) -> str:
     """Return the page as Markdown."""
     return "\n".join(
         [
             "# Actions in other frames, with noise, at other rates",
             "",
             "Written by `python -m benchmarks.action_invariance`: `ActionHMM` with its default settings, means",
-            f"(standard deviations) over {n_runs} seed(s). *Own frames*: every recording turned, resized (half to",
+            "(standard deviations) over seeds. *Own frames*: every recording turned, resized (half to",
             "twice) and moved at random on its own. *Noise*: a tenth of the spread of positions. *Every 2nd*: only",
             "every second step is kept.",
             "",
             markdown_table(HEADER, rows),
             "",
+            *age_note(rows),
         ]
     )
 

@@ -1,7 +1,8 @@
 """Whether actions are found in frames that were not in the fit: ``python -m benchmarks.action_new_frames``.
 
 Recordings are left out of the fit, and turned, resized and moved at random. Demonstrations are made here; grating is
-of the paper's recordings (HOMOTHETY_DATA). A full run writes results/action_new_frames.md; a shorter one only prints.
+of the paper's recordings (HOMOTHETY_DATA). Lines of
+results/action_new_frames.md are written as soon as they are measured; a shorter run only prints.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from benchmarks.action_accuracy import measure_rows, parse_options
-from benchmarks.pages import data_folder, write_result
+from benchmarks.action_accuracy import measure_page
+from benchmarks.pages import age_note, data_folder
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations
-from homothety.errors import InputError
 from homothety.phrases import format_cell, markdown_table
 from paper.sequence_sets import load_sequence_set
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 N_RUNS = 6
 SIZES = (0.5, 2.0)  # of a recording in its new frame, log-uniform between
-HEADER = ("set", "actions", "wrong at fit", "wrong in new frames", "one action for all", "recordings that fit")
+HEADER = ("set", "actions", "wrong at fit", "wrong in new frames", "one action for all", "recordings that fit", "runs")
 
 
 class Recordings(NamedTuple):
@@ -75,25 +75,19 @@ def wrong_shares(recordings: Recordings, seed: int) -> list[float]:
     return [model.n_actions_, *(float(each.mean()) for each in wrong), float(np.mean([one.fits for one in details]))]
 
 
-def row(title: str, n_runs: int) -> list[str] | None:
-    """Return the line of a set, None where its file is missing."""
-    try:
-        columns = zip(*(wrong_shares(SETS[title](seed), seed) for seed in range(n_runs)), strict=True)
-    except InputError as missing:
-        print(f"Left out: {title} ({missing})")
-        return None
+def rows_of(title: str, n_runs: int) -> list[list[str]]:
+    """Return the line of a set."""
+    columns = zip(*(wrong_shares(SETS[title](seed), seed) for seed in range(n_runs)), strict=True)
     n_actions, *shares = columns
-    return [title, format_cell(n_actions, decimals=1), *(format_cell(column) for column in shares)]
+    return [[title, format_cell(n_actions, decimals=1), *(format_cell(column) for column in shares)]]
 
 
 def main() -> None:
-    """Run everything; write the page if nothing was left out."""
-    options = parse_options(__doc__, list(SETS), N_RUNS)
-    rows = measure_rows(options, row)
-    write_result("action_new_frames.md", page(rows, options.runs), complete=options.is_full and len(rows) == len(SETS))
+    """Run everything."""
+    measure_page(__doc__, "action_new_frames", rows_of, page, dict.fromkeys(SETS, N_RUNS))
 
 
-def page(rows: list[list[str]], n_runs: int) -> str:
+def page(rows: list[list[str]]) -> str:
     """Return the page as Markdown."""
     return "\n".join(
         [
@@ -104,10 +98,11 @@ def page(rows: list[list[str]], n_runs: int) -> str:
             "recordings of the set, which were left out of the fit, are turned, resized and moved at random, and",
             "`predict_actions` finds their actions. Columns 3 to 5 are shares of steps whose action is wrong. An",
             "action stands for the true action that most of its steps in the fit have. The last column is the share",
-            f"of new recordings with `fits`. Means (standard deviations) of {n_runs} runs.",
+            "of new recordings with `fits`. Means (standard deviations) of runs.",
             "",
             markdown_table(HEADER, rows),
             "",
+            *age_note(rows),
         ]
     )
 

@@ -1,8 +1,8 @@
 """How well actions are found in made-up tasks: ``python -m benchmarks.made_up_tasks``.
 
 `ActionHMM` with its default settings on movements of many kinds: from place to place, to and fro, around, with rests,
-and of one action alone. Every recording is turned, resized and moved on its own. A full run writes
-results/made_up_tasks.md; a shorter one only prints.
+and of one action alone. Every recording is turned, resized and moved on its own. Lines of
+results/made_up_tasks.md are written as soon as they are measured; a shorter run only prints.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation
 
-from benchmarks.action_accuracy import find_actions, measure_rows, parse_options
-from benchmarks.pages import write_result
+from benchmarks.action_accuracy import find_actions, measure_page
+from benchmarks.pages import age_note
 from homothety.datasets import SequenceSet
 from homothety.metrics import hamming
 from homothety.phrases import format_cell, markdown_table
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 N_RUNS = 3
 TREMOR = 0.01  # standard deviation of the noise of positions; movements are about 1 long
-HEADER = ("task", "actions (true)", "Hamming", "Hamming of states", "Hamming, told the number")
+HEADER = ("task", "actions (true)", "Hamming", "Hamming of states", "Hamming, told the number", "seeds")
 
 
 class Recording:
@@ -156,7 +156,7 @@ TASKS = {
 }
 
 
-def row(title: str, n_runs: int) -> list[str]:
+def rows_of(title: str, n_runs: int) -> list[list[str]]:
     """Fit a task with every seed and return its line of the table."""
     scores, n_true = [], 0
     for seed in range(n_runs):
@@ -168,17 +168,15 @@ def row(title: str, n_runs: int) -> list[str]:
         scores.append((fit.n_actions_, *(hamming(truth, np.concatenate(cut)) for cut in cuts)))
     n_actions, *others = zip(*scores, strict=True)
     cells = [format_cell(values) for values in others]
-    return [title, f"{format_cell(n_actions, decimals=1)} ({n_true})", *cells]
+    return [[title, f"{format_cell(n_actions, decimals=1)} ({n_true})", *cells]]
 
 
 def main() -> None:
-    """Run everything; write the page if nothing was left out."""
-    options = parse_options(__doc__, list(TASKS), N_RUNS)
-    rows = measure_rows(options, row)
-    write_result("made_up_tasks.md", page(rows, options.runs), complete=options.is_full)
+    """Run everything."""
+    measure_page(__doc__, "made_up_tasks", rows_of, page, dict.fromkeys(TASKS, N_RUNS))
 
 
-def page(rows: list[list[str]], n_runs: int) -> str:
+def page(rows: list[list[str]]) -> str:
     """Return the page as Markdown."""
     return "\n".join(
         [
@@ -186,10 +184,11 @@ def page(rows: list[list[str]], n_runs: int) -> str:
             "",
             "Written by `python -m benchmarks.made_up_tasks`: `ActionHMM` with its default settings, not told how",
             "many actions there are, on tasks that are made anew for every seed. Every recording is turned, resized",
-            f"and moved on its own. Means (standard deviations) over {n_runs} seeds.",
+            "and moved on its own. Means (standard deviations) over seeds.",
             "",
             markdown_table(HEADER, rows),
             "",
+            *age_note(rows),
             "- *Hamming of states*: the states before they are grouped into actions.",
             "- *Told the number*: the same fit, cut at the true number of actions (`actions_at`).",
             "- Moves and rests: a rest is shorter than the least stay of a state, and part of the move beside it.",

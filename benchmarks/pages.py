@@ -41,6 +41,34 @@ def write_result(name: str, text: str, *, complete: bool = True) -> None:
         print(f"benchmarks/results/{name} is not written: that takes all sets, with the usual runs.")
 
 
+def updated_rows(name: str, lines: list[list[str]], order: list[str]) -> list[list[str]]:
+    """Return the rows of the first table of a page with the lines of one set replaced.
+
+    Parameters
+    ----------
+    name : str
+        Of the page, without its ending. A page that is not there has no rows.
+    lines : list of list of str
+        Lines of one set, whose name is in their first cell.
+    order : list of str
+        Names of all sets, in the order of the page.
+    """
+    known = tables(name)[0].splitlines()[2:] if (RESULTS / f"{name}.md").exists() else []
+    rows = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in known]
+    kept = [row for row in rows if row[0] != lines[0][0] and row[0] in order and len(row) == len(lines[0])]
+    return sorted(kept + lines, key=lambda row: order.index(row[0]))
+
+
+def age_note(rows: list[list[str]]) -> list[str]:
+    """Return lines that explain asterisks in the last column, if there are any.
+
+    Whoever changes what is measured puts an asterisk there; measuring again removes it.
+    """
+    return ["Lines with an asterisk were measured with an earlier version.", ""] * any(
+        row[-1][-1] == "*" for row in rows
+    )
+
+
 def tables(name: str) -> list[str]:
     """Return the tables of a page of results."""
     text = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
