@@ -29,9 +29,10 @@ LABEL_FREE = {
     "n_segments": "number of segments",
     "occupancy_entropy": "evenness of states (entropy)",
 }
-# Chains agree up to these; draws are those of each chain. A density tells more than a number that takes few values. It
-# is not reported, so nobody needs its mean exactly.
-MAX_R_HAT, MAX_R_HAT_OF_DENSITY, _MIN_ESS = 1.1, 1.05, 25.0
+# Chains agree up to these R-hats, with so many effective draws of each chain: Gelman et al., Bayesian Data Analysis,
+# third edition, section 11.5. A density tells more than a number that takes few values. It is not reported, so nobody
+# needs its mean exactly.
+MAX_R_HAT, MAX_R_HAT_OF_DENSITY, _MIN_ESS = 1.1, 1.05, 10.0
 
 # A fit warns of these numbers alone, of large differences alone, and only if there are enough draws to measure them.
 _WARNED_OF = ("n_clusters", "n_actions", "n_states", "log_joint")
