@@ -1,7 +1,7 @@
 """How well actions are found in made-up tasks: ``python -m benchmarks.made_up_tasks``.
 
 `ActionHMM` with its default settings on movements of many kinds: from place to place, to and fro, around, with rests,
-and of one action alone. Every recording is turned, resized and moved on its own. Lines of
+and of one action alone, some with forces. Every recording is turned, resized and moved on its own. Lines of
 results/made_up_tasks.md are written as soon as they are measured; a shorter run only prints.
 """
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray
 
 N_RUNS = 3
+POINT, SENSED = ["point"], ["point", "vector", "vector", "point"]
 TREMOR = 0.01  # standard deviation of the noise of positions; movements are about 1 long
 HEADER = ("task", "actions (true)", "Hamming", "Hamming of states", "Hamming, told the number", "seeds")
 
@@ -145,6 +146,28 @@ def swing_only(recording: Recording) -> None:
     recording.repeat([1.0, 0.3, 0.05], [0.0, np.pi / 2, 1.0], 45, 0, 600)
 
 
+def with_sensors(recipe: Callable[[int], SequenceSet]) -> Callable[[int], SequenceSet]:
+    """Return a recipe of the same recordings with a force, a torque and a second hand that drifts: 12 channels.
+
+    Force and torque have a mean for every action, in the frame of the tool, and a zero for every recording.
+    """
+
+    def make(seed: int) -> SequenceSet:
+        made, rng = recipe(seed), np.random.default_rng(seed + 100)
+        strength = rng.choice([0.0, 0.3, 1.5], size=(20, 1))  # of up to twenty actions
+        means = np.hstack([rng.normal(size=(20, 3)), 0.3 * rng.normal(size=(20, 3))]) * strength
+        recordings = []
+        for positions, actions in zip(made.sequences, made.actions, strict=True):
+            noise, drift = rng.normal(size=(len(actions), 6)), rng.normal(size=(len(actions), 3))
+            sensed = gaussian_filter1d(means[actions], 4, axis=0) + rng.normal(scale=0.2, size=6)
+            sensed += gaussian_filter1d(noise, 2, axis=0) * np.repeat([0.3, 0.1], 3)
+            hand = 1.5 * gaussian_filter1d(drift, 40, axis=0) + rng.normal(scale=0.3, size=3)
+            recordings.append(np.hstack([positions, sensed, hand]))
+        return SequenceSet(recordings, actions=made.actions)
+
+    return make
+
+
 TASKS = {
     "Eight places, each once": task(8, 3, visit_places),
     "Around four places": task(6, 3, move_around),
@@ -153,6 +176,9 @@ TASKS = {
     "Pick and place": task(6, 3, pick_and_place),
     "Moves of three kinds, and rests": task(6, 2, sort_things),
     "One swing": task(6, 3, swing_only),
+    "Cooking, 2 recordings, 12 channels": with_sensors(task(2, 3, cook)),
+    "Pick and place, 2 recordings, 12 channels": with_sensors(task(2, 3, pick_and_place)),
+    "Eight places, 4 recordings, 12 channels": with_sensors(task(4, 3, visit_places)),
 }
 
 
@@ -161,7 +187,7 @@ def rows_of(title: str, n_runs: int) -> list[list[str]]:
     scores, n_true = [], 0
     for seed in range(n_runs):
         recordings = TASKS[title](seed)
-        fit = find_actions(recordings, ["point"], seed)
+        fit = find_actions(recordings, POINT if recordings.sequences[0].shape[1] < 12 else SENSED, seed)
         truth = np.concatenate(recordings.actions)
         n_true = len(np.unique(truth))
         cuts = fit.actions_, fit.paths_, fit.actions_at(min(n_true, fit.n_states_))
