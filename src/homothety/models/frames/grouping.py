@@ -90,10 +90,11 @@ def summarise_states(
         parts = [steps[:, block] for steps in members]
         sizes = np.minimum([weight * len(part) for part in parts], MOST_STEPS if moving else MOST_DRAWS)
         means = np.stack([part.mean(axis=0) for part in parts]) - aligned[:, block].mean(axis=0)
-        covariances = [np.cov(part.T, bias=True).reshape(means.shape[1], -1) for part in parts]
+        centred = [part - part.mean(axis=0) for part in parts]
+        covariances = np.stack([part.T @ part / len(part) for part in centred])
         inside = np.trace(covariances, axis1=1, axis2=2).mean() / means.shape[1]
         scale = max(PRIOR_SCALE * float(inside), np.finfo(float).tiny) * np.eye(means.shape[1])
-        scatters = sizes[:, None, None] * np.stack(covariances)
+        scatters = sizes[:, None, None] * covariances
         is_turned = b in blocks.turned and blocks.n_angles > 0
         summaries.append(BlockSummary(sizes, means, scatters, scale, kind == "point", is_turned, kind == "plain"))
     present = presence(path, starts, n_states)
@@ -214,9 +215,9 @@ class Evidence:
         """
         return sum(dict(self.split(group) for group in groups if len(group) > 1).values())
 
-    def of_partition(self, groups: Sequence[tuple[int, ...]]) -> float:
-        """Return the log evidence of all groups together."""
-        return sum(self.of_groups(groups)) + self.of_splits(groups)
+    def has_splits(self) -> bool:
+        """Whether any group may have evidence from how recordings share it out: two states that recordings lack."""
+        return int((~self.states.present.all(axis=0)).sum()) > 1
 
     def split(self, group: tuple[int, ...]) -> tuple[bytes, float]:
         """Return a key, which is the same for all groups that split recordings alike, and the log evidence."""
@@ -403,14 +404,14 @@ def draw_groups(rng: Generator, states: StateSummary) -> IntArray:
     """
     n_states, evidence = len(states.apart), Evidence(states)
     if n_states <= MOST_ENUMERATED:
-        partitions = all_partitions(n_states)
-        # All groups at once: one after the other takes far longer.
-        evidence.of_groups([group for size in range(1, n_states + 1) for group in combinations(range(n_states), size)])
+        partitions, groups, has_group, log_priors = enumerated(n_states)
+        scores = has_group @ evidence.of_groups(groups) + log_priors
     else:
         tree = merge_tree(evidence)
         partitions = [groups_of(tree.labels(n_states, n)) for n in range(1, n_states + 1)]
-    scores = np.array([evidence.of_partition(groups) for groups in partitions])
-    scores -= [log(n_partitions(n_states, len(groups))) for groups in partitions]  # beyond 64 bits from 27 states on
+        scores = np.array([sum(evidence.of_groups(groups)) + log_prior(n_states, groups) for groups in partitions])
+    if evidence.has_splits():
+        scores += [evidence.of_splits(groups) for groups in partitions]
     probs = np.exp(scores - scores.max())
     drawn = partitions[int(rng.choice(len(partitions), p=probs / probs.sum()))]
     labels = np.empty(n_states, dtype=np.int64)
@@ -430,6 +431,32 @@ def with_pieces_joined(states: StateSummary, labels: IntArray) -> IntArray:
 def groups_of(labels: IntArray) -> list[tuple[int, ...]]:
     """Return the states of each label."""
     return [tuple(np.flatnonzero(labels == g).tolist()) for g in range(int(labels.max()) + 1)]
+
+
+class Enumerated(NamedTuple):
+    """All partitions of a few states."""
+
+    partitions: list[list[tuple[int, ...]]]
+    groups: list[tuple[int, ...]]  # all groups that there are
+    has_group: FloatArray  # (n_partitions, n_groups) one where a partition has a group, else zero
+    log_priors: FloatArray  # (n_partitions,)
+
+
+@cache
+def enumerated(n: int) -> Enumerated:
+    """Return all partitions of `n` states."""
+    partitions = all_partitions(n)
+    groups = [group for size in range(1, n + 1) for group in combinations(range(n), size)]
+    places = {group: place for place, group in enumerate(groups)}
+    has_group = np.zeros((len(partitions), len(groups)))
+    for row, partition in zip(has_group, partitions, strict=True):
+        row[[places[group] for group in partition]] = 1.0
+    return Enumerated(partitions, groups, has_group, np.array([log_prior(n, one) for one in partitions]))
+
+
+def log_prior(n: int, partition: list[tuple[int, ...]]) -> float:
+    """Return the log prior probability of a partition of `n` states, without its constant."""
+    return -log(n_partitions(n, len(partition)))  # the number is beyond 64 bits from 27 states on
 
 
 @cache
