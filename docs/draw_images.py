@@ -1,10 +1,13 @@
-"""Draw the pictures of the guide into docs/images. Run: python docs/draw_images.py."""
+"""Draw the pictures of README and guide into docs/images. Run: python docs/draw_images.py."""
 
 from __future__ import annotations
 
+import runpy
 from itertools import islice
 from pathlib import Path
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -18,6 +21,7 @@ from homothety.sampling import iterate
 from homothety.viz import cluster_colors, plot_coclustering, plot_ellipses, plot_trace, plot_transforms
 
 IMAGES = Path(__file__).parent / "images"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def rotated(angle: float, *variances: float) -> np.ndarray:
@@ -122,9 +126,29 @@ def draw_transforms() -> Figure:
     return plot_transforms(model.transforms_)[0].figure
 
 
+def draw_segment_toy() -> Figure:
+    """Draw the figure of an example: a recording in segments."""
+    return figure_of_example("segment_toy")
+
+
+def draw_find_actions() -> Figure:
+    """Draw the figure of an example: recordings in three frames, and in one."""
+    return figure_of_example("find_actions")
+
+
+def figure_of_example(name: str) -> Figure:
+    """Return the figure that an example shows."""
+    mpl.use("agg")
+    plt.close("all")
+    plt.show = lambda: None
+    runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    return plt.gcf()
+
+
 def main() -> None:
     """Draw all pictures."""
-    for draw in (draw_ratios, draw_scale, draw_spectrum, draw_links, draw_posterior, draw_transforms):
+    of_guide = (draw_ratios, draw_scale, draw_spectrum, draw_links, draw_posterior, draw_transforms)
+    for draw in (*of_guide, draw_segment_toy, draw_find_actions):
         name = draw.__name__.removeprefix("draw_")
         # No date and no version of matplotlib: the same picture is the same file.
         draw().savefig(IMAGES / f"{name}.png", dpi=90, metadata={"Software": None})

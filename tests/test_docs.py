@@ -10,6 +10,7 @@ import warnings
 from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from textwrap import dedent
 
 import numpy as np
@@ -36,7 +37,8 @@ FENCED = re.compile(r"^( *)(```+).*?^\1\2$", flags=re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", flags=re.MULTILINE)
 
-MAX_EXAMPLE_LINES = 40
+MAX_EXAMPLE_LINES = 70  # of code and docstring
+NEEDED_BY = {"diffusion_tensors": ["dipy"], "eeg_covariances": ["mne"], "motion_capture": ["aeon"]}
 MAX_IMAGE_BYTES = 150_000
 
 
@@ -157,17 +159,47 @@ def test_broken_pages_would_be_noticed():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
-def test_example_draws_one_figure(example, in_scratch_folder, capsys):
-    assert len(text_of(example).splitlines()) <= MAX_EXAMPLE_LINES
+def test_example_draws_a_figure_and_says_what_is_found(example, in_scratch_folder, capsys, monkeypatch):
+    for library in NEEDED_BY.get(example.stem, ()):
+        pytest.importorskip(library)
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    shown = []
+    monkeypatch.setattr(pyplot, "show", lambda: shown.extend(pyplot.get_fignums()))
     with warnings_told_of(text_of(example)):
         runpy.run_path(str(example), run_name="__main__")
-    assert [path.name for path in in_scratch_folder.glob("*.png")] == [f"{example.stem}.png"]
+    pyplot.close("all")
+    assert len(shown) == 1
     assert capsys.readouterr().out
+    assert list(in_scratch_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+def test_example_is_short_and_has_a_title(example):
+    lines = text_of(example).splitlines()
+    assert sum(bool(line) and not line.startswith("#") for line in lines) <= MAX_EXAMPLE_LINES
+    assert lines[0] == '"""'
+    assert lines[2] == "=" * len(lines[1])
 
 
 def test_images_are_small():
     images = [path for path in REPOSITORY.glob("docs/**/*.png") if "_build" not in path.parts]
     assert [name_of(path) for path in images if path.stat().st_size > MAX_IMAGE_BYTES] == []
+
+
+def api_names(text):
+    """Yield the full names in the lists of the API page; each list is in the module that was named last."""
+    for part in text.split("currentmodule:: ")[1:]:
+        module = part.split()[0]
+        yield from (f"{module}.{name}" for name in re.findall(r"^   (\w[\w.]*)$", part, flags=re.MULTILINE))
+
+
+def test_names_of_the_api_page_exist():
+    names = list(api_names(text_of(REPOSITORY / "docs" / "api.md")))
+    assert len(names) > 150
+    for name in names:
+        resolve_name(name)
+    with pytest.raises(AttributeError):
+        resolve_name("homothety.summaries.nothing")
 
 
 def test_citation_names_this_version():
