@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -q -n 2
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-unit test-slow test-browser browser coverage bench bench-large accuracy paper fuzz chaos soak \
   lint types \
-  format hooks docs build clean
+  format hooks docs build test-wheel conda image clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -117,6 +117,19 @@ build: $(VENV)/.installed-dev  ## build wheel and sdist into dist, and try the w
 	$(WHEEL)/$(SCRIPTS)/python -m pip install $(PIP_FLAGS) dist/*.whl
 	$(WHEEL)/$(SCRIPTS)/python -I -c "import homothety; print(homothety.SPCMMixture())"
 	$(WHEEL)/$(SCRIPTS)/homothety --version
+
+# The tests come from the sdist, without its src: what they import is the installed wheel.
+test-wheel: build  ## run the tests of the sdist against the installed wheel, with nothing of the repository in reach
+	$(WHEEL)/$(SCRIPTS)/python -m pip install $(PIP_FLAGS) "$$(echo dist/*.whl)[dev]"
+	tar -xzf dist/*.tar.gz -C $(WHEEL) --strip-components=1
+	rm -rf $(WHEEL)/src
+	cd $(WHEEL) && $(SCRIPTS)/python -m pytest -q -n 2 -m "not slow" tests/unit tests/property tests/exact
+
+conda:  ## build a conda package into dist/conda; needs conda-build
+	conda build conda --channel conda-forge --override-channels --output-folder dist/conda
+
+image:  ## build a container image whose default command is the demo; needs docker
+	docker build --tag homothety .
 
 clean:  ## remove everything make has built
 	rm -rf $(VENV) $(WHEEL) dist demo-output docs/_build htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache
