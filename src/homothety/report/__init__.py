@@ -1,4 +1,4 @@
-"""Documents about results: what there is to say, and its rendering as an interactive page, as Markdown and as text.
+"""Documents about results, and their rendering as an interactive HTML page, as Markdown and as terminal text.
 
 `segmentation` and `clustering` turn a result into a `Document` of plain texts, tables and numbers. `rendering` turns
 any `Document` into HTML, Markdown or text. A page draws with a script of its own of 50 kB: a plotting library would
@@ -29,7 +29,7 @@ __all__ = ["describe", "render_html", "render_markdown", "render_text", "write_r
 
 
 def write_report(result: Any, path: str | Path, *, data: Any = None) -> Document:
-    """Write a page about a result: one HTML file that opens anywhere and asks the network for nothing.
+    """Write an interactive report about a result: one HTML file that works in any browser without a network.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def describe(result: Any, data: Any = None) -> Document:
 
 
 def _recordings(result: Segmentation, data: Any) -> SequenceSet | None:
-    """Return the recordings that a result is about, or raise if they are others."""
+    """Return the recordings of a result, or raise if the given ones are not those of the fit."""
     if data is None:
         return None
     lengths = [len(path) for path in result.states.paths]
@@ -99,7 +99,7 @@ def _size(lengths: list[int]) -> str:
 
 
 def _matrices(result: Partition, data: Any) -> MatrixSet | None:
-    """Return the matrices that a result is about, or raise if they are others."""
+    """Return the matrices of a result, or raise if the given ones are not those of the fit."""
     if not isinstance(data, MatrixSet):
         return None  # results keep what they need of other data
     if len(data) != len(result.labels):

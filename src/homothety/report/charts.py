@@ -1,4 +1,4 @@
-"""Data of the charts of a page, in the form its script expects, and the styles of labels and chains."""
+"""Data of the charts of the HTML page, in the form that its script expects, and styles of labels and chains."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _AXES = "xyz"
 
 
 def _look(name: str, style: ClusterStyle) -> dict[str, Any]:
-    """Return a name and a style; hatches, lines and markers as places in their lists, which the script knows."""
+    """Return a name and a style for the script, with indices of hatch, line style and marker."""
     return {
         "name": name,
         "color": style.color,
@@ -56,12 +56,12 @@ def _look(name: str, style: ClusterStyle) -> dict[str, Any]:
 
 
 def _label_looks(n_labels: int) -> list[dict[str, Any]]:
-    """Return how actions look, or states without actions, by number."""
+    """Return the styles of actions, or of states if there are no actions, by number."""
     return [_look(str(number), cluster_style(number)) for number in range(n_labels)]
 
 
 def _action_looks(result: Segmentation, number: int = 0) -> list[dict[str, Any]]:
-    """Return how actions look, and `number` of them at least, with the names that users gave them."""
+    """Return the styles of at least `number` actions, with the names that users gave them."""
     looks = _label_looks(max(number, result.labels.number))
     return [one | {"name": name} for one, name in zip(looks, result.action_names, strict=False)] + looks[
         len(result.action_names) :
@@ -69,7 +69,7 @@ def _action_looks(result: Segmentation, number: int = 0) -> list[dict[str, Any]]
 
 
 def _state_looks(state_actions: Sequence[int]) -> list[dict[str, Any]]:
-    """Return how states look, by number: as shades of the colour of their action."""
+    """Return the styles of states, by number: shades of the colour of their action."""
     ranks: Counter[int] = Counter()
     looks = []
     for state, action in enumerate(state_actions):
@@ -79,7 +79,7 @@ def _state_looks(state_actions: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def _chain_looks(n_chains: int) -> list[dict[str, Any]]:
-    """Return how chains look, by number; their lines cross, so each has dashes of its own as well."""
+    """Return the styles of chains, by number. Lines of chains cross, so each chain has its own dash pattern too."""
     looks = [_look(f"chain {number}", cluster_style(_LEGIBLE[number % len(_LEGIBLE)])) for number in range(n_chains)]
     return [one | {"dash": number % len(LINESTYLES)} for number, one in enumerate(looks)]
 
@@ -88,7 +88,7 @@ def _chain_looks(n_chains: int) -> list[dict[str, Any]]:
 
 
 class Truth(NamedTuple):
-    """Known labels as numbers, -1 for none, with their names and the labels found that most of their steps have."""
+    """True labels as numbers (-1 for none), with their names and the inferred label that most of their steps have."""
 
     paths: list[IntArray]
     names: list[str]
@@ -108,7 +108,7 @@ class Truth(NamedTuple):
 
 
 def recording_data(result: Segmentation, data: SequenceSet | None) -> dict[str, Any]:
-    """Return everything that the charts of a segmentation draw; without data there are bars, but no curves."""
+    """Return the data of all charts of a segmentation. Without recordings there are bars of labels but no curves."""
     truth = None if data is None or data.actions is None else Truth.of(data.actions, result.labels.flat)
     found: dict[str, Any] = {"looks": _looks(result, truth), "channels": []}
     found["series"] = [_bars(result, i, truth) for i in range(n_drawn(result))]
@@ -121,17 +121,17 @@ def recording_data(result: Segmentation, data: SequenceSet | None) -> dict[str, 
 
 
 def n_drawn(result: Segmentation) -> int:
-    """Return how many recordings have charts."""
+    """Return the number of recordings that have charts."""
     return min(len(result.names), MAX_RECORDINGS)
 
 
 def steps_per_bin(result: Segmentation) -> int:
-    """Return how many steps are drawn as one."""
+    """Return the number of steps that are drawn as one."""
     return bin_size(int(result.states.starts[n_drawn(result)]), result.n_channels)
 
 
 def _looks(result: Segmentation, truth: Truth | None) -> dict[str, Any]:
-    """Return how states, actions and true labels look."""
+    """Return the styles of states, actions and true labels."""
     if result.actions is None or result.state_actions is None:
         looks = {"state": _label_looks(result.states.number)}
     else:
@@ -143,7 +143,7 @@ def _looks(result: Segmentation, truth: Truth | None) -> dict[str, Any]:
 
 
 def _bars(result: Segmentation, i: int, truth: Truth | None) -> dict[str, Any]:
-    """Return what is known of the steps of one recording; of several steps drawn as one, the most doubtful counts."""
+    """Return labels and probabilities of one recording; steps drawn as one get the lowest of their probabilities."""
     kinds = {"action": result.actions, "state": result.states}
     known = {name: labels for name, labels in kinds.items() if labels is not None}
     lanes = {name: runs_of(labels.paths[i]) for name, labels in known.items()}
@@ -182,7 +182,7 @@ def _curves_data(result: Segmentation, sequences: list[FloatArray], records: lis
 
 
 def position_dims(result: Segmentation) -> list[int]:
-    """Return three channels to draw as a place: the first position, those called x, y and z, or else the first ones."""
+    """Return three channels to draw as positions: the first point, those named x, y and z, or the first three."""
     known = first_position(result)
     if known is not None:
         return known
@@ -192,7 +192,7 @@ def position_dims(result: Segmentation) -> list[int]:
 
 
 def _ending_in(axis: str, channels: list[str]) -> int | None:
-    """Return the first channel called by the name of an axis, alone or after something else."""
+    """Return the first channel whose name is, or ends in, the name of an axis."""
     pattern = re.compile(rf"(?:^|[^a-z]){axis}$", flags=re.IGNORECASE)
     return next((dim for dim, name in enumerate(channels) if pattern.search(name)), None)
 
@@ -206,7 +206,7 @@ def first_position(result: Segmentation) -> list[int] | None:
 
 
 def aligned_data(result: Segmentation, data: SequenceSet | None) -> dict[str, Any] | None:
-    """Return how the first positions of every recording are brought into one frame; None if there are none.
+    """Return the maps of the first positions of all recordings into one frame; None if there are no positions.
 
     A recorded place x is ``matrix @ (x - place)`` in the frame of the reference: a few numbers for each recording,
     instead of all its steps a second time.
@@ -267,7 +267,7 @@ def _most_typical(paths: FloatArray) -> int:
 
 
 def _aligned_places(result: Segmentation, data: SequenceSet, dims: list[int]) -> list[FloatArray]:
-    """Return the places of all steps, in the frame of the reference where frames are known."""
+    """Return the positions of all steps, in the frame of the reference if frames are known."""
     places = [one[:, dims] for one in data.sequences]
     if result.frame_table is None or first_position(result) is None:
         return places
@@ -275,13 +275,13 @@ def _aligned_places(result: Segmentation, data: SequenceSet, dims: list[int]) ->
 
 
 def _maps(table: FrameTable) -> list[tuple[FloatArray, FloatArray]]:
-    """Return what brings the first position of each recording into the frame of the reference: matrix and place."""
+    """Return matrix and offset that map the first position of each recording into the frame of the reference."""
     size = table.blocks.sized.index(table.blocks.points[0])
     return [(one.rotation.T / one.sizes[size], one.places[0]) for one in table.rows]
 
 
 def _resampled(path: FloatArray) -> FloatArray:
-    """Return a path with `_N_POINTS` points, evenly spaced in time; missing ones are filled in."""
+    """Return a path resampled to `_N_POINTS` points evenly spaced in time, with missing values interpolated."""
     times = np.linspace(0, len(path) - 1, _N_POINTS)
     columns = []
     for values in path.T:
@@ -291,7 +291,7 @@ def _resampled(path: FloatArray) -> FloatArray:
 
 
 def _lengths_in_words(result: Segmentation, segments: list[Segment]) -> str:
-    """Return how many segments there are, in how many recordings, and how long they are."""
+    """Return a sentence on the number of segments, the number of recordings they are in, and their lengths."""
     lengths = np.array([one.end - one.start for one in segments]) / (result.rate or 1.0)
     least, median, most = (f"{value:.3g}" for value in (lengths.min(), np.median(lengths), lengths.max()))
     unit = "steps" if result.rate is None else "s"
@@ -307,7 +307,7 @@ def _rounded(values: Any) -> Any:
 
 
 def cuts_data(result: Segmentation) -> dict[str, Any] | None:
-    """Return the action of every state for each number of actions, and how actions look; None without a choice.
+    """Return the action of every state for each number of actions, with styles; None if there is only one number.
 
     Actions are numbered after those that were inferred, as far as they have steps in common, so that colours stay.
     """
@@ -326,7 +326,7 @@ def cuts_data(result: Segmentation) -> dict[str, Any] | None:
 
 
 def partition_data(result: Partition, name_of: Callable[[int], str]) -> dict[str, Any]:
-    """Return everything that the charts of a partition draw; items are called by `name_of`."""
+    """Return the data of all charts of a partition; `name_of` returns the name of an item."""
     looks = [_look(str(cluster_number(label)), cluster_style(label)) for label in range(result.n_clusters)]
     found: dict[str, Any] = {"looks": {"cluster": looks}}
     found |= {name: _matrix_data(result, matrix, name_of) for name, matrix in pair_matrices(result).items()}
@@ -355,7 +355,7 @@ def _matrix_data(result: Partition, matrix: FloatArray, name_of: Callable[[int],
 
 
 def _points_data(result: Partition, embedding: FloatArray, name_of: Callable[[int], str]) -> dict[str, Any]:
-    """Return the coordinates of the items, the first three; of very many, evenly chosen ones."""
+    """Return the first three coordinates of the items, or of an even selection of very many items."""
     some = np.unique(np.linspace(0, len(result.labels) - 1, MAX_DOTS).astype(int))
     points = embedding[some, :3]
     low, high = points.min(axis=0), points.max(axis=0)
@@ -383,7 +383,7 @@ def add_traces(data: dict[str, Any], chains: Chains | None) -> dict[str, Any]:
 
 
 def _trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
-    """Return one traced number, (n_chains, n_sweeps); what is drawn is the range of all but the first few sweeps.
+    """Return one traced number, (n_chains, n_sweeps), with its range over all but the first few sweeps.
 
     Chains start anywhere: drawn over the whole range, all that matters would be a flat line. Numbers outside of it have
     the first or the last code, and all others have none of these two.
@@ -418,7 +418,7 @@ MISSING = 65_535  # the code of what was not measured; the codes below are numbe
 
 
 def bin_size(n_steps: int, n_dims: int, most: int = _MAX_VALUES) -> int:
-    """Return how many steps to draw as one, such that no more than `most` numbers are drawn.
+    """Return the number of steps to draw as one such that at most `most` numbers are drawn.
 
     Examples
     --------
@@ -429,7 +429,7 @@ def bin_size(n_steps: int, n_dims: int, most: int = _MAX_VALUES) -> int:
 
 
 def extremes(values: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
-    """Return the least and the largest of every `size` values along the first axis, missing ones left out.
+    """Return minimum and maximum of every `size` values along the first axis, without missing values.
 
     Examples
     --------
@@ -441,7 +441,7 @@ def extremes(values: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
 
 
 def runs_of(labels: IntArray) -> dict[str, list[int]]:
-    """Return where labels begin that stay the same for a while, and which they are.
+    """Return the first step and the label of every run of equal labels.
 
     Examples
     --------
@@ -453,7 +453,7 @@ def runs_of(labels: IntArray) -> dict[str, list[int]]:
 
 
 def as_codes(values: FloatArray, low: FloatArray | float, high: FloatArray | float) -> NDArray[np.uint16]:
-    """Return numbers as whole ones from 0 for `low` to 65,534 for `high`; 65,535 where there is none."""
+    """Return numbers scaled to integers from 0 (`low`) to 65,534 (`high`); missing ones are 65,535."""
     width = np.where(np.equal(high, low), 1.0, np.subtract(high, low))
     known = np.isfinite(values)
     codes = np.round((np.where(known, values, low) - low) / width * (MISSING - 1))
@@ -461,12 +461,12 @@ def as_codes(values: FloatArray, low: FloatArray | float, high: FloatArray | flo
 
 
 def as_bytes(probabilities: FloatArray) -> NDArray[np.uint8]:
-    """Return numbers from 0 to 1 as whole ones from 0 to 255."""
+    """Return numbers from 0 to 1 scaled to integers from 0 to 255."""
     return np.round(255 * np.clip(probabilities, 0.0, 1.0)).astype(np.uint8)
 
 
 def packed(codes: NDArray[Any]) -> str:
-    """Return whole numbers as text, lowest byte first."""
+    """Return integers as base64 text, little-endian."""
     return b64encode(codes.astype(codes.dtype.newbyteorder("<")).tobytes()).decode("ascii")
 
 

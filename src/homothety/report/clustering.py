@@ -90,7 +90,7 @@ def describe_clustering(result: Partition, data: MatrixSet | None = None) -> Doc
 
 
 class _Names:
-    """What items are called: their number in the file they came from, and their voxel where there is one."""
+    """Names of items: their number in the file, and their voxel if they have one."""
 
     def __init__(self, result: Partition, data: MatrixSet | None) -> None:
         self.numbers: IntArray = np.arange(len(result.labels)) if result.numbers is None else result.numbers
@@ -109,7 +109,7 @@ class _Names:
 
 
 def _how_many(result: Partition, names: _Names, data: MatrixSet | None) -> Answer:
-    """Return how many clusters were found, and how sure that is."""
+    """Return the answer on the number of clusters and its certainty."""
     sizes = np.bincount(result.labels, minlength=result.n_clusters)
     parts = [
         f"Of {enumerated([str(size) for size in sizes])} {result.items}.",
@@ -129,7 +129,7 @@ def _how_many(result: Partition, names: _Names, data: MatrixSet | None) -> Answe
 
 
 def _one_cluster(probability: float | None) -> str:
-    """Return how probable it is that all items are one cluster; nothing where that is not known.
+    """Return a sentence on the probability that all items are one cluster; empty if it is not known.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def _one_cluster(probability: float | None) -> str:
 
 
 def _nearly_singular(result: Partition, names: _Names) -> str:
-    """Return how many matrices are nearly singular, which, and what to do; nothing if there are none."""
+    """Return sentences on nearly singular matrices and their remedy; empty if there are none."""
     found = [] if result.nearly_singular is None else result.nearly_singular.tolist()
     if not found:
         return ""
@@ -162,7 +162,7 @@ def _nearly_singular(result: Partition, names: _Names) -> str:
 
 
 def _what_is_uncertain(result: Partition, names: _Names) -> Answer:
-    """Return which items may belong elsewhere."""
+    """Return the answer on items whose cluster is uncertain."""
     question, probability = f"Which {result.items} are uncertain?", result.probability
     if probability is None:
         return Answer(question, *NOT_KNOWN)
@@ -181,7 +181,7 @@ def _what_is_uncertain(result: Partition, names: _Names) -> Answer:
 
 
 def _how_clusters_differ(result: Partition, matrices: FloatArray | None) -> Answer:
-    """Return in what shape clusters differ, and how much their members do in size."""
+    """Return the answer on the shapes of clusters, and on the sizes of their members."""
     question = "How do the clusters differ?"
     if result.n_clusters == 1:
         return Answer(question, "There is only one.")
@@ -201,14 +201,14 @@ def _how_clusters_differ(result: Partition, matrices: FloatArray | None) -> Answ
 
 
 def shapes_and_sizes(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the axis lengths of matrices over their geometric mean, the longest first, and that mean."""
+    """Return axis lengths divided by their geometric mean, the longest first, and the geometric means."""
     log_lengths = 0.5 * np.log(np.maximum(eigenvalues(matrices), np.finfo(np.float64).tiny))
     log_sizes = log_lengths.mean(axis=1)
     return np.sort(np.exp(log_lengths - log_sizes[:, None]), axis=1)[:, ::-1], np.exp(log_sizes)
 
 
 def _axes(shapes: FloatArray) -> str:
-    """Return the axis lengths that members of a cluster have in the geometric mean."""
+    """Return the geometric mean over the members of a cluster of their axis lengths."""
     lengths = np.exp(np.log(shapes).mean(axis=0))
     return " : ".join(f"{length:.3g}" for length in lengths[:_MAX_AXES]) + (
         " : ..." if len(lengths) > _MAX_AXES else ""
@@ -224,7 +224,7 @@ def _sizes(sizes: FloatArray) -> str:
 
 
 def _clusters_table(result: Partition, matrices: FloatArray | None) -> tuple[list[str], list[list[Any]]]:
-    """Return header and rows of a table of clusters: how large, how sure, of what shape and sizes."""
+    """Return header and rows of a table of clusters: number of items, probability, shape and sizes."""
     probability, has_shapes = result.probability, result.n_dims is not None and matrices is not None
     header = ["cluster", result.items, "share", *["mean agreement"] * (probability is not None)]
     header += ["axis lengths", "sizes"] * has_shapes
@@ -277,7 +277,7 @@ def cluster_means(matrix: FloatArray, labels: IntArray) -> FloatArray:
 
 
 def _items_section(result: Partition, names: _Names, data: MatrixSet | None) -> Section:
-    """Return all items, the least sure first."""
+    """Return the section with all items, the most uncertain first."""
     probability, n_items = result.probability, len(result.labels)
     sure = np.ones(n_items) if probability is None else probability
     order = np.argsort(sure, kind="stable")[:MAX_ROWS]
@@ -308,7 +308,7 @@ _RGBA = 6  # kind of colour of a PNG file: red, green, blue and opacity, of eigh
 
 @dataclass(frozen=True)
 class _Plane:
-    """How an image is cut and laid out: which axes run to the right, up, and through the plane.
+    """Orientation of a slice: the axes of the image to the right, up and through the plane.
 
     `letters` are those at the left, right, top and bottom edge. A plane image has no axis through it.
     """
@@ -396,7 +396,7 @@ def _picture_of(plane: _Plane, colors: NDArray[np.uint8], positions: IntArray, s
 
 
 def fullest_slice(indices: IntArray) -> int:
-    """Return the slice with most voxels, of several the one nearest to the middle of all voxels.
+    """Return the slice with most voxels; if there are several, the one nearest to the middle of all voxels.
 
     Examples
     --------
@@ -409,7 +409,7 @@ def fullest_slice(indices: IntArray) -> int:
 
 
 def _caption_of(n_axes: int, has_affine: bool) -> str:
-    """Return how to read the slices."""
+    """Return the caption of the slices."""
     text = "The colours of clusters over fractional anisotropy, from 0 (dark) to 1 (light), as in the legend."
     if n_axes == 2:
         return f"{text} Axis {AXES[0]} runs downwards, axis {AXES[1]} to the right."
@@ -424,7 +424,7 @@ def _caption_of(n_axes: int, has_affine: bool) -> str:
 
 
 def png_of(pixels: NDArray[np.uint8]) -> bytes:
-    """Return a picture as a PNG file. Nothing but zlib is needed for such small pictures.
+    """Return an image as the bytes of a PNG file, written with zlib alone.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Documents about results: their parts, which are texts, tables and names of charts, and the sections all share."""
+"""Parts of documents (texts, tables, names of charts), and the sections that all documents share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question a reader has, and its answer: in a few words, in a sentence or more, and point by point."""
+    """A question with its answer in a few words, in sentences, and as a list of points."""
 
     question: str
     short: str
@@ -31,7 +31,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph; `brief` ones are on the terminal too."""
+    """A paragraph; if `brief`, it is shown on the terminal too."""
 
     text: str
     brief: bool = False
@@ -85,7 +85,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A place where the script of a page draws.
+    """A chart that the script of the HTML page draws.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Section:
 
 @dataclass(frozen=True, repr=False)
 class Document:
-    """Everything that is said of a result.
+    """A document about a result: answers, sections and the data of charts.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class Document:
     banner: str = ""
 
     def __repr__(self) -> str:
-        """Return the outcome alone: the data of charts are long."""
+        """Return the title only, because the data of charts are long."""
         return f"<Document: {self.title}>"
 
     def _repr_html_(self) -> str:
@@ -209,7 +209,7 @@ _CUT_SHORT = "The run was interrupted, and rests on fewer sweeps than asked for.
 
 
 def subtitle(result: Result) -> str:
-    """Return what was fitted to what, and for how long."""
+    """Return the subtitle: model, data and time of the fit."""
     made, chains = result.provenance, result.chains
     parts = [f"Source: {made.source}"] * bool(made.source) + [made.model]
     if chains is not None:
@@ -221,7 +221,7 @@ def subtitle(result: Result) -> str:
 
 
 def banner_of(result: Result) -> str:
-    """Return a warning that the chains do not agree, or that the run was cut short; empty if all is well."""
+    """Return a warning that the chains do not agree or that the run was interrupted; empty otherwise."""
     chains = result.chains
     if chains is None:
         return ""
@@ -263,7 +263,7 @@ def count_in_words(chains: Chains | None, name: str) -> str:
 
 
 def chains_answer(chains: Chains | None) -> Answer:
-    """Return whether the chains agree, and what to do if they do not."""
+    """Return the answer on the agreement of chains, with a remedy if they do not agree."""
     if chains is None:
         return Answer(
             _AGREE, "There are no chains.", "This is one fit by EM: nothing is known of how sure its answer is."

@@ -42,7 +42,7 @@ def render_html(document: Document) -> str:
 
 
 def _as_script_data(data: Mapping[str, Any]) -> str:
-    r"""Return data as JSON that can stand inside a script element: nothing in it can end the element.
+    r"""Return data as JSON that is safe inside a script element, because it cannot close the element.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def _(block: Table) -> str:
 
 
 def _scrolling(block: Table, caption: str) -> str:
-    """Return a table that scrolls by itself where it is wider than the page."""
+    """Return a table in a scrolling container, for tables wider than the page."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in [*block.header, *["chart"] * bool(block.places)])
     places: Sequence[tuple[int, int, int] | None] = block.places or [None] * len(block.rows)
     body = "\n".join(
@@ -188,7 +188,7 @@ def render_markdown(document: Document, kind: str = "csv") -> str:
 
 
 def render_text(document: Document) -> str:
-    """Return what a terminal shows of a document: its brief tables, the answers, and its brief notes."""
+    """Return the terminal text of a document: brief tables, answers and brief notes."""
     blocks = [block for section in document.sections for block in section.blocks]
     tables = [_short_table(block) for block in blocks if isinstance(block, Table) and block.brief]
     answers = [_answer_text(answer, answer.question) for answer in document.answers]
@@ -202,7 +202,7 @@ def _answer_text(answer: Answer, question: str) -> str:
 
 
 def _markdown(block: Block, kind: str) -> Iterator[str]:
-    """Yield a block as Markdown: nothing of charts and pictures."""
+    """Yield a block as Markdown; charts and pictures are left out."""
     if isinstance(block, Text) and block.text:
         yield block.text
     elif isinstance(block, Bullets):

@@ -99,7 +99,7 @@ def describe_segmentation(result: Segmentation, data: SequenceSet | None = None)
 
 
 def _how_many(result: Segmentation) -> Answer:
-    """Return how many actions or states were found, and how sure that is."""
+    """Return the answer on the number of actions or states and its certainty."""
     labels, called = result.labels, result.called
     if result.provenance.applied:
         n_found = int((labels.counts > 0).sum())
@@ -116,7 +116,7 @@ def _how_many(result: Segmentation) -> Answer:
 
 
 def _do_recordings_fit(result: Segmentation) -> Answer:
-    """Return whether recordings that a model was applied to are like those it was fitted to."""
+    """Return the answer on whether new recordings are like those of the fit."""
     question, names = "Do the recordings fit the model?", result.names
     if result.fits is None or result.scores is None:
         return Answer(question, "This is not known.", "Only ActionHMM measures it.")
@@ -132,7 +132,7 @@ def _do_recordings_fit(result: Segmentation) -> Answer:
 
 
 def _what_is_uncertain(result: Segmentation) -> Answer:
-    """Return which segments may be something else."""
+    """Return the answer on uncertain segments."""
     question, labels = "Which segments are uncertain?", result.labels
     if labels.probability is None:
         return Answer(question, *NOT_KNOWN)
@@ -186,7 +186,7 @@ def _how_frames_differ(table: FrameTable) -> Answer:
 
 
 def _who_shares(result: Segmentation) -> tuple[str, str]:
-    """Return how many states recordings have in common: in a few words, and in a sentence or two."""
+    """Return the number of states that recordings share, in a few words and in sentences."""
     active = result.states.active
     n_recordings, n_states = active.shape
     counts = active.sum(axis=0)
@@ -227,7 +227,7 @@ def _aligned_section(result: Segmentation) -> Section:
 
 
 def _recordings_section(result: Segmentation, data: SequenceSet | None) -> Section:
-    """Return the recordings: their curves, bars of labels, and what they consist of."""
+    """Return the section on recordings: curves, bars of labels, and a table."""
     n_recordings, n_channels, called = len(result.names), result.n_channels, result.called
     shown = "what was measured, " if data is not None else ""
     bars = "the states" if result.actions is None else "the actions, the states"
@@ -256,7 +256,7 @@ def _recordings_section(result: Segmentation, data: SequenceSet | None) -> Secti
 
 
 def _thinning(result: Segmentation) -> str:
-    """Return how many steps of the curves are drawn as one."""
+    """Return a note on the number of steps that are drawn as one."""
     own, size = "Each channel is drawn over its own range.", steps_per_bin(result)
     if size == 1:
         return f"{own} Every step is drawn; where a pixel holds several, the least and the largest value are drawn."
@@ -311,7 +311,7 @@ def _findings_section(result: Segmentation) -> Section:
 
 
 def _labels_section(result: Segmentation) -> Section:
-    """Return the actions, or states where there are no actions: how much there is of each, and where."""
+    """Return the section on actions (or states if there are no actions): their steps and recordings."""
     labels, called = result.labels, result.called
     numbers = [f"{called} {result.label_name(k)}" for k in range(labels.number)]
     cells = [[name, *_cells(result, i)] for i, name in enumerate(result.names)]
@@ -325,7 +325,7 @@ def _labels_section(result: Segmentation) -> Section:
 
 
 def _gallery_section(result: Segmentation) -> Section:
-    """Return every action on its own: all its segments over each other."""
+    """Return the gallery: for every action, all its segments drawn over each other."""
     where = "in one frame" if result.frame_table is not None else "as they were recorded"
     caption = (
         f"Positions in the segments of each action, {where}, laid over each other from a common start (dot) and seen "
@@ -353,7 +353,7 @@ def _labels_table(result: Segmentation) -> tuple[list[str], list[list[Any]]]:
 
 
 def _cells(result: Segmentation, i: int) -> list[str | None]:
-    """Return how many steps of a recording have each label, and as which states."""
+    """Return the number of steps of a recording with each label, and their states."""
     cells: list[str | None] = []
     for k in range(result.labels.number):
         there = result.labels.paths[i] == k
@@ -410,7 +410,7 @@ def _interval(value: float | None, low: float | None, high: float | None) -> str
 
 
 def _coaction_section(coaction: FloatArray, actions: IntArray) -> Section:
-    """Return which states are one action."""
+    """Return the section on the probability that two states are one action."""
     n_states = len(coaction)
     order = np.lexsort((np.arange(n_states), actions))
     shown = order[:_MAX_STATES]
@@ -421,7 +421,7 @@ def _coaction_section(coaction: FloatArray, actions: IntArray) -> Section:
 
 
 def _segments_section(result: Segmentation) -> Section:
-    """Return the segments, the least sure first; a button shows each of them in the charts."""
+    """Return the section on segments, the most uncertain first; a button shows a segment in the charts."""
     labels = result.labels
     by_doubt, n_segments = labels.sure is not None, len(labels.segments)
     ordered = sorted(labels.segments, key=lambda one: 1.0 if one.probability is None else one.probability)[:MAX_ROWS]
@@ -442,14 +442,14 @@ def _segment_row(result: Segmentation, one: Segment) -> list[Any]:
 
 
 def _preparation_section(result: Segmentation) -> Section:
-    """Return what the channels were taken for, which steps were used, and how much they count."""
+    """Return the section on preparation: kinds of channels, used steps and their weights."""
     notes = ["" if result.blocks is None else result.blocks.sentence, _stride_note(result), weight_note(result)]
     blocks = [Text(note, brief=note is not notes[0]) for note in notes if note]
     return Section("preparation", "Channels and steps that were used", blocks)
 
 
 def _stride_note(result: Segmentation) -> str:
-    """Return which steps were used, and why."""
+    """Return a sentence on the stride and its reason."""
     stride = result.stride
     if not result.stride_is_measured:
         return f"Every {ordinal(stride)} step was used, as asked for." if stride > 1 else "All steps were used."
@@ -463,7 +463,7 @@ def _stride_note(result: Segmentation) -> str:
 
 
 def weight_note(result: Segmentation) -> str:
-    """Return the weights of samples, and why; nothing for models that know no such weights."""
+    """Return a sentence on the weights of steps and their reason; empty for models without weights."""
     weights, asked = result.step_weights, result.provenance.settings.get("step_weight", "auto")
     if not weights:
         return ""

@@ -30,12 +30,12 @@ _MAX_DOUBTS = 5  # pairs of states named in a sentence
 
 
 def explanation(result: Segmentation) -> str:
-    """Return what an action is in the model of a result."""
+    """Return a sentence that defines an action in the model of a result."""
     return _EXPLANATION if result.frame_table is None else _IN_FRAMES
 
 
 def doubts(coaction: FloatArray) -> str:
-    """Return which states may or may not be one action, from the probability of each pair, (n_states, n_states)."""
+    """Return a sentence on uncertain groupings, from the probability of each pair, (n_states, n_states)."""
     pairs = [(k, other, float(coaction[k, other])) for k, other in combinations(range(len(coaction)), 2)]
     unclear = sorted((pair for pair in pairs if 1 - SURE < pair[2] < SURE), key=lambda pair: abs(pair[2] - 0.5))
     if not pairs:
@@ -48,7 +48,7 @@ def doubts(coaction: FloatArray) -> str:
 
 
 def one_recording(result: Segmentation) -> str:
-    """Return what a single recording means for actions found by shapes; nothing in other cases."""
+    """Return a caution on actions found by shape in a single recording; empty in other cases."""
     if len(result.names) > 1 or result.provenance.settings.get("grouping") != "shapes":
         return ""
     return (
@@ -97,15 +97,15 @@ class Estimate(NamedTuple):
 
     @property
     def has_interval(self) -> bool:
-        """Whether anything is known of how sure it is."""
+        """Whether the value has an interval."""
         return bool(np.isfinite([self.low, self.high]).all())
 
     def holds(self, value: float) -> bool:
-        """Say whether a value is inside the interval."""
+        """Return whether a value is inside the interval."""
         return self.low <= value <= self.high
 
     def as_texts(self) -> list[str]:
-        """Return the value and its interval with as many digits as are known, but never as if nothing were left.
+        """Return value and interval as texts with the significant digits, and never rounded to zero.
 
         Examples
         --------
@@ -126,7 +126,7 @@ def _moves(one: StateTransform) -> list[Estimate]:
 
 
 def transform_sentence(one: StateTransform, dims: Sequence[str], *, directed: bool = True) -> str:
-    """Return in plain words what takes the reference of its action to a state.
+    """Return a sentence on the map from the reference of an action to a state.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _state_resized(one: StateTransform) -> str:
 
 
 def _state_moved(one: StateTransform, dims: Sequence[str]) -> str:
-    """Return where the mean has moved for sure, the farthest first; autoregressive states have no mean."""
+    """Return in words the certain translations of a mean, the largest first; autoregressive states have none."""
     if np.isnan(one.translation).any():
         return ""
     moves = sorted(zip(_moves(one), dims, strict=True), key=lambda pair: -abs(pair[0].value))
@@ -196,7 +196,7 @@ def _along(dim: str, move: Estimate) -> str:
 
 
 def transforms_introduction(result: Segmentation, transforms: Sequence[StateTransform]) -> str:
-    """Return what the transformations compare, and what their numbers are of."""
+    """Return an introduction to the transformations: what is compared, and in which units."""
     counts = np.bincount([one.action for one in transforms])
     alone = [str(one.state) for one in transforms if counts[one.action] == 1]
     parts = [
@@ -211,7 +211,7 @@ def transforms_introduction(result: Segmentation, transforms: Sequence[StateTran
 
 
 def _remarks(result: Segmentation) -> str:
-    """Return what holds for all transformations."""
+    """Return remarks that apply to all transformations."""
     units = units_of_transforms(result)
     prepared = ", in which shapes were compared" if units != "recordings" else ""
     where = " and relative to the middle of each recording" if result.preparation.means_are_relative else ""
@@ -224,7 +224,7 @@ def _remarks(result: Segmentation) -> str:
 
 
 def has_directions(result: Segmentation) -> bool:
-    """Say whether states could have been found to lie in different directions."""
+    """Return whether states can differ in the directions of their axes."""
     return result.provenance.settings.get("emission") != "diagonal"
 
 
@@ -236,12 +236,12 @@ _MAX_NAMES = 3  # of recordings that share a frame, in a sentence
 
 
 def frames_may_differ(table: FrameTable) -> bool:
-    """Say whether there are channels that a frame acts on: positions, vectors or orientations."""
+    """Return whether there are channels that a frame acts on: positions, vectors or orientations."""
     return bool(table.blocks.turned or table.blocks.placed)
 
 
 def frames_introduction(table: FrameTable) -> str:
-    """Return what the frames are relative to, and how many there are."""
+    """Return an introduction to the frames: their reference and their number."""
     frames = table.rows
     n_frames = len(np.unique(table.labels))
     if not frames_may_differ(table):
@@ -370,11 +370,11 @@ def _cell(value: float, low: float, high: float) -> str:
 
 
 def more_note(count: int, where: str) -> str:
-    """Return where the sentences are that were left out."""
+    """Return a note on where to find the sentences that were left out."""
     return f"{count} more {'is' if count == 1 else 'are'} {where}."
 
 
 def moved_note(table: FrameTable) -> str:
-    """Return what translations in the table mean; nothing if there are none."""
+    """Return a note on the translations in the table; empty if there are none."""
     where = f"Moved: where the origin of {table.reference_name} lies, in the units of the recordings."
     return where if place_names(table) else ""
