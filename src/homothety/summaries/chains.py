@@ -41,7 +41,7 @@ WARNED_R_HAT, LEAST_KEPT = 1.1, 100
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Chains:
-    """What the chains of a fit did, sweep by sweep.
+    """Traces of all chains of a fit, sweep by sweep.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Chains:
         return verdict_of(self.kept(names), self.compared)
 
     def differences(self, limit: float = WARNED_R_HAT) -> list[str]:
-        """Return the numbers that differ clearly between chains, in words, if the chains are long enough to tell."""
+        """Return in words the numbers that differ clearly between chains; empty if chains are too short to compare."""
         draws = self.kept(name for name in _WARNED_OF if name in self.compared)
         if next(iter(draws.values())).shape[1] < LEAST_KEPT:
             return []
@@ -116,13 +116,13 @@ def verdict_of(draws: Mapping[str, FloatArray], compared: Collection[str]) -> Ve
 
 
 def troubles_in_words(verdict: Verdict) -> list[str]:
-    """Return what speaks against the agreement of chains, a clause for each number, the largest R-hat first."""
+    """Return the reasons why chains do not agree, one clause for each number, the largest R-hat first."""
     rows = sorted((row for row in verdict.table if row.trouble), key=lambda row: -np.nan_to_num(row.r_hat, nan=np.inf))
     return [f"the {LABEL_FREE.get(row.name, row.name)} {row.trouble}" for row in rows]
 
 
 def weights_in_words(chains: Chains) -> str:
-    """Return the weights of chains in one sentence; nothing where all chains count alike."""
+    """Return a sentence on the weights of chains; empty if all weights are equal."""
     weights = chains.weights
     if np.ptp(weights[weights > 0]) == 0:
         return ""

@@ -279,7 +279,7 @@ def frame_table(
 
 
 def _free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray:
-    """Return the directions of straight recordings about which their frames may turn unnoticed, (n_series, dim).
+    """Return the axes about which the frames of straight recordings are undetermined, (n_series, dim).
 
     Recordings that share a frame with one that is not straight, or with the reference, have none.
     """
@@ -331,7 +331,7 @@ def _with_angles_scaled(turns: FloatArray, mean: FloatArray, factor: float) -> F
 
 
 def sharing(draws: Sequence[Frames]) -> IntArray:
-    """Return labels of recordings that share a frame in more than half of the draws, chained."""
+    """Return frame labels: recordings that share a frame in more than half of the draws are connected."""
     labels = np.stack([draw.labels for draw in draws])
     together = (labels[:, :, None] == labels[:, None, :]).mean(axis=0) > 0.5
     found = np.arange(labels.shape[1])

@@ -117,7 +117,7 @@ def minimise_expected_vi(draws: ArrayLike, *, max_candidates: int = _MAX_CANDIDA
 
 
 def _descend(labels: IntArray, draws: IntArray) -> IntArray:
-    """Polish a partition until nothing moves: one round offers a single empty cluster, and another may be wanted."""
+    """Improve a partition until no item moves; each round offers one empty cluster."""
     labels, polished = relabel_by_size(labels), relabel_by_size(_polished(labels, draws))
     while not np.array_equal(labels, polished):
         labels, polished = polished, relabel_by_size(_polished(polished, draws))
@@ -168,7 +168,7 @@ class _Overlaps:
         self.counts[cluster, np.arange(len(self.draws)), self.draws[:, i]] += step
 
     def rises_on_joining(self, i: int, terms: FloatArray) -> FloatArray:
-        """How much the summed variation of information rises when item `i` joins each cluster, it being in none."""
+        """Increase of the summed variation of information when item `i`, which is in no cluster, joins each cluster."""
         shared = self.counts[:, np.arange(len(self.draws)), self.draws[:, i]]
         steps = np.diff(terms)
         return len(self.draws) * steps[self.sizes] - 2.0 * steps[shared].sum(axis=1)
@@ -203,7 +203,7 @@ def _summed_size_terms(partitions: IntArray, terms: FloatArray) -> FloatArray:
 
 
 def _numbered_apart(draws: IntArray) -> IntArray:
-    """Return the draws with their clusters numbered on from draw to draw."""
+    """Return the draws with cluster numbers that are unique over all draws."""
     n_clusters = draws.max(axis=1) + 1
     return draws + (np.cumsum(n_clusters) - n_clusters)[:, None]
 
@@ -217,7 +217,7 @@ def _membership(draws: IntArray) -> NDArray[np.float32]:
 
 
 def _blocks(draws: IntArray) -> Iterator[IntArray]:
-    """Yield the draws in blocks whose membership matrices stay small, as whole numbers that can be counted on from."""
+    """Yield the draws in blocks whose membership matrices are small, as 64-bit integers."""
     widest = (int(draws.max()) + 1) * draws.shape[1]
     n_rows = max(1, _BLOCK_ENTRIES // widest)
     for start in range(0, len(draws), n_rows):
@@ -261,7 +261,7 @@ def agreed_partition(draws: IntArray) -> tuple[IntArray, FloatArray]:
 
 
 def _evenly(draws: IntArray, most: int) -> IntArray:
-    """Return at most so many of the draws, evenly spaced."""
+    """Return at most a given number of draws, evenly spaced."""
     return draws[np.unique(np.linspace(0, len(draws) - 1, most).astype(int))]
 
 
@@ -324,7 +324,7 @@ def membership(coclustering: FloatArray, labels: IntArray) -> FloatArray:
 
 
 def named_after(truth: IntArray, labels: IntArray) -> IntArray:
-    """Return labels renumbered so that each has the number of the class it shares most items with, one to one.
+    """Return labels renumbered by the best one-to-one matching with classes.
 
     Parameters
     ----------

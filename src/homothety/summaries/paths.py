@@ -1,4 +1,4 @@
-"""From many sampled segmentations to one, and how sure each part of it is.
+"""Point estimate of a segmentation from many draws, and the uncertainty of its parts.
 
 Recordings are long and sampled paths change rarely, so neighbouring steps that every path labels alike are treated as
 one item with a weight. Nothing here needs memory for all pairs of steps, and nothing depends on how states are
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PathDraws:
-    """Many paths over the same steps, all runs one after the other: small in memory, and on disk.
+    """Many paths over the same steps, stored as runs of equal states to save memory and disk space.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ class _Runs:
 
     @classmethod
     def of(cls, paths: list[IntArray]) -> _Runs:
-        """Join neighbouring steps that every path labels alike; items are in the order of steps."""
+        """Join neighbouring steps that have equal labels in every path; items are in the order of steps."""
         n_steps = len(paths[0])
         is_first = np.zeros(n_steps, dtype=bool)
         is_first[0] = True
@@ -389,7 +389,7 @@ class _Runs:
         return cls(labels, np.diff(firsts, append=n_steps))
 
     def merged(self) -> tuple[_Runs, IntArray]:
-        """Join all items that every path labels alike, wherever they are; returns the new item of each old one too."""
+        """Join all items that have equal labels in every path; also return the new item of each old one."""
         columns = np.ascontiguousarray(self.labels.T)
         # As one opaque value per column they are compared byte by byte, much faster than as rows of numbers.
         opaque = columns.view(np.dtype((np.void, columns.itemsize * columns.shape[1]))).ravel()
@@ -398,7 +398,7 @@ class _Runs:
         return _Runs(self.labels[:, first], weights), atom_of_run
 
     def numbered_apart(self) -> IntArray:
-        """Return the labels with states numbered on from path to path, shape (n_paths, n_items)."""
+        """Return labels with state numbers that are unique over all paths, shape (n_paths, n_items)."""
         n_states = self.labels.max(axis=1).astype(np.int64) + 1
         return self.labels + (np.cumsum(n_states) - n_states)[:, None]
 
@@ -507,7 +507,7 @@ class _Polisher:
         return cls(labels.copy(), draws.weights, sizes, overlaps, by_item, _entropy_terms(int(sizes.sum())))
 
     def settle(self, i: int) -> float:
-        """Move an item to where it does best, and return by how much its old state was better than all others.
+        """Move an item to its best state, and return the advantage of its old state over all others.
 
         In bits per step and draw; negative if it moved.
         """
@@ -535,7 +535,7 @@ class _Polisher:
             self.sizes, self.overlaps = np.append(self.sizes, 0), np.pad(self.overlaps, ((0, 0), (0, 1)))
 
     def _rise_by(self, weight: int) -> FloatArray:
-        """Return how much x log2(x) rises with `weight` steps more, for x = 0, 1, ..."""
+        """Return the increase of x log2(x) when `weight` is added to x, for x = 0, 1, ..."""
         if weight not in self._rises:
             if len(self._rises) == _MAX_TABLES:
                 self._rises.clear()
@@ -544,7 +544,7 @@ class _Polisher:
 
 
 def _matched(labels: NDArray[np.int32], point: NDArray[np.int32], weights: IntArray) -> IntArray:
-    """Return labels renamed to those of `point` by the best one-to-one matching; -1 for what is left over."""
+    """Return labels renamed to those of `point` by the best one-to-one matching; unmatched labels are -1."""
     from scipy.optimize import linear_sum_assignment
 
     n_states, n_point = int(labels.max()) + 1, int(point.max()) + 1
@@ -567,14 +567,14 @@ def _entropy(counts: NDArray[np.integer] | FloatArray) -> float:
 
 
 def _is_change(path: IntArray, bounds: IntArray) -> BoolArray:
-    """Tell at which steps the state differs from that of the step before in the same recording."""
+    """Return at which steps the state differs from that of the step before in the same recording."""
     is_change = np.diff(path, prepend=path[:1]) != 0
     is_change[bounds[:-1]] = False
     return is_change
 
 
 def _segment_edges(path: IntArray, bounds: IntArray) -> IntArray:
-    """Return where segments begin, and the end of the last, in ascending order; segments end with their recordings."""
+    """Return the first steps of all segments, and the end of the last; segments end with their recordings."""
     return np.union1d(np.flatnonzero(_is_change(path, bounds)), bounds)
 
 
@@ -612,7 +612,7 @@ def _interval(series: int, step: int, positions: IntArray, n_draws: int, level: 
 
 
 def looks_around(starts: ArrayLike, stride: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return for every step the looks before and after it, and the weight of the later one.
+    """Return for every step the used steps before and after it, and the weight of the later one.
 
     Of every recording, the first step and every `stride`-th after it is looked at. What happens between two looks is
     not known: a change is equally probable at every step after the first of them and up to the second.

@@ -47,7 +47,7 @@ _FrameLibrary = Literal["pandas", "polars", "arrow"]
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """How a result came about.
+    """Model, parameters, data, versions and time of a fit.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Provenance:
 
     @classmethod
     def of(cls, model: Any, seconds: float | None = None) -> Provenance:
-        """Return how an estimator is fitted."""
+        """Return the provenance of a fit of an estimator."""
         parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in _NO_SETTINGS}
         return cls(
             model=type(model).__name__,
@@ -94,7 +94,7 @@ class Provenance:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of everything that numbers may depend on."""
+    """Return the versions of Python and of all libraries that results may depend on."""
     return {"homothety": __version__, "python": platform.python_version()} | {
         name: version(name) for name in _LIBRARIES
     }
@@ -110,7 +110,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Base(ABC):
-    """What both kinds of results can do."""
+    """Base of both kinds of results."""
 
     provenance: Provenance
     chains: Chains | None
@@ -149,7 +149,7 @@ class _Base(ABC):
 
     @property
     def interrupted(self) -> bool:
-        """Whether the result rests on fewer sweeps than asked for."""
+        """Whether the run was interrupted, so that there are fewer sweeps than asked for."""
         return self.chains is not None and self.chains.interrupted
 
     def __repr__(self) -> str:
@@ -162,7 +162,7 @@ class _Base(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Labels:
-    """A label of every step of all recordings, and how sure it is.
+    """Labels of all steps of all recordings, with their probabilities.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ class Segmentation(_Base):
 
     @property
     def labels(self) -> Labels:
-        """What is reported in the first place: actions, or states where there are no actions."""
+        """Actions, or states if the model has no actions."""
         return self.states if self.actions is None else self.actions
 
     @property
@@ -311,7 +311,7 @@ class Segmentation(_Base):
         return "state" if self.actions is None else "action"
 
     def label_name(self, label: int) -> str:
-        """Return what an action is called, or a state where there are no actions: its name, or its number."""
+        """Return the name of an action (or of a state if there are no actions), or its number if it has no name."""
         return self.action_names[label] if self.called == "action" and self.action_names else str(label)
 
     def with_names(self, names: Sequence[str]) -> Segmentation:
@@ -496,7 +496,7 @@ class Partition(_Base):
 
     @cached_property
     def probability(self) -> FloatArray | None:
-        """How firmly each item belongs to its cluster, (n_items,)."""
+        """Probability that each item belongs to its cluster, (n_items,)."""
         if self.placed_probability is not None or self.coclustering is None:
             return self.placed_probability
         return membership(self.coclustering, self.labels)

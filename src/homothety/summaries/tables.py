@@ -1,4 +1,4 @@
-"""Results as tables and as JSON; what is not known is None."""
+"""Results as tables and as JSON; missing values are None."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _action_segment_rows(result: Segmentation, actions: Labels) -> list[Row]:
 
 
 def _boundary_rows(result: Segmentation, labels: Labels) -> list[Row]:
-    """Return all changes with their intervals; without draws nothing is known of where else they could be."""
+    """Return all changes with their intervals; there are no intervals without draws."""
     if labels.boundaries is None:
         inner = [one for one in labels.segments if one.start > 0]
         return [
@@ -118,7 +118,7 @@ def _boundary_row(result: Segmentation, one: BoundaryInterval) -> Row:
 
 
 def _label_rows(result: Segmentation) -> Iterator[Row]:
-    """Yield the labels of every step, how sure they are, and how probable changes are at it."""
+    """Yield label, probability and probability of a change of every step."""
     kinds = {"": result.states, "action_": result.actions}
     for i, (name, path) in enumerate(zip(result.names, result.states.paths, strict=True)):
         columns: dict[str, Any] = {"series": [name] * len(path), "step": range(len(path))}
@@ -198,7 +198,7 @@ def transform_record(one: StateTransform) -> dict[str, Any]:
 
 
 def _with_interval(value: float, low: float, high: float) -> list[float | None]:
-    """Return a number and the ends of its interval, of which there are none if one is infinite."""
+    """Return a number and the ends of its interval, or None for both ends if one is infinite."""
     ends = (low, high) if np.isfinite([low, high]).all() else (np.nan, np.nan)
     return [number(one) for one in (value, *ends)]
 
@@ -253,7 +253,7 @@ def _columns(quantity: str, numbers: dict[str, dict[str, float | None]]) -> dict
 
 
 def size_names(table: FrameTable) -> list[str]:
-    """Return what the blocks with a size are called: position, vector and velocity, numbered where there are several.
+    """Return the names of blocks with a size: position, vector and velocity, numbered if there are several.
 
     Velocities that the model has computed come last.
     """
@@ -262,14 +262,14 @@ def size_names(table: FrameTable) -> list[str]:
 
 
 def place_names(table: FrameTable) -> list[str]:
-    """Return what the coordinates of places are called: x, y and z, with the block before them if there are several."""
+    """Return the names of coordinates of places: x, y and z, after the name of the block if there are several."""
     names = _numbered([_kind("point")] * len(table.blocks.points))
     axes = _AXES[: table.blocks.dim]
     return [f"{name} {axis}" if len(names) > 1 else axis for name in names for axis in axes]
 
 
 def _zero_names(table: FrameTable) -> list[str]:
-    """Return what the coordinates of the zeros of recorded vectors are called: vector x, vector y and so on."""
+    """Return the names of coordinates of the zeros of recorded vectors: vector x, vector y and so on."""
     names = _numbered(["vector" for b in table.blocks.shifted if table.blocks.kinds[b] == "vector"])
     return [f"{name} {axis}" for name in names for axis in _AXES[: table.blocks.dim]]
 
@@ -279,7 +279,7 @@ def _kind(kind: str) -> str:
 
 
 def _numbered(words: list[str]) -> list[str]:
-    """Return words that are all different.
+    """Return words, with numbers added to those that occur several times.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def partition_rows(result: Partition, data: MatrixSet | None = None) -> Iterator
 
 
 def _summarise(result: Result) -> dict[str, Any]:
-    """Return how a result came about and whether its chains agree, for JSON."""
+    """Return provenance and agreement of the chains of a result, for JSON."""
     chains, made = result.chains, result.provenance
     settings = {name: value for name, value in made.settings.items() if name != "random_state"}
     return {
@@ -345,7 +345,7 @@ def _summarise(result: Result) -> dict[str, Any]:
 
 
 def summarise_segmentation(result: Segmentation) -> dict[str, Any]:
-    """Return what a segmentation found, in short, for JSON."""
+    """Return a short summary of a segmentation, for JSON."""
     found: dict[str, Any] = {
         "series": len(result.names),
         "steps": len(result.states.flat),

@@ -182,7 +182,7 @@ class Placement(NamedTuple):
     axes: Axes
 
     def at(self, index: tuple[BoolArray, int] | int) -> Placement:
-        """Return some of them."""
+        """Return the placements at an index."""
         return Placement(self.means[index], Axes(self.axes.log_lengths[index], self.axes.frames[index]))
 
 
@@ -269,7 +269,7 @@ def _reference_states(sizes: FloatArray, actions: IntArray) -> IntArray:
 
 
 def _common_blocks(log_lengths: FloatArray, n_spare: FloatArray, is_diagonal: bool) -> IntArray:
-    """Return the blocks of axes that are told apart in both of two states, (n_dims,).
+    """Return the blocks of axes that can be distinguished in both of two states, (n_dims,).
 
     With independent dimensions there is one: that axes are those of the coordinates was assumed, and not found.
     """
@@ -361,7 +361,7 @@ def matching_states(point: IntArray, path: IntArray, n_states: int) -> IntArray:
 
 
 class _Description(NamedTuple):
-    """What is told of one state, in the order of the table."""
+    """Description of one state, in the order of the columns of the table."""
 
     support: FloatArray  # ()
     blocks: IntArray  # (n_dims,)
@@ -375,7 +375,7 @@ class _Description(NamedTuple):
 def describe(
     placement: Placement, drawn: Draws, n_spare: FloatArray, pair: tuple[int, int], is_diagonal: bool
 ) -> _Description:
-    """Return what is told of a state, given where it and its reference are: the two numbers of `pair`."""
+    """Return the description of a state relative to its reference; `pair` has the indices of both."""
     k, reference = pair
     blocks = _common_blocks(placement.axes.log_lengths[[k, reference]], n_spare[[k, reference]], is_diagonal)
     both = drawn.is_found[:, k] & drawn.is_found[:, reference]
@@ -397,7 +397,7 @@ def describe(
 
 
 def _identity(support: FloatArray, blocks: IntArray) -> _Description:
-    """Return what is told of a reference, which is compared with itself."""
+    """Return the description of a reference, which is compared with itself."""
     none, n_dims = np.zeros(3), len(blocks)
     return _Description(
         support, blocks, np.exp(none), np.eye(n_dims), np.zeros(()), np.zeros((3, n_dims)), mismatch=none
