@@ -1,4 +1,4 @@
-"""Chains on the workers of a cluster, with news of them while they run.
+"""Chains on the workers of a cluster, with messages on their progress.
 
 A chain whose worker dies is given to another one by the scheduler, and goes on from its last checkpoint. Recorders have
 a copy in each worker, but for those to which a glimpse now and then is enough: they stay where they are, and get it.
@@ -52,7 +52,7 @@ class SharedRun:
 
     @contextmanager
     def taking_part(self, chain: int, trace: Trace) -> Iterator[None]:
-        """Announce a chain, and that it has ended."""
+        """Register a chain as running, and in the end as finished."""
         self._ended[chain], self._traces[chain] = threading.Event(), trace
         try:
             yield
@@ -90,7 +90,7 @@ def run_on_workers(chains: Sequence[Chain]) -> list[Visit]:
 
 
 def _sendable(chain: Chain) -> Chain:
-    """Return a chain without what stays here, and with a folder that has the same name everywhere."""
+    """Return a chain without its local recorders, and with the absolute path of its checkpoint folder."""
     checkpoints = chain.checkpoints
     if checkpoints is not None:
         checkpoints = replace(checkpoints, path=checkpoints.path.absolute())
@@ -99,7 +99,7 @@ def _sendable(chain: Chain) -> Chain:
 
 
 class _Messenger(Recorder):
-    """Tells the client where a chain is, and ends the chain when nobody waits for it any more.
+    """Recorder that reports the progress of a chain to the client, and ends the chain if no client waits for it.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class _Messenger(Recorder):
         self._last = -_SECONDS
 
     def on_sweep(self, visit: Visit) -> None:
-        """Send news if it is time to."""
+        """Send a message if the last one is long enough ago."""
         now = perf_counter()
         if now - self._last >= _SECONDS:
             self._last = now
@@ -133,11 +133,11 @@ def _to_end(chain: Chain, topic: str | None) -> Visit:
 
 
 def _glimpse(chain: int, trace: Trace) -> tuple[int, int, int, dict[str, float]]:
-    """Return what is told of a chain: numbers that any message can hold."""
+    """Return the progress of a chain as plain numbers for a message."""
     last = {name: values[-1] for name, values in trace.scalars.items() if values}
     return chain, trace.n_sweeps, len(trace.kept), last
 
 
 def _seen(chain: int, n_sweeps: int, n_kept: int, scalars: dict[str, float]) -> Visit:
-    """Return a visit of which nothing is known but its numbers."""
+    """Return a visit that has only numbers and no state."""
     return Visit(chain, None, scalars, Trace(), n_sweeps, n_kept, {})

@@ -1,4 +1,4 @@
-"""Chains on disk: written while they run, so that a run that was stopped, or killed, goes on where it was.
+"""Checkpoints of running chains on disk, from which a stopped or killed run is resumed.
 
 A folder holds ``run.json``, which says what the run is conditioned on, and a folder for each chain: pieces of its
 trace, never written twice, and ``position.zip``, which says where the chain is and which pieces count. The position
@@ -123,14 +123,14 @@ def _describe(name: str, value: Any) -> str:
 
 
 def _describe_items(name: str, items: list[Any] | tuple[Any, ...]) -> str:
-    """Short sequences are spelled out, long ones are told by length and digest."""
+    """Describe a sequence: short ones by their items, long ones by length and digest."""
     text = ", ".join("; ".join(map(" ".join, _leaves(name, item))).removeprefix(f"{name} ") for item in items)
     return f"[{text}]" if len(text) <= 60 else f"{len(items)} items {sha256(text.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Where chains write what they have, and how often.
+    """Folder of the checkpoints of chains, and how often they are written.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class Checkpoints:
         return ChainStore(self.path / f"chain-{chain}", chain)
 
     def traces(self, n_chains: int) -> list[Trace]:
-        """Return what is on disk of the traces of all chains that have begun."""
+        """Return the traces on disk of all chains that have begun."""
         found = (self.store(chain).read() for chain in range(n_chains))
         return [visit.trace for visit in found if visit is not None]
 
@@ -218,7 +218,7 @@ class ChainStore:
         self._last_is_whole = False
 
     def claim(self) -> None:
-        """Be the one that writes this chain from now on."""
+        """Become the owner that writes this chain from now on."""
         mark = uuid4().hex
         _check_no_link(self.folder)
         self.folder.mkdir(exist_ok=True)
@@ -227,7 +227,7 @@ class ChainStore:
         self._mark = mark
 
     def write(self, visit: Visit) -> None:
-        """Write what the trace gained since the last time, then the position that counts it in."""
+        """Write the new part of the trace, then the position of the chain, which makes that part valid."""
         self._check_owner()
         # Named by where it starts: one that no position came to count is written over, and nothing else is.
         name, pieces = f"sweeps-{self.n_sweeps:09}.zip", self.pieces
@@ -292,7 +292,7 @@ class ChainStore:
         return Visit(self.chain, position["state"], last, trace, self.n_sweeps, self.n_kept, position["generator"])
 
     def _trace_of(self, pieces: dict[str, str]) -> Trace:
-        """Return what pieces hold, one after the other, or raise unless they are those that were written."""
+        """Return the trace from its pieces, or raise if they are not those that were written."""
         trace = Trace()
         for name, seal in pieces.items():
             path = self.folder / name
@@ -311,7 +311,7 @@ class ChainStore:
         return trace
 
     def _check_owner(self) -> None:
-        """Raise if somebody else has gone on with the chain: two that write would damage it."""
+        """Raise if another process continues the chain, because two writers would damage it."""
         if self._mark is None:
             self.claim()
         elif (self.folder / _OWNER).read_bytes() != self._mark.encode():
@@ -320,7 +320,7 @@ class ChainStore:
             )
 
     def _remember(self, position: dict[str, Any]) -> None:
-        """Know what is on disk without reading it."""
+        """Remember what is on disk, so that it need not be read again."""
         self.pieces, self.stopped_by = position["pieces"], position["stopped_by"]
         self.n_sweeps, self.n_kept = position["n_sweeps"], position["n_kept"]
 
@@ -334,7 +334,7 @@ class ChainStore:
 
 
 class Checkpointer(Recorder):
-    """Writes one chain when it is time to.
+    """Recorder that writes a checkpoint of one chain at intervals.
 
     A full disk, or one that went away, does not end a chain that runs well: it warns, and tries again.
 
@@ -350,7 +350,7 @@ class Checkpointer(Recorder):
         self._n_sweeps, self._last = store.n_sweeps, perf_counter()
 
     def on_sweep(self, visit: Visit) -> None:
-        """Write if it is time to."""
+        """Write if the last checkpoint is long enough ago."""
         many, long = self.checkpoints.every_sweeps, self.checkpoints.every_seconds
         is_far = many is not None and visit.n_sweeps - self._n_sweeps >= many
         if is_far or (long is not None and perf_counter() - self._last >= long):
@@ -408,13 +408,13 @@ def _own_contents(path: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _check_no_link(folder: Path) -> None:
-    """Raise if somebody has put a link where a folder of ours should be."""
+    """Raise if a folder of the checkpoint is a symbolic link."""
     if folder.is_symlink():
         raise CheckpointError(f"{folder} is a link. Links are not followed here: remove it, or name another folder.")
 
 
 def _read(path: Path, parts: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return what a file holds, and its seal, or raise unless it has these parts."""
+    """Return the content of a file and its seal, or raise if parts are missing."""
     try:
         if not path.is_file():  # a pipe in its place would never end
             raise FileNotFoundError(errno.ENOENT, "No such file", str(path))
@@ -438,7 +438,7 @@ def _is_row(values: Any) -> bool:
 
 
 def _create(path: Path, seed: SeedSequence, prints: Fingerprint) -> SeedSequence:
-    """Make a new folder and say in it what the run is conditioned on."""
+    """Make a new folder with a header that describes data, model and settings of the run."""
     header = {
         "format": FORMAT,
         "version": __version__,
@@ -455,7 +455,7 @@ def _create(path: Path, seed: SeedSequence, prints: Fingerprint) -> SeedSequence
 
 
 def _read_header(path: Path) -> dict[str, Any] | None:
-    """Return what a folder says of its run, None if it is new or empty; raise if it is something else."""
+    """Return the header of a folder, None if the folder is new or empty; raise if it is no checkpoint."""
     if not (path / HEADER).exists():
         _check_empty(path)
         return None
@@ -470,7 +470,7 @@ def _read_header(path: Path) -> dict[str, Any] | None:
 
 
 def _header_of(path: Path) -> dict[str, Any]:
-    """Return what a header says, of whatever format, or raise unless it is one."""
+    """Return the content of a header of any format version, or raise if it is no header."""
     try:
         header: dict[str, Any] = json.loads(path.read_bytes())
         is_ours = isinstance(header, dict) and set(header) == set(_HEADER_PARTS)
@@ -484,7 +484,7 @@ def _header_of(path: Path) -> dict[str, Any]:
 
 
 def _stored_seed(path: Path, header: dict[str, Any]) -> SeedSequence:
-    """Return the seed in a header, or raise if it is none."""
+    """Return the seed in a header, or raise if it is invalid."""
     try:
         if not 1 <= header["seed"]["pool_size"] <= _MAX_POOL:
             raise ValueError(f"pool_size is {header['seed']['pool_size']}")
@@ -494,7 +494,7 @@ def _stored_seed(path: Path, header: dict[str, Any]) -> SeedSequence:
 
 
 def _check_empty(path: Path) -> None:
-    """Raise if there is anything in a folder, or in its place, but a file that was never finished."""
+    """Raise unless a folder is missing, empty, or has only a file that was never finished."""
     if path.exists() and not path.is_dir():
         raise CheckpointError(f"{path} is a file. Checkpoints need a folder.")
     others = [] if not path.exists() else [p.name for p in path.iterdir() if not UNFINISHED.fullmatch(p.name)]

@@ -61,7 +61,7 @@ def sealed(content: bytes) -> bytes:
 
 
 def seal_of(content: bytes) -> str:
-    """Return the seal of what `to_bytes` wrote, which tells it from anything else."""
+    """Return the seal of the bytes that `to_bytes` wrote, which identifies their content."""
     return content[len(SEAL) : N_SEALED - 1].decode("ascii", "replace")
 
 
@@ -80,7 +80,7 @@ def from_bytes(content: bytes) -> Any:
 
 
 def has_form(values: Iterable[Any], model: Any) -> bool:
-    """Say whether values are of the same types as another one, their parts too; a part may be None in either."""
+    """Return whether two values and their parts have the same types; a part may be None in either."""
     return all(_alike(value, model) for value in values)
 
 
@@ -96,14 +96,14 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 class _ArrayPool:
-    """Arrays laid one after the other, those of one type in one member: thousands of draws are still few members."""
+    """Arrays concatenated by data type, so that thousands of draws are few members of the archive."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, list[np.ndarray[Any, Any]]] = {}
         self._sizes: dict[str, int] = {}
 
     def add(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
-        """Take an array in, and return where it is.
+        """Add an array, and return its position.
 
         The order of axes in memory is kept: it decides the order in which sums are taken, and so their last digit.
         """
@@ -123,7 +123,7 @@ class _ArrayPool:
 
 
 def _encode(value: Any, pool: _ArrayPool) -> Any:
-    """Return `value` as what JSON can hold: every container says what it is, arrays go into the pool."""
+    """Return `value` as JSON: containers are tagged with their type, arrays are moved to the pool."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, np.generic):
@@ -185,5 +185,5 @@ def _is_named_tuple(cls: type) -> bool:
 
 
 def _field_names(cls: Any) -> tuple[str, ...]:
-    """Return the names of what the constructor takes; other fields follow from these."""
+    """Return the names of the parameters of the constructor; other fields are computed from them."""
     return cls._fields if _is_named_tuple(cls) else tuple(field.name for field in fields(cls) if field.init)

@@ -1,4 +1,4 @@
-"""Have the chains run long enough? And weights of chains that do not agree.
+"""Convergence of chains (R-hat, effective sample size), and weights of chains that do not agree.
 
 R-hat, effective sample sizes, and what they mean in plain words. Where chains do not agree, each is weighted by how
 well it predicts what it has not seen: Yao, Vehtari and Gelman (2022), Stacking for non-mixing Bayesian computations,
@@ -31,7 +31,7 @@ _TOLERANCE = 1e-8  # largest change of a weight at which the search ends
 
 
 class Diagnosis(NamedTuple):
-    """What is found of one traced number.
+    """Diagnostics of one traced number.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def _after_burn(trace: Trace, name: str) -> FloatArray:
 
 
 def _diagnose(name: str, values: FloatArray, max_r_hat: float, min_ess: float) -> Diagnosis:
-    """Return what is found of one number, (n_chains, n_draws)."""
+    """Return the diagnostics of one number, (n_chains, n_draws)."""
     if not np.isfinite(values).all():
         return Diagnosis(name, np.nan, np.nan, "is not finite in every sweep")
     if (values == values[:, :1]).all():
@@ -283,7 +283,7 @@ def _diagnose(name: str, values: FloatArray, max_r_hat: float, min_ess: float) -
 
 
 def _diagnose_constants(name: str, values: FloatArray) -> Diagnosis:
-    """Return what is found of a number that stays at one value in each chain, (n_chains,): R-hat is undefined."""
+    """Return the diagnostics of a number that is constant in each chain, (n_chains,): R-hat is undefined."""
     if (values == values[0]).all():
         return Diagnosis(name, np.nan, np.nan, "")
     trouble = f"stays at {values.min():g} in one chain and at {values.max():g} in another"
@@ -351,7 +351,7 @@ def stacking_weights(log_densities: FloatArray) -> FloatArray:
 
 
 def leave_one_out(log_densities: FloatArray) -> FloatArray:
-    """Return the log density of every observation given the others, from draws that have seen all.
+    """Return the log density of every observation given all others, from draws given all observations.
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ def leave_one_out(log_densities: FloatArray) -> FloatArray:
 
 
 def draws_by_weight(weights: FloatArray, n_kept: Sequence[int]) -> list[IntArray]:
-    """Return which of its kept draws each chain contributes, so that there are as many as it has weight.
+    """Return the kept draws that each chain contributes, their number in proportion to its weight.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Driving chains. A model is known here only by its moves: functions ``(rng, model, state) -> (state, info)``.
+"""Running chains of any model, given its moves: functions ``(rng, model, state) -> (state, info)``.
 
 Chains make a given number of sweeps, or rounds of sweeps until they agree: each round is as long as all before it
 together, and chains are compared after each.
@@ -31,7 +31,7 @@ from homothety.workers import cluster_in_use, is_worker
 
 @dataclass(frozen=True)
 class Rounds:
-    """How many sweeps to make where that depends on whether chains agree.
+    """Numbers of sweeps for ``n_sweeps="auto"``, which depend on whether chains agree.
 
     All chains run to the same length and are compared; if they differ, all of them go on to twice the length. The
     number of sweeps depends on the seed alone.
@@ -73,7 +73,7 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which sweeps are made, and which of them are kept.
+    """Number of sweeps, and which of them are kept.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Schedule:
         return replace(trace, scalars=scalars, kept=kept)
 
     def finished(self, traces: list[Trace], n_sweeps: int) -> list[Trace]:
-        """Return what counts of all traces, of which none is to have more than `n_sweeps` sweeps."""
+        """Return all traces cut to at most `n_sweeps` sweeps, with the states kept after burn-in."""
         made = [min(trace.n_sweeps, n_sweeps) for trace in traces]
         # An interrupt leaves chains of different lengths, and the shortest one must keep something too.
         n_burn = max(self.least_burn, min(made) // 2) if self.n_burn is None else self.n_burn
@@ -149,7 +149,7 @@ Sweep = Mapping[str, Move]
 
 @dataclass(frozen=True)
 class Recording:
-    """What to keep of a chain.
+    """Functions that extract what is kept of a chain.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _sweeps(rng: Generator, model: Any, state: Any, sweep: Sweep) -> Iterator[tu
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """All that one chain needs; it can be sent to another process.
+    """One chain with all that it needs; it can be sent to another process.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class Chain:
                     recorder.on_end(visit)
 
     def _begin(self) -> tuple[Visit, Sequence[Recorder]]:
-        """Return where the chain starts or goes on, and its recorders."""
+        """Return the visit at which the chain starts or is resumed, and its recorders."""
         if self.checkpoints is None:
             return self.begun or self._start(), self.recorders
         store = self.checkpoints.store(self.number)
@@ -300,7 +300,7 @@ class Chain:
         return visit, (*self.recorders, Checkpointer(store, self.checkpoints))
 
     def _check_found(self, visit: Visit, folder: Path) -> None:
-        """Raise unless what was found on disk fits the model: compiled loops do not look at what they are given."""
+        """Raise unless the state on disk fits the model, because compiled loops do not check their arguments."""
         check_state = getattr(self.model, "check_state", None)
         try:
             restore(self.seed, visit.generator)
@@ -332,7 +332,7 @@ class Chain:
             started = perf_counter()
 
     def _stopped_before(self, trace: Trace) -> str | None:
-        """Return who stopped the chain in the run that is resumed, if that recorder is still there."""
+        """Return the name of the recorder that stopped the resumed chain, if there is still such a recorder."""
         return trace.stopped_by if trace.stopped_by in {type(r).__name__ for r in self.recorders} else None
 
     def _is_over(self, visit: Visit) -> bool:
@@ -437,7 +437,7 @@ def run_chains(
 
 
 def _show(recorders: Sequence[Recorder], visit: Visit) -> str | None:
-    """Show a sweep to all recorders; return the name of one that wants it to be the last, if anything was kept."""
+    """Show a sweep to all recorders; return the name of a recorder that stops the chain, if draws were kept."""
     if visit.n_sweeps == 0:
         return None
     content = [type(recorder).__name__ for recorder in recorders if recorder.on_sweep(visit)]
@@ -445,7 +445,7 @@ def _show(recorders: Sequence[Recorder], visit: Visit) -> str | None:
 
 
 def _conditions(model: Any, state: Any, sweep: Sweep, settings: Mapping[str, Any]) -> Fingerprint:
-    """Return what a run depends on besides its seed. Of a move, its name and the settings bound to it."""
+    """Return what a run depends on besides its seed; moves are represented by name and bound settings."""
     return fingerprint(settings=settings, model=model, start=state, sweep=dict(sweep))
 
 
@@ -470,7 +470,7 @@ def _run_rounds(chains: list[Chain], schedule: Schedule, n_jobs: int | None) -> 
 
 
 def _is_enough(chains: list[Chain], traces: list[Trace], schedule: Schedule, n_sweeps: int) -> bool:
-    """Say whether chains need no further round, and tell it to recorders."""
+    """Return whether chains need no further round, and inform the recorders."""
     if not isinstance(schedule.n_sweeps, Rounds) or any(one.stopped_by or one.interrupted for one in traces):
         return True
     is_over, verdict = schedule.n_sweeps.verdict(traces, schedule, n_sweeps)
@@ -481,7 +481,7 @@ def _is_enough(chains: list[Chain], traces: list[Trace], schedule: Schedule, n_s
 
 
 def _rescued(chains: list[Chain], traces: list[Trace]) -> list[Trace]:
-    """Return what can be had of all chains after an interrupt; `traces` are those of the last round that was whole."""
+    """Return the traces after an interrupt; `traces` are those of the last complete round."""
     checkpoints = chains[0].checkpoints
     found = chains[0].run.collect()
     if not found and checkpoints is not None:
@@ -493,7 +493,7 @@ def _rescued(chains: list[Chain], traces: list[Trace]) -> list[Trace]:
 
 
 def _marked_if_short(trace: Trace, n_sweeps: int) -> Trace:
-    """Return a trace that says that it was interrupted, if it has fewer sweeps than it could have had."""
+    """Return a trace, marked as interrupted if it has fewer sweeps than planned."""
     is_short = trace.stopped_by is None and trace.n_sweeps < n_sweeps
     return replace(trace, interrupted=trace.interrupted or is_short)
 

@@ -1,4 +1,4 @@
-"""Observers of running chains: each is shown every finished sweep and may ask for no more.
+"""Observers of running chains: each sees every finished sweep and may stop the chain.
 
 A recorder changes nothing a chain computes. One object watches all chains of a process, from several threads if there
 are any; where chains run in other processes, each process has its own copy, or gets glimpses if those are enough.
@@ -24,7 +24,7 @@ _SHOWN = ("n_clusters", "n_states", "n_actions", "log_joint")  # of what is trac
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Visit:
-    """A chain after a finished sweep: what recorders are shown, and all that is needed to go on from there.
+    """A chain after a finished sweep: what recorders see, and all that is needed to resume the chain.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Visit:
 
 
 class Recorder:
-    """Base of all recorders: sees everything, does nothing. Subclasses override what they need."""
+    """Base of all recorders, which does nothing. Subclasses override the methods they need."""
 
     needs_glimpses_only: ClassVar[bool] = False
     """Whether the numbers of a sweep now and then are enough: a cluster sends those instead of taking a copy."""
@@ -68,14 +68,14 @@ class Recorder:
         """Look at the last finished sweep of a chain, or of a round of it, however it came to its end."""
 
     def on_round(self, verdict: str, n_sweeps: int) -> None:
-        """Hear how a comparison of all chains came out, and how many sweeps each of them makes in all."""
+        """Receive the verdict of a comparison of all chains, and the planned number of sweeps of each chain."""
 
     def close(self) -> None:
-        """Let go of what the recorder holds: all chains have ended."""
+        """Release resources after all chains have ended."""
 
 
 class StopWhen(Recorder):
-    """Stop a chain as soon as a function of yours says so.
+    """Stop a chain as soon as a given function returns True.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class ProgressBar(_Progress):
 
 
 class ProgressLines(_Progress):
-    """The same as plain lines, for log files: one every few seconds, and one at the end.
+    """Progress as plain lines for log files: one every few seconds, and one at the end.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class ProgressLines(_Progress):
         print(verdict, file=sys.stderr, flush=True)
 
     def _left(self, now: float, n_done: int) -> str:
-        """Return how much time is left, as far as one can know."""
+        """Return the estimated time left as text."""
         n_timed = n_done - (self._n_at_start or 0)
         if n_timed == 0 and n_done < self.total:
             return "time left not known yet"

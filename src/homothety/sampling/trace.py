@@ -1,4 +1,4 @@
-"""What a chain leaves behind: its trace, paths as runs of equal labels, and the position of its random generator."""
+"""Traces of chains, paths as runs of equal labels, and states of random generators."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class Trace:
         return np.asarray(self.scalars[name])
 
     def taken(self, chosen: IntArray) -> Trace:
-        """Return some of the kept draws, with their numbers alone."""
+        """Return the kept draws with the given indices, with traced numbers of these only."""
         n_before = self.n_sweeps - len(self.kept)
         scalars = {name: [values[n_before + number] for number in chosen] for name, values in self.scalars.items()}
         return replace(self, scalars=scalars, kept=[self.kept[number] for number in chosen])
 
     def truncate(self, n_sweeps: int, n_kept: int) -> None:
-        """Forget what came after the first `n_sweeps` sweeps: an interrupt may strike in the middle of a record."""
+        """Remove everything after the first `n_sweeps` sweeps, since an interrupt may leave an incomplete record."""
         for values in self.scalars.values():
             del values[n_sweeps:]
         del self.kept[n_kept:]
@@ -103,12 +103,12 @@ def occupancy_entropy(path: IntArray) -> float:
 
 
 def capture(rng: Generator) -> dict[str, Any]:
-    """Return all that future draws of a generator depend on, as numbers, texts and arrays."""
+    """Return the state of a random generator as numbers, texts and arrays."""
     return {"bits": rng.bit_generator.state, "n_spawned": _seed_of(rng).n_children_spawned}
 
 
 def restore(seed: SeedSequence, captured: Mapping[str, Any]) -> Generator:
-    """Return the generator of a seed, at the place where `capture` met it."""
+    """Return the generator of a seed in the state that `capture` returned."""
     try:
         # Generators spawned from this one are numbered, and its seed does the counting.
         counted = SeedSequence(
@@ -130,7 +130,7 @@ def restore(seed: SeedSequence, captured: Mapping[str, Any]) -> Generator:
 
 
 def revive(bits: Mapping[str, Any]) -> Generator:
-    """Return a generator of its own from the state of its bits alone, as ``rng.bit_generator.state`` tells it."""
+    """Return a new generator with a given state, ``rng.bit_generator.state`` of another one."""
     rng = np.random.default_rng(0)
     try:
         rng.bit_generator.state = bits
