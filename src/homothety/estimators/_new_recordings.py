@@ -56,7 +56,7 @@ class NewRecording(NamedTuple):
 
 
 class Laid(NamedTuple):
-    """A new recording laid on the states of a fit."""
+    """A new recording aligned with the states of a fit."""
 
     frame: frames.Frames  # for the blocks of `model`
     aligned: FloatArray  # (n_looks, n_dims) in the frame of the reference
@@ -102,7 +102,7 @@ class LaysNewRecordings(ReportsActions):
         return PreparedBlocks(blocks, len(blocks.kinds) - n_computed, preparation.offset, preparation.factors)
 
     def _score_of(self, states: StateModel, steps: FloatArray) -> float:
-        """Return the log density per look of a recording in the frame of states, with weights of blocks."""
+        """Return the log density per used step of an aligned recording, with weights of blocks."""
         evidence = states.weighted_log_evidence(steps)
         total = log_likelihood(evidence, states.initial, states.transition, least_stay=self.least_looks_)
         return total / (len(steps) * float(self.block_weights_.mean()))
@@ -143,7 +143,7 @@ class LaysNewRecordings(ReportsActions):
         return (actions, details) if return_details else actions
 
     def apply(self, X: Any, *, lengths: ArrayLike | None = None) -> Segmentation:
-        """Return what the model says of new recordings, each in a frame of its own.
+        """Return states, actions and frames of new recordings, each in a frame of its own.
 
         Parameters
         ----------
@@ -194,11 +194,11 @@ class LaysNewRecordings(ReportsActions):
         return [(*self._seen(one), n) for one, n in zip(laid, n_steps, strict=True)]
 
     def _seen(self, laid: Laid) -> tuple[StateModel, FloatArray]:
-        """Return states and the looks of a recording in one frame: the recording's own where values are missing."""
+        """Return states and used steps in one frame: that of the recording if values are missing."""
         return (self.states_, laid.aligned) if laid.gappy is None else laid.gappy
 
     def _lay_new(self, X: Any, lengths: ArrayLike | None) -> tuple[list[Laid], tuple[str, ...], list[int]]:
-        """Return each new recording laid on the states, its name, and its number of steps."""
+        """Return each new recording aligned with the states, its name, and its number of steps."""
         check_is_fitted(self)
         recordings = check_sequences(X, lengths=lengths, allow_constant=True, allow_missing=self._allows_missing())
         if recordings.n_dims != len(self.blocks_.order):
@@ -223,7 +223,7 @@ class LaysNewRecordings(ReportsActions):
         return laid, recordings.names, recordings.lengths.tolist()
 
     def _states_in(self, frame: frames.Frames) -> StateModel:
-        """Return the states of the fit as prepared recordings of a frame show them."""
+        """Return the states of the fit, transformed into the frame of a recording."""
         means, covariances = self.states_.coefficients[:, :, 0], self.states_.covariances
         means, covariances = states_in_frame(self.prepared_blocks_, frame, means, covariances)
         return replace(self.states_, coefficients=means[:, :, None], covariances=covariances)

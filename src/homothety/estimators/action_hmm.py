@@ -67,7 +67,7 @@ LEAST_LOOKS = 4  # default length of a stay where recordings move: half a period
 
 
 class _ActedDraw(NamedTuple):
-    """A kept draw: the path of states, the frames, and the action of every look."""
+    """A kept draw: the path of states, the frames, and the action of every used step."""
 
     path: RunPath
     frames: Frames
@@ -322,7 +322,7 @@ class ActionHMM(LaysNewRecordings):
         return self._lacking
 
     def _groups(self, n_series: int) -> IntArray | None:
-        """Return which recordings share a frame, (n_series,), None if that is inferred."""
+        """Return the given frame labels of recordings, (n_series,); None if sharing is inferred."""
         if isinstance(self.frames, str):
             framed = self.prepared_blocks_.turned or self.prepared_blocks_.placed
             if self.frames == "auto" and self._moving() and framed:
@@ -347,7 +347,7 @@ class ActionHMM(LaysNewRecordings):
         return np.asarray(found - np.repeat(volumes, prepared.lengths))
 
     def _aligned_with_gaps(self, prepared: Sequences, emission: Emission, found: Frames) -> tuple[FloatArray, Gaps]:
-        """Return the augmented steps of recordings seen through frames, and their gaps."""
+        """Return the augmented steps of aligned recordings, and their gaps."""
         if self._incomplete is not None:
             aligned = self._incomplete.aligned(found)
             return aligned.z, aligned.gaps
@@ -357,7 +357,7 @@ class ActionHMM(LaysNewRecordings):
     def _completed_steps(
         self, rng: Generator, prepared: Sequences, emission: Emission, found: Frames, path: IntArray
     ) -> FloatArray:
-        """Return recordings seen through frames, with what is missing drawn given a path."""
+        """Return aligned recordings, with missing values drawn given a path."""
         z, gaps = self._aligned_with_gaps(prepared, emission, found)
         return plain_steps(emission, completed_steps(rng, emission, z, path, gaps, _N_ROUNDS_OF_DRAWS))
 
@@ -446,7 +446,7 @@ class ActionHMM(LaysNewRecordings):
         return check_sequences(parts, names=prepared.names, allow_constant=True, min_steps=1)
 
     def _actions_of(self, rng: Generator, prepared: Sequences, draw: Any) -> IntArray:
-        """Return the action of every look in one draw."""
+        """Return the action of every used step in one draw."""
         path = np.unique(draw.path.expand(), return_inverse=True)[1]
         if self._incomplete is not None:
             steps = self._completed_steps(rng, prepared, self._incomplete.emission, draw.frames, path)
@@ -609,7 +609,7 @@ def _known_quaternions(quaternions: FloatArray) -> FloatArray:
 
 
 def _numbers_of(actions: list[IntArray], starts: IntArray) -> dict[str, list[float]]:
-    """Return numbers of the actions of several draws that do not depend on how actions are numbered, by name."""
+    """Return label-free statistics of the actions of several draws, by name."""
     return {
         "n_actions": [float(len(np.unique(path))) for path in actions],
         "n_action_segments": [float(count_segments(path, starts)) for path in actions],

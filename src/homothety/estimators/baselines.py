@@ -278,22 +278,22 @@ class TwoStageHMM(Fitted, BaseEstimator):
         )
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
-        """Return the most probable path of new recordings through the states found, one array per recording."""
+        """Return the most probable path of each new recording, given the states of the fit."""
         check_is_fitted(self)
         return self.segmenter_.predict(X, lengths=lengths)
 
     def predict_actions(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
-        """Return the action of every step of new recordings, recorded in a frame that was there at fit."""
+        """Return the action of every step of new recordings, which must be in a frame of the fit."""
         return [self.state_actions_[path] for path in self.predict(X, lengths=lengths)]
 
     def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:
-        """Return the log-likelihood per step looked at of recordings under the states found."""
+        """Return the log-likelihood per used step of recordings, given the states of the fit."""
         check_is_fitted(self)
         return self.segmenter_.score(X, y, lengths=lengths)
 
 
 def _states_of(segmenter: Segmenter) -> icsc.States:
-    """Return what is known of the states of a fitted segmenter, as a grouping wants it."""
+    """Return the states of a fitted segmenter as the input of a grouping."""
     n_states, model, path = segmenter.n_states_, segmenter.states_, np.concatenate(segmenter.paths_)
     looks = model.weight * np.bincount(path, minlength=n_states) / segmenter.preprocessing_.settings.stride
     stays = icsc.count_stays(path, segmenter.starts_, n_states)

@@ -206,7 +206,7 @@ class IBPHMM(SampledSegmenter):
         return ibphmm.Model.from_sequences(interpolated(prepared), *given).at_weight(float(self.step_weight_))
 
     def _measured_weight(self, prepared: Sequences, given: tuple[Any, ...]) -> float:
-        """Return how much a step counts: the geometric mean over several short runs."""
+        """Return the weight of a step: the geometric mean over several short runs."""
         if prepared.n_steps > 2 * _N_STRETCHES * _STRETCH:
             prepared = stretches(prepared, _N_STRETCHES, _STRETCH)
         model: Any = ibphmm.Model.from_sequences(interpolated(prepared), *given)
@@ -219,7 +219,7 @@ class IBPHMM(SampledSegmenter):
         return float(np.exp(np.mean(np.log(weights))))
 
     def _n_annealing(self) -> int:
-        """Return the length of short runs, which are not longer than what chains forget."""
+        """Return the length of short runs, which is at most the burn-in."""
         return min(ibphmm.N_ANNEALING, self.least_burn())
 
     def _spread(self, prepared: Sequences) -> FloatArray | None:  # noqa: ARG002
@@ -257,7 +257,7 @@ class IBPHMM(SampledSegmenter):
         return partial(ibphmm.init_state, n_shared=n_shared, n_unique=n_unique, **options)
 
     def _given_path(self, paths: list[Any]) -> IntArray:
-        """Return given paths over the steps that are looked at; labels of all steps are thinned out like these."""
+        """Return the given paths at the used steps."""
         stride, order = self.preprocessing_.settings.stride, self.order if self.emission == "autoregressive" else 0
         labels = [np.asarray(path) for path in paths]
         recorded = np.diff(self.starts_)
@@ -497,7 +497,7 @@ class ReportsActions(SampledSegmenter):
     coaction_ = ResultPart[FloatArray]("coaction")
 
     def _report_actions(self, point: IntArray, draws: Iterable[IntArray]) -> None:
-        """Set actions of all steps of the recordings, and how sure they are by some draws of them."""
+        """Set actions of all steps of the recordings, and their probabilities from a selection of draws."""
         states, n_states = self.result_.states.flat, self.result_.states.number
         actions = self._labels(point, draws)
         shares = [shares_of_actions(states, draw, n_states) for draw in actions.draws or ()]
@@ -525,7 +525,7 @@ class ReportsActions(SampledSegmenter):
 
 
 def shares_of_actions(states: IntArray, actions: IntArray, n_states: int) -> FloatArray:
-    """Return which share of the steps of each state has each action, (n_states, n_actions)."""
+    """Return the share of the steps of each state that has each action, (n_states, n_actions)."""
     labels, numbered = np.unique(actions, return_inverse=True)
     counts = np.zeros((n_states, len(labels)))
     np.add.at(counts, (states, numbered), 1.0)
@@ -650,7 +650,7 @@ class ICSCHMM(IBPHMM, ReportsActions):
         return point
 
     def _agreed_actions(self, actions: list[IntArray], starts: IntArray) -> IntArray:
-        """Return what the actions of all draws agree on, over modelled steps, without stays that are too short."""
+        """Return the point estimate of actions over all draws, at used steps, without stays that are too short."""
         point, least_stay = minimise_expected_vi_paths(actions), self._least_stay_in_looks()
         return point if least_stay == 1 else relabel_by_size(mend_short_stays(point, starts, least_stay))
 

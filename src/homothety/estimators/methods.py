@@ -58,7 +58,7 @@ class Method:
 
 
 class OneState(BaseEstimator):
-    """Call every step the same: what any method has to be better than.
+    """Give all steps the same label: the baseline that any method has to exceed.
 
     Some scores look good for it, Hamming among them wherever one action takes most of the time.
     """
@@ -87,7 +87,7 @@ METHODS = {
 
 
 def fit_whole(model: Any, *args: Any, **options: Any) -> Any:
-    """Fit a sampler, and raise if it was interrupted: half a chain is no run of a table."""
+    """Fit a sampler, and raise if it was interrupted, because an incomplete run must not enter a table."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShortChainWarning)
         model.fit(*args, **options)
@@ -97,7 +97,7 @@ def fit_whole(model: Any, *args: Any, **options: Any) -> Any:
 
 
 def labels_of(fitted: Any) -> list[IntArray]:
-    """Return what a fitted method calls every step: its action, or its state if it knows no actions.
+    """Return the label of every step by a fitted method: its action, or its state if there are no actions.
 
     Returns
     -------

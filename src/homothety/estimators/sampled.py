@@ -1,4 +1,4 @@
-"""What estimators share: fits, attributes that read the result, and for those that sample: chains and partitions."""
+"""Base classes of estimators: attributes that read the result, chains, and partitions."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Fitted(Saveable):
         self.result_ = replace(self.result_, **parts)
 
     def _provenance(self) -> Provenance:
-        """Return how the result comes about, with the seconds since the fit began."""
+        """Return the provenance of the result, with the seconds since the fit began."""
         return Provenance.of(self, perf_counter() - self._begun)
 
 
@@ -105,7 +105,7 @@ APART_R_HAT = 1.41
 
 
 class AutoSweeps(NamedTuple):
-    """What ``n_sweeps="auto"`` means for a model: sweeps of each chain."""
+    """Numbers of sweeps of each chain with ``n_sweeps="auto"``."""
 
     first: int  # before chains are compared for the first time
     most: int
@@ -127,7 +127,7 @@ class _ChainSettings:
 
 
 class SampledChains(_ChainSettings, Fitted):
-    """Mixin of the estimators that sample: how long, and whether their chains agree.
+    """Mixin of the estimators that sample: number of sweeps and agreement of chains.
 
     `trace_` has the numbers of every sweep, (n_chains, n_sweeps) each, of which the first `n_burn_` were not kept.
     """
@@ -141,7 +141,7 @@ class SampledChains(_ChainSettings, Fitted):
     interrupted_ = ResultPart[bool]("chains.interrupted")
 
     def diagnose(self) -> Verdict:
-        """Return whether the chains agree, in numbers and in plain words."""
+        """Return whether the chains agree, with R-hat, effective sample sizes and a text."""
         return self._chains().verdict
 
     def to_arviz(self) -> Any:
@@ -160,7 +160,7 @@ class SampledChains(_ChainSettings, Fitted):
     def _run_chains(
         self, model: Any, state: Any, sweep: Sweep, recording: Recording, numbers: Callable[[Trace], Trace]
     ) -> tuple[list[Trace], Chains]:
-        """Run all chains; return the traces of those that have begun, and what is known of them.
+        """Run all chains; return the traces of those that have begun, and their summary.
 
         `numbers` adds to a trace what else chains are compared by, for its kept sweeps.
         """
@@ -211,7 +211,7 @@ class SampledChains(_ChainSettings, Fitted):
         return Schedule(self._n_sweeps(lambda _: ""), self.n_burn).least_burn
 
     def _differences(self, traces: list[Trace]) -> str:
-        """Return the number that speaks most against the agreement of chains, in words; nothing if they agree."""
+        """Return in words the number with the largest R-hat if chains do not agree; empty if they agree."""
         compared = self._compared(traces[0].scalars)
         verdict = verdict_of(kept_draws(traces, compared), compared)
         return "" if verdict.agree else next(iter(troubles_in_words(verdict)), verdict.text)

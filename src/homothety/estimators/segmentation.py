@@ -1,4 +1,4 @@
-"""What estimators share that segment recordings: preparation, chains, one answer and how sure it is."""
+"""Base classes of estimators that segment recordings: preparation, chains, point estimate and uncertainty."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Segmenter(Fitted, BaseEstimator):
         return self.missing == "random"
 
     def _takes_outliers_out(self) -> bool:
-        """Return whether values that are no measurements are treated as missing."""
+        """Return whether outliers and values of dead sensors are treated as missing."""
         check_option(self.outliers, "outliers", get_args(Outliers))
         return self.outliers == "missing" and self._allows_missing()
 
@@ -156,7 +156,7 @@ class Segmenter(Fitted, BaseEstimator):
         return quality
 
     def _cleaned(self, recordings: Sequences) -> Sequences:
-        """Return new recordings without values that are no measurements, and warn of these."""
+        """Return new recordings with outliers and values of dead sensors set to NaN, with warnings."""
         if not self._takes_outliers_out():
             return recordings
         quality = self._quality(recordings)
@@ -176,7 +176,7 @@ class Segmenter(Fitted, BaseEstimator):
     def _begin_result(
         self, recordings: Sequences, preparation: FittedPreprocessing, *, stride_is_measured: bool
     ) -> None:
-        """Set a result that knows the recordings, and nothing of states yet."""
+        """Set a result that has the recordings, but no states yet."""
         self.result_ = Segmentation(
             provenance=self._provenance(),
             names=recordings.names,
@@ -204,7 +204,7 @@ class Segmenter(Fitted, BaseEstimator):
         return means
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[IntArray]:
-        """Return the most probable path of new recordings through the states found, one array per recording."""
+        """Return the most probable path of each new recording, given the states of the fit."""
         return [self._expand(states.path(series), n) for states, series, n in self._prepare_new(X, lengths)]
 
     def predict_proba(self, X: Any, *, lengths: ArrayLike | None = None) -> list[FloatArray]:
@@ -212,7 +212,7 @@ class Segmenter(Fitted, BaseEstimator):
         return [self._expand(states.probs(series), n) for states, series, n in self._prepare_new(X, lengths)]
 
     def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:  # noqa: ARG002
-        """Return the log-likelihood per step looked at of recordings under the states found, paths summed out.
+        """Return the log-likelihood per used step of recordings given the states of the fit, summed over paths.
 
         It is a density in the units of the recordings, whatever they were multiplied by.
         """
@@ -225,7 +225,7 @@ class Segmenter(Fitted, BaseEstimator):
         return total / n_looks + float(log_units.sum() - n_missing @ log_units / n_looks)
 
     def impute(self, X: Any, *, lengths: ArrayLike | None = None, level: float = 0.9) -> list[Imputed]:
-        """Return recordings with their missing values filled in by what the states expect, with intervals.
+        """Return recordings with missing values replaced by their expectation given the states, with intervals.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class Segmenter(Fitted, BaseEstimator):
         return imputed
 
     def apply(self, X: Any, *, lengths: ArrayLike | None = None) -> Segmentation:
-        """Return what the model says of new recordings: states and, where it knows them, actions and frames.
+        """Return states and, if the model has them, actions and frames of new recordings.
 
         Parameters
         ----------
@@ -539,13 +539,13 @@ class SampledSegmenter(SampledChains, Segmenter):
 
 
 def _warn_of(findings: Iterable[str]) -> None:
-    """Warn of faults of recordings, of each in a warning of its own."""
+    """Warn of faults of recordings, one warning for each."""
     for text in findings:
         warnings.warn(text, DataWarning, stacklevel=depth_in_library())
 
 
 def _check_spread(prepared: Sequences) -> None:
-    """Raise for a dimension that stands still once it is prepared, or is too far from zero to be computed with."""
+    """Raise for a dimension that is constant after preparation, or too far from zero for accurate computation."""
     spread, offset = np.sqrt(variance_of_known(prepared.steps)), np.abs(mean_of_known(prepared.steps))
     still = np.flatnonzero(~(spread > _ROUNDING * np.fmax.reduce(np.abs(prepared.steps))))
     if still.size:

@@ -491,7 +491,7 @@ class SPCMMixture(LinkMixture):
         return np.asarray(self.predict_proba(X).argmax(axis=1))
 
     def apply(self, X: ArrayLike) -> Partition:
-        """Return what the model says of new matrices: the most probable cluster of each, and how probable it is.
+        """Return the most probable cluster of each new matrix, and its probability.
 
         Parameters
         ----------
