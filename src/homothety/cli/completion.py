@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
 
 class Command(NamedTuple):
-    """A command, what it is for, and its parser."""
+    """A command with its description and its parser."""
 
     name: str
     help: str
@@ -90,7 +90,7 @@ def bash(commands: list[Command]) -> str:
 
 
 def _bash_cases(command: Command) -> Iterator[str]:
-    """Yield what is offered after a command: values of an option or of its argument, or its options."""
+    """Yield the completions of a command: values of an option or of its argument, or its options."""
     name = command.name
     for action in command.actions:
         if action.choices:
@@ -101,7 +101,7 @@ def _bash_cases(command: Command) -> Iterator[str]:
 
 
 def zsh(commands: list[Command]) -> str:
-    """Return a script for zsh, which understands that of Bash once told to."""
+    """Return a script for zsh, which runs the script for Bash."""
     return _ZSH + bash(commands)
 
 
@@ -119,7 +119,7 @@ def fish(commands: list[Command]) -> str:
 
 
 def _fish_action(action: argparse.Action) -> str:
-    """Return what fish needs to know of an option, or of an argument with known values."""
+    """Return the completion of an option, or of an argument with known values, for fish."""
     flags = [f"-{'l' if flag.startswith('--') else 's'} {flag.lstrip('-')}" for flag in action.option_strings]
     values = f"-x -a {_quoted(_words(action))}" if action.choices else "-r" * (action.nargs != 0)
     return " ".join([*flags, *[values] * bool(values), f"-d {_quoted(action.help)}"])

@@ -22,7 +22,7 @@ _BAR_FORMAT = "{percentage:3.0f}% |{bar}| {elapsed} gone, {remaining} left  {des
 
 
 class Console:
-    """Where a command says what it does and what came out.
+    """Output of a command: messages, progress and results.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Console:
 
     @property
     def live(self) -> bool:
-        """Whether somebody watches a terminal, so that a bar may move on it."""
+        """Whether stderr is a terminal, so that a progress bar can be drawn."""
         return not self.quiet and sys.stderr.isatty()
 
     @property
@@ -47,30 +47,30 @@ class Console:
         return self.live or not (self.quiet or self.as_json)
 
     def say(self, text: str) -> None:
-        """Say what is going on."""
+        """Print a message about progress."""
         if not self.quiet:
             print(_shown(text), file=sys.stderr, flush=True)
 
     def fail(self, text: str) -> None:
-        """Say why there is no result, or not all of it."""
+        """Print why there is no result, or only a part of it."""
         print(_shown(f"homothety: {text}"), file=sys.stderr, flush=True)
 
     def show(self, text: str, data: Any) -> None:
-        """Print a result: for scripts if so asked, otherwise for readers."""
+        """Print a result: as JSON if asked for, otherwise as text."""
         if self.as_json:
             print(json.dumps(data, indent=2, allow_nan=False))
         elif not self.quiet:
             print(_shown(text))
 
     def warn(self, text: str) -> None:
-        """Say what the library warns of, once."""
+        """Print a warning of the library, once."""
         if text not in self._warned:
             self._warned.add(text)
             self.say(f"Note: {text}")
 
     @contextmanager
     def announcing_compilation(self) -> Iterator[None]:
-        """Say while kernels are compiled that this is so, how far it is, and in the end what it took.
+        """Print the progress of compilation while kernels are compiled, and its time in the end.
 
         On a terminal that is one line that changes, else one at the first kernel. Nothing is said where all are found
         compiled.
@@ -115,7 +115,7 @@ class Console:
 
 
 def _shown(text: str) -> str:
-    """Return lines that do nothing to a terminal but stand on it, whatever names of files and columns are in them."""
+    """Return lines without control characters, which names of files and columns may contain."""
     return "\n".join(map(printable, text.split("\n")))
 
 

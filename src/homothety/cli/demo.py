@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> bool:
-    """Segment the demonstrations and cluster the field; return whether it came to its end."""
+    """Segment the demonstrations and cluster the field; return whether both runs were completed."""
     from homothety.cli import results
     from homothety.report import render_text
 
@@ -98,7 +98,7 @@ def _cluster_field(seed: int, console: Console) -> tuple[Any, MatrixSet]:
 
 
 def _tell_actions(result: Segmentation, data: SequenceSet) -> str:
-    """Return the story of the demonstrations in plain words."""
+    """Return a description of the demonstrations and the actions found."""
     from homothety.metrics import hamming
 
     assert data.actions is not None
@@ -113,7 +113,7 @@ def _tell_actions(result: Segmentation, data: SequenceSet) -> str:
 
 
 def _tell_clusters(result: Partition, data: MatrixSet) -> str:
-    """Return the story of the field in plain words."""
+    """Return a description of the field and the clusters found."""
     from homothety.metrics import purity
 
     assert data.labels is not None
@@ -154,7 +154,7 @@ def add_warm_up(commands: Any) -> None:
 
 
 def _run_warm_up(args: argparse.Namespace, console: Console) -> bool:  # noqa: ARG001
-    """Segment and cluster made-up data, and throw the results away; return that it came to its end."""
+    """Compile by segmenting and clustering made-up data; the results are discarded."""
     import numpy as np
 
     from homothety.cli import results

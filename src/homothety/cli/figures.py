@@ -39,7 +39,7 @@ ALL_FIGURES = {
 
 
 class _Drawing(NamedTuple):
-    """What a figure is called, what is said below it, and a function that draws it."""
+    """Title and caption of a figure, and a function that draws it."""
 
     title: str
     caption: str
@@ -73,7 +73,7 @@ def _of_chains(result: Segmentation | Partition) -> dict[str, _Drawing]:
 
 
 def _of_actions(result: Segmentation, model: Any, data: SequenceSet) -> dict[str, _Drawing]:
-    """Return the figures of actions in all recordings together; those with nothing to show are left out."""
+    """Return the figures of actions in all recordings; figures without content are left out."""
     names, groups, actions = result.names, result.state_actions, result.actions
     assert groups is not None
     assert actions is not None
@@ -98,7 +98,7 @@ def _of_actions(result: Segmentation, model: Any, data: SequenceSet) -> dict[str
 
 
 def _of_states(result: Segmentation, groups: IntArray) -> dict[str, _Drawing]:
-    """Return the figures of how states are related: to recordings, to each other, to their actions."""
+    """Return the figures of states: their recordings, transitions and actions."""
     later = "a step" if result.stride == 1 else f"{result.stride} steps"
     found = {
         "features": _Drawing(
@@ -187,7 +187,7 @@ def _ellipses(result: Segmentation, model: Any, data: SequenceSet) -> _Drawing:
 
 
 def _of_recordings(result: Segmentation, data: SequenceSet) -> dict[str, _Drawing]:
-    """Return the figures of the first recordings, one each; what they show is said once."""
+    """Return one figure for each of the first recordings; only the first has a caption that explains it."""
     names = result.names[:MAX_RECORDINGS]
     n_left = len(result.names) - len(names)
     captions = [_recording_caption(result, data), *[""] * (len(names) - 1)]
@@ -211,7 +211,7 @@ def _recording_caption(result: Segmentation, data: SequenceSet) -> str:
 
 
 def _truth_note(result: Segmentation, data: SequenceSet) -> str:
-    """Return where true actions are from, if they are drawn."""
+    """Return a note on the source of true actions, if they are drawn."""
     if data.actions is None or result.actions is None:
         return ""
     return (
@@ -221,7 +221,7 @@ def _truth_note(result: Segmentation, data: SequenceSet) -> str:
 
 
 def _draw_recording(result: Segmentation, data: SequenceSet, i: int) -> Figure:
-    """Draw one recording with all that is known of its steps."""
+    """Draw one recording with states, actions, true labels and probabilities of changes."""
     from homothety import viz
 
     one, path, name, states = data.sequences[i], result.states.paths[i], result.names[i], result.states
@@ -323,14 +323,14 @@ def draw_paths(paths: Sequence[Any], names: Sequence[str], *, called: str, **opt
 
 
 def _draw(function: str, *args: Any, **options: Any) -> Figure:
-    """Draw by a function of homothety.viz, which is not loaded before."""
+    """Draw by a function of homothety.viz, which is imported only then."""
     from homothety import viz
 
     return _figure_of(getattr(viz, function)(*args, **options))
 
 
 def _figure_of(drawn: Any) -> Figure:
-    """Return the figure of whatever Axes came back."""
+    """Return the figure of one or several Axes."""
     axes = drawn[0] if isinstance(drawn, list) else drawn
     figure: Figure = axes.figure
     return figure

@@ -73,7 +73,7 @@ def add_apply(commands: Any) -> None:
 
 
 def _run_apply(args: argparse.Namespace, console: Console) -> bool:
-    """Apply a model; return that it came to its end."""
+    """Apply a model to new data; return True."""
     from homothety.cli import results
     from homothety.persistence import load
     from homothety.summaries.result import Segmentation
@@ -144,7 +144,7 @@ def add_resume(commands: Any) -> None:
 
 
 def _run_resume(args: argparse.Namespace, console: Console) -> bool:
-    """Go on with a run; return whether it came to its end."""
+    """Resume a run; return whether it was completed."""
     from homothety.cli import runs
 
     record, folder = _lengthened(runs.read(args.folder), args.sweeps, args.folder), args.folder.absolute()
@@ -220,7 +220,7 @@ def add_report(commands: Any) -> None:
 
 
 def _run_report(args: argparse.Namespace, console: Console) -> bool:
-    """Write the page; return that it came to its end."""
+    """Write the report; return True."""
     from homothety.cli.results import read, rename
     from homothety.report import write_report
 

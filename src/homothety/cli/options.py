@@ -1,4 +1,4 @@
-"""Arguments all commands share, the types of arguments, and the folder results go to."""
+"""Arguments that all commands share, types of arguments, and checks of the results folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Command: TypeAlias = Callable[[Namespace, "Console"], bool]
 
 
 def add_command(commands: Any, name: str, run: _Command, *, help: str, description: str, epilog: str) -> ArgumentParser:
-    """Add a command that is carried out by `run`, and return its parser."""
+    """Add a command whose function is `run`, and return its parser."""
     parser: ArgumentParser = commands.add_parser(
         name, help=help, description=description, epilog=epilog, formatter_class=RawDescriptionHelpFormatter
     )
@@ -31,7 +31,7 @@ def add_command(commands: Any, name: str, run: _Command, *, help: str, descripti
 
 
 def add_shared_options(parser: ArgumentParser, *, output: str) -> None:
-    """Add the options of commands that fit models; `output` is the folder results go to by default."""
+    """Add the options of commands that fit models; `output` is the default folder of results."""
     parser.add_argument(
         "-o",
         "--output",
@@ -47,7 +47,7 @@ def add_shared_options(parser: ArgumentParser, *, output: str) -> None:
 
 
 def check_figures(args: Namespace) -> None:
-    """Raise if figures are asked for that cannot be drawn here: better before the work than after it."""
+    """Raise before the fit if figures are asked for but matplotlib is not installed."""
     if args.figures:
         from homothety.datasets.readers.checks import require
 
@@ -55,13 +55,13 @@ def check_figures(args: Namespace) -> None:
 
 
 def add_output_options(parser: ArgumentParser) -> None:
-    """Add what to print."""
+    """Add the options of printed output."""
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, and nothing else, on stdout")
 
 
 def add_memory_option(parser: ArgumentParser) -> None:
-    """Add how much memory files may take."""
+    """Add the option that limits the memory of files."""
     parser.add_argument(
         "--max-memory",
         metavar="SIZE",
@@ -71,14 +71,14 @@ def add_memory_option(parser: ArgumentParser) -> None:
 
 
 def add_cluster_option(parser: ArgumentParser) -> None:
-    """Add where the work is done."""
+    """Add the option of a cluster."""
     parser.add_argument(
         "--cluster", metavar="ADDRESS", help="dask scheduler whose workers do the work, such as tcp://host:8786"
     )
 
 
 def check_folder(folder: Path) -> Path:
-    """Return a folder after writing a file to it on trial, or raise: an error before the work is better than after it.
+    """Return a folder after writing a test file to it, or raise, so that errors occur before the fit.
 
     The file, and folders that were made for it, are removed again: a run that fails later leaves nothing behind.
     """
@@ -102,7 +102,7 @@ def check_folder(folder: Path) -> Path:
 
 @contextmanager
 def on_cluster(address: str | None, console: Console) -> Iterator[None]:
-    """Have work done by the cluster at an address, if one is given."""
+    """Run fits on the cluster at an address, if one is given."""
     if address is None:
         yield
         return
@@ -142,7 +142,7 @@ def size(text: str) -> int:
 
 @contextmanager
 def limited_memory(n_bytes: int | None) -> Iterator[None]:
-    """Let no file take more memory than asked for, if a limit is given."""
+    """Limit the memory of files that are read, if a limit is given."""
     if n_bytes is None:
         yield
         return
@@ -161,7 +161,7 @@ def sweeps(text: str) -> int | str:
 
 
 def steps_or_time(text: str) -> int | str:
-    """Return a whole number of steps from 1 on, or a time with its unit as it is."""
+    """Return a number of steps (at least 1), or the text of a time with its unit."""
     from homothety.times import is_duration
 
     if is_duration(text):

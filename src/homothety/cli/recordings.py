@@ -1,4 +1,4 @@
-"""Arguments of commands that take recordings: what to read of the files, how to prepare it, and what to export."""
+"""Arguments of commands on recordings: reading of files, preparation, and export."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_files(parser: ArgumentParser) -> None:
 
 
 def add_reading_options(parser: ArgumentParser) -> None:
-    """Add what to read of the files."""
+    """Add the options of reading files."""
     reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--group",
@@ -49,7 +49,7 @@ def add_reading_options(parser: ArgumentParser) -> None:
 
 
 def add_preparation_options(parser: ArgumentParser) -> None:
-    """Add what to do with the recordings first."""
+    """Add the options of preparation."""
     group = parser.add_argument_group(
         "preparation, in this order; results are in the units of the recordings",
         "The model actions takes --subsample and --velocities, and prepares the rest by itself.",
@@ -96,7 +96,7 @@ def read(args: Namespace, console: Console) -> SequenceSet:
 
 
 def reading_options(args: Namespace) -> dict[str, Any]:
-    """Return what to read of the files, as `read_sequences` takes it."""
+    """Return the options of reading files as arguments of `read_sequences`."""
     return {name: getattr(args, name) for name in ("group", "columns", "variable", "topic")}
 
 
@@ -106,7 +106,7 @@ def title(files: list[Path]) -> str:
 
 
 def dimension_names(items: SequenceSet, velocities: str | None) -> list[str]:
-    """Return what the dimensions are called once the recordings are prepared, those without a name by number."""
+    """Return the names of the dimensions of prepared recordings, or numbers for those without names."""
     names = list(items.channels) or [str(dim) for dim in range(items.n_dims)]
     return names + [f"velocity of {name}" for name in names if velocities == "append"]
 
@@ -121,7 +121,7 @@ _OF_OTHERS = {
 
 
 def own_preparation(args: Namespace) -> dict[str, Any]:
-    """Return the preparation that a model with frames takes, or raise for what it does by itself."""
+    """Return the options of preparation for a model with frames, or raise for options that it does not have."""
     for name, reason in _OF_OTHERS.items():
         if getattr(args, name) != args.parser.get_default(name):
             option = f"--{name.replace('_', '-')}"
@@ -138,7 +138,7 @@ def own_preparation(args: Namespace) -> dict[str, Any]:
 
 
 def chosen_preprocessing(args: Namespace, items: SequenceSet) -> Preprocessing:
-    """Return what to do with the recordings, columns by their numbers."""
+    """Return the chosen preparation, with columns as numbers."""
     from homothety.datasets.readers.checks import find_columns
     from homothety.preprocessing import Preprocessing
 
@@ -163,7 +163,7 @@ _FORMATS = ("csv", "parquet", "json")
 
 
 def add_export_options(parser: ArgumentParser) -> None:
-    """Add in which form results are written."""
+    """Add the options of formats and exports."""
     group = parser.add_argument_group("files for other programs")
     group.add_argument("--format", choices=_FORMATS, default="csv", help="of all tables (default: csv)")
     group.add_argument(
@@ -178,7 +178,7 @@ def add_export_options(parser: ArgumentParser) -> None:
 
 
 def check_exports(args: Namespace) -> list[str]:
-    """Return the kinds asked for, or raise for what cannot be written: better before the work than after it."""
+    """Return the chosen exports, or raise before the fit for those that cannot be written."""
     from homothety.arrays import check_positive
     from homothety.export import check_table_kind
     from homothety.times import FASTEST, SLOWEST

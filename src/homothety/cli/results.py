@@ -1,4 +1,4 @@
-"""The folder of results: what commands write there, and how it is read again."""
+"""Writing and reading the folder of results."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Written(NamedTuple):
 
 
 def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figures: bool = False) -> Written:
-    """Write everything about a fitted model, or a result, into a folder; what an earlier run left there is replaced.
+    """Write all files of a fitted model or a result into a folder, replacing those of an earlier run.
 
     Parameters
     ----------
@@ -147,13 +147,13 @@ def _write_tables(result: Result, data: Any, folder: Path, kind: str) -> list[st
 
 
 def _remove(folder: Path, *names: str) -> None:
-    """Remove what an earlier run has written: it does not belong to the results beside it."""
+    """Remove files of an earlier run, which do not belong to the new results."""
     for name in names:
         (folder / name).unlink(missing_ok=True)
 
 
 def _files_section(names: list[str]) -> str:
-    """Return which file has what, in Markdown."""
+    """Return a list of the files and their contents, in Markdown."""
     known = {
         REPORT: "interactive report",
         _SUMMARY: "settings, versions and what was found in short",
@@ -185,7 +185,7 @@ def _write_image(result: Partition, data: MatrixSet, folder: Path) -> list[str]:
 
 
 def write_recordings(path: Path, items: SequenceSet) -> None:
-    """Write recordings, their names and what is known of their steps as a file that `read_sequences` reads too."""
+    """Write recordings with their names and labels as a file that `read_sequences` can read."""
     arrays: dict[str, Any] = {
         "X": np.concatenate(items.sequences),
         "lengths": [len(one) for one in items.sequences],
@@ -201,7 +201,7 @@ def write_recordings(path: Path, items: SequenceSet) -> None:
 
 
 def _write_matrices(path: Path, result: Partition, items: MatrixSet) -> None:
-    """Write what is known of matrices, and the matrices themselves unless the model keeps them."""
+    """Write true classes and voxels of matrices, and the matrices themselves unless the model has them."""
     known = {
         "matrices": items.matrices if result.matrices is None else None,
         "labels": None if items.labels is None else _plain(np.asarray(items.labels)),
@@ -215,7 +215,7 @@ def _write_matrices(path: Path, result: Partition, items: MatrixSet) -> None:
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return labels as numbers or texts, which files without pickle can hold; what is missing as an empty text."""
+    """Return labels as numbers or texts, which need no pickle; missing labels are empty texts."""
     return labels if labels.dtype.kind != "O" else np.where(is_missing(labels), "", labels.astype(str))
 
 
@@ -250,7 +250,7 @@ def _kept(folder: Path) -> Path:
 
 
 def rename(folder: Path, names: Sequence[str]) -> tuple[Result, SequenceSet | MatrixSet | None]:
-    """Give the actions in a folder names, keep them there, and return the result and its data."""
+    """Set the names of actions in a folder of results, and return the result and its data."""
     result, data = read(folder)
     if not isinstance(result, Segmentation):
         raise InputError(f"{folder} has clusters of matrices, needed actions to give names to. Leave --names out.")
@@ -267,13 +267,13 @@ def rename(folder: Path, names: Sequence[str]) -> tuple[Result, SequenceSet | Ma
 
 
 def read_recordings(path: Path) -> SequenceSet:
-    """Return what `write_recordings` has written."""
+    """Return the recordings that `write_recordings` has written."""
     with blame_file(path, _REMEDY):
         return replace(read_sequences(path), names=tuple(map(str, load_archive(path)["names"].tolist())))
 
 
 def _read_matrices(path: Path, result: Partition) -> MatrixSet | None:
-    """Return what `_write_matrices` has written; None if there is nothing."""
+    """Return the matrices that `_write_matrices` has written; None if there are none."""
     with blame_file(path, _REMEDY):
         known: dict[str, Any] = dict(load_archive(path)) if path.is_file() else {}
         matrices = known.pop("matrices", result.matrices)
@@ -290,7 +290,7 @@ _ELAN_FOLDER, _CHANGES, _MOMENTS = "elan", "changes_{}.json", "moments.npz"
 
 
 def write_exports(result: Segmentation, items: SequenceSet, folder: Path, kinds: list[str]) -> list[str]:
-    """Write what was asked for, and return the names of the files."""
+    """Write the chosen exports, and return the names of the files."""
     writers: dict[str, Callable[[], list[str]]] = {
         "ruptures": partial(_write_changes, result, folder, "ruptures"),
         "aeon": partial(_write_changes, result, folder, "aeon"),
@@ -308,7 +308,7 @@ def _known_names(series: tuple[str, ...]) -> list[str]:
 
 
 def _remove_earlier(folder: Path, names: set[str]) -> None:
-    """Remove what an earlier run has exported: it does not belong to the results beside it."""
+    """Remove exports of an earlier run, which do not belong to the new results."""
     for name in names:
         (folder / name).unlink(missing_ok=True)
     with suppress(OSError):  # it is not there, or holds something else
@@ -321,7 +321,7 @@ def _label_kinds(result: Segmentation) -> dict[str, Labels]:
 
 
 def _file_names(names: tuple[str, ...], suffix: str) -> list[str]:
-    """Return names of files for recordings, with nothing in them that a file system might mind, all different.
+    """Return distinct file names for recordings, without characters that file systems do not allow.
 
     Examples
     --------

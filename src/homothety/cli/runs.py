@@ -41,7 +41,7 @@ _RESUMABLE = ("segment", "cluster")  # a file names no other command
 
 @dataclass(frozen=True)
 class Record:
-    """What is written of a run.
+    """Record of a run: command, folder, digest of the data and sweeps.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Record:
 
 
 def read(folder: Path) -> Record:
-    """Return the record of the run in a folder, or raise if there is none that this version can take up."""
+    """Return the record of the run in a folder, or raise if there is none that this version can resume."""
     path = folder / _RECORD
     if not path.is_file():
         found = "is not there" if not folder.exists() else f"holds no run that could be resumed: there is no {_RECORD}"
@@ -92,7 +92,7 @@ def read(folder: Path) -> Record:
 
 
 def _record_of(path: Path) -> Record:
-    """Return the record in a file, of whatever format, or raise unless it is one."""
+    """Return the record in a file of any format version, or raise if it is no record."""
     try:
         told = json.loads(path.read_bytes())
         record = Record(**told)
@@ -140,13 +140,13 @@ def _unfinished(folder: Path) -> Record | None:
 
 
 def _asks_the_same(record: Record, other: Record) -> bool:
-    """Say whether two runs have the same command and the same data; options that only change output do not count."""
+    """Return whether two runs have the same command and data, apart from options that only change output."""
     words, others = ([word for word in one.command if word not in _PRINTING] for one in (record, other))
     return (words, record.given_in, record.data) == (others, other.given_in, other.data)
 
 
 def _is_longer(found: Record, n_sweeps: int | Literal["auto"]) -> bool:
-    """Say whether a run was made longer, by `homothety resume --sweeps`, than a number of sweeps or "auto"."""
+    """Return whether `homothety resume --sweeps` has extended a run beyond a number of sweeps or "auto"."""
     return found.n_sweeps != "auto" and (n_sweeps == "auto" or found.n_sweeps > n_sweeps)
 
 
@@ -159,7 +159,7 @@ def _clear(folder: Path) -> None:
 
 
 def _check_ours(folder: Path) -> None:
-    """Raise if a new run would take the place of something in a folder that no run has written."""
+    """Raise if a new run would overwrite something in a folder that no run has written."""
     record = folder / _RECORD
     if os.path.lexists(record):
         try:
@@ -174,7 +174,7 @@ def _check_ours(folder: Path) -> None:
 
 
 def _holds_chains(folder: Path) -> bool:
-    """Say whether there is a checkpoint: a folder of that name without a header is somebody else's, and left alone."""
+    """Return whether there is a checkpoint; a folder of that name without a header is not touched."""
     return (folder / _CHECKPOINT).is_symlink() or os.path.lexists(folder / _CHECKPOINT / HEADER)
 
 
@@ -198,7 +198,7 @@ class Run:
 
     @property
     def way_on(self) -> str:
-        """How to go on after an interrupt."""
+        """Sentence on how to resume after an interrupt."""
         return f"To go on from there: {self._resuming}"
 
     @property
@@ -239,7 +239,7 @@ class Run:
                     self.folder.rmdir()
 
     def _lengthen(self, model: Any) -> None:
-        """Let a model make the sweeps of the record, if these are more than the command says."""
+        """Set the number of sweeps of a model to that of the record, if it is larger than that of the command."""
         n_sweeps, n_burn = self.record.n_sweeps, self.record.n_burn
         if n_sweeps == model.n_sweeps:
             return
@@ -249,7 +249,7 @@ class Run:
         model.set_params(n_sweeps=n_sweeps, n_burn=n_burn)
 
     def _scheduled(self, model: Any) -> Record:
-        """Return the record with the sweeps asked for, or those that the same run has been lengthened to since."""
+        """Return the record with the requested sweeps, or with those to which the same run was extended."""
         found = _unfinished(self.folder)
         if found is not None and _is_longer(found, model.n_sweeps) and _asks_the_same(found, self.record):
             return replace(self.record, n_sweeps=found.n_sweeps, n_burn=found.n_burn)
@@ -278,7 +278,7 @@ class Run:
         return seed
 
     def _go_on(self, found: Record) -> None:
-        """Say that the run in the folder goes on, or raise if it may have made more sweeps than it is asked for."""
+        """Print that the run is resumed, or raise if it may have more sweeps than requested."""
         n_sweeps = self.record.n_sweeps
         if _is_longer(found, n_sweeps):
             raise InputError(
@@ -290,7 +290,7 @@ class Run:
 
     @contextmanager
     def explaining_interrupts(self) -> Iterator[None]:
-        """Say how to go on after an interrupt that leaves no results, or a disk that takes no more."""
+        """Print how to resume after an interrupt without results, or after the disk was full."""
         try:
             yield
         except OSError as error:
@@ -304,7 +304,7 @@ class Run:
             raise KeyboardInterrupt(f"{str(interrupt) or 'Interrupted.'} {self.way_on}") from None
 
     def end(self, *, interrupted: bool) -> None:
-        """Record that the run is finished, or say how to go on. A model without chains removes an earlier run."""
+        """Record that the run is finished, or print how to resume. A model without chains removes an earlier run."""
         if not self.has_begun:
             _clear(self.folder)
         elif interrupted:
@@ -337,7 +337,7 @@ class _RunCheckpoints(Checkpoints):
 
 
 def of(args: Namespace, folder: Path, data: Fingerprint, console: Console) -> Run:
-    """Return the run that was asked for: a new one, or one to go on with, which refuses other data."""
+    """Return the requested run: a new one, or one to resume, which refuses other data."""
     found: Record | None = args.resumed
     if found is None:
         _check_ours(folder)
@@ -355,7 +355,7 @@ def of(args: Namespace, folder: Path, data: Fingerprint, console: Console) -> Ru
 
 
 def fit(model: Any, data: Any, console: Console, *, size: str, source: str, **options: Any) -> None:
-    """Fit a model, saying so; an interrupt ends it early with whatever was sampled by then.
+    """Fit a model with messages; an interrupt ends the fit with what was sampled until then.
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ def fit(model: Any, data: Any, console: Console, *, size: str, source: str, **op
 
 @contextmanager
 def _told_with_the_outcome() -> Iterator[None]:
-    """Keep a fit from warning of what the document says: chains that differ, matrices that are nearly singular."""
+    """Suppress warnings that the document repeats: chains that differ, matrices that are nearly singular."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", NearlySingularWarning)

@@ -185,7 +185,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> bool:
-    """Segment files; return whether it came to its end."""
+    """Segment files; return whether the run was completed."""
     from homothety.cli import results, runs
     from homothety.cli.runs import fit
 
@@ -212,14 +212,14 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
 
 def _digest(items: SequenceSet) -> Fingerprint:
-    """Return what tells the recordings from others, by name."""
+    """Return digests of the recordings, by name."""
     from homothety.sampling.checkpoint import fingerprint
 
     return fingerprint(**{f"series {name}": one for name, one in zip(items.names, items.sequences, strict=True)})
 
 
 def _build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
-    """Return the model that was asked for, not yet fitted."""
+    """Return the chosen model, not yet fitted."""
     import homothety
 
     if args.model in _FRAMED:
@@ -239,7 +239,7 @@ def _build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
 
 
 def _prepared_columns(args: argparse.Namespace, items: SequenceSet) -> list[str]:
-    """Return what errors call the dimensions; nothing where the model rearranges the columns."""
+    """Return the names of dimensions in error messages; empty if the model rearranges the columns."""
     if args.model not in _FRAMED:
         return recordings.dimension_names(items, args.velocities)
     blocks = _channel_blocks(args, items)
@@ -247,7 +247,7 @@ def _prepared_columns(args: argparse.Namespace, items: SequenceSet) -> list[str]
 
 
 def _channel_blocks(args: argparse.Namespace, items: SequenceSet) -> ChannelBlocks:
-    """Return what a model with frames takes the columns for."""
+    """Return the kinds of the columns for a model with frames."""
     from homothety.channels import check_blocks, guess_blocks
 
     if args.blocks in (None, ["auto"]):

@@ -1,4 +1,4 @@
-"""What the library says of parameters and dimensions, said of options and columns; and words in a row."""
+"""Messages of the library with options and columns in place of parameters and dimensions."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _SUBJECT = r"(?=\ (?:is|was|has|means|names)\b)"  # what parameters are said to 
 
 
 def in_options(text: str, parser: ArgumentParser) -> str:
-    """Return a message of the library in the words of a command.
+    """Return a message of the library with options in place of parameters.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def in_options(text: str, parser: ArgumentParser) -> str:
 
 @contextmanager
 def columns_called(names: Sequence[str]) -> Iterator[None]:
-    """Let errors call dimensions by these names of columns, which is how options know them."""
+    """Use names of columns in place of dimension numbers in error messages."""
     try:
         yield
     except InputError as error:
