@@ -1,4 +1,4 @@
-"""Recordings in blocks of channels made ready for frames: subsampling, velocities and sizes.
+"""Preparation of recordings in blocks of channels for frames: subsampling, velocities and scaling.
 
 All channels of a block are measured together, so none of these numbers depends on how a recording is turned or moved.
 """
@@ -154,7 +154,7 @@ def _in_block_units(fitted: FittedPreprocessing, blocks: Blocks, recordings: Seq
 
 
 def motion_stride(parts: Sequence[FloatArray]) -> int | None:
-    """Return for how many steps points go on in the direction they are going; None if steps are independent.
+    """Return the number of steps for which points keep their direction; None if steps are independent.
 
     Two successive displacements over a lag have correlation 1 on a straight path; on a swing it is the cosine of the
     phase between them. The shortest lag with a correlation below `_DIRECTED` is returned: an eighth of the period of a
@@ -189,6 +189,6 @@ def motion_stride(parts: Sequence[FloatArray]) -> int | None:
 
 
 def _displacement(series: Sequence[FloatArray], lag: int) -> float:
-    """Return how far points get in `lag` steps, in mean squares."""
+    """Return the mean squared displacement of points in `lag` steps."""
     squares = [((one[lag:] - one[:-lag]) ** 2).sum(axis=1) for one in series if len(one) > lag]
     return float(np.concatenate(squares).mean()) if squares else 0.0

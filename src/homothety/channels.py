@@ -224,7 +224,7 @@ def _listed(items: list[str], what: str) -> str:
 
 
 def _hints(names: Sequence[str], has_blocks: bool) -> str:
-    """Return what to do where channels may be more than plain ones."""
+    """Return hints for channels that may be coordinates but were taken for plain ones."""
     unordered = [names[channel] for four in unordered_quaternions(names) for channel in four]
     if unordered:
         return (
@@ -237,7 +237,7 @@ def _hints(names: Sequence[str], has_blocks: bool) -> str:
 
 
 def _misfit(kinds: tuple[str, ...], n_dims: int) -> str:
-    """Return what kinds of blocks need, and what was found."""
+    """Return the text of an error: the channels that blocks need, and those that recordings have."""
     needs = [sum(_n_channels(kind, dim) for kind in kinds) for dim in (2, 3)]
     n_turning = sum(kind in ("point", "vector") for kind in kinds)
     needed = f"{needs[0]} channels in 2-D or {needs[1]} in 3-D" if n_turning else f"{needs[0]} channels"
@@ -318,7 +318,7 @@ class Candidate(NamedTuple):
     channels: dict[str, int]  # by axis
 
     def has(self, axes: str) -> bool:
-        """Tell whether there is a channel for each axis."""
+        """Return whether there is a channel for each axis."""
         return all(axis in self.channels for axis in axes)
 
     def block(self, quantity: str, axes: str) -> NamedBlock:
@@ -327,7 +327,7 @@ class Candidate(NamedTuple):
 
 
 def named_blocks(names: Sequence[str]) -> list[NamedBlock]:
-    """Return the blocks that the names of channels tell, in the order of their first channels.
+    """Return the blocks that the names of channels define, in the order of their first channels.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ def unordered_quaternions(names: Sequence[str]) -> list[list[int]]:
 
 
 def say_nothing(names: Sequence[str]) -> bool:
-    """Tell whether names only number the channels, as "0" and "1", "y1" and "y2" or "observation.state[0]" do."""
+    """Return whether names only number the channels, such as "0", "y1" or "observation.state[0]"."""
     matches = [_NUMBERED.fullmatch(name.strip().lower()) for name in names]
     stems = {match[1] for match in matches if match}
     if None in matches or len(stems) != 1 or not _JOINTS.union(_WORDS).isdisjoint(_tokens(*stems)):

@@ -1,4 +1,4 @@
-"""Preparation of recordings before segmentation. Its steps are stored, and undone in what is reported.
+"""Preparation of recordings before segmentation. It is stored, and undone in reported results.
 
 The steps, in this order, each of them optional: signs of quaternions made continuous, smoothing, velocities,
 subsampling, centring, scaling.
@@ -38,7 +38,7 @@ _MIN_WINDOW = (
 
 @dataclass(frozen=True, kw_only=True)
 class Preprocessing:
-    """What to do with raw recordings. Nothing by default but centring, which changes no shape.
+    """Settings of the preparation of recordings. By default they are only centred, which changes no shape.
 
     Values may be missing, NaN, and stay so: means and sizes are those of what is known. A velocity next to a missing
     value is missing too; with `smooth`, where the window does not reach over the gap. Of a quaternion all four numbers
@@ -121,7 +121,7 @@ class Preprocessing:
             )
 
     def fit(self, sequences: Any, *, allow_constant: bool = False) -> FittedPreprocessing:
-        """Learn what depends on the data: offsets, factors and the side quaternions lie on.
+        """Compute what depends on the data: offsets, factors and the signs of quaternions.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class Preprocessing:
         return replace(self, subsample=decorrelating_stride(list(prepared)))
 
     def _prepare(self, named: tuple[str, FloatArray], quaternion_sides: Sequence[FloatArray]) -> FloatArray:
-        """Do to one recording everything but centring and scaling."""
+        """Prepare one recording, apart from centring and scaling."""
         name, series = named
         for dims, side in zip(self.quaternions, quaternion_sides, strict=True):
             series = _with_continuous_signs(series, list(dims), side)
@@ -196,7 +196,7 @@ class Preprocessing:
         return series - (mean_of_known(series) if self.centre == "series" else offset)
 
     def _factors(self, centred: list[FloatArray], n_input_dims: int) -> FloatArray:
-        """Return what each dimension of the output is multiplied by."""
+        """Return the factor of each dimension of the output."""
         steps = np.concatenate(centred)
         factors = np.ones(steps.shape[1])
         if self.scale is None:
@@ -283,7 +283,7 @@ class FittedPreprocessing:
         return self.settings.centre == "series"
 
     def transform(self, sequences: Any, *, min_steps: int = 2) -> Sequences:
-        """Return recordings with all steps done to them.
+        """Return prepared recordings.
 
         Parameters
         ----------
@@ -314,7 +314,7 @@ class FittedPreprocessing:
         )
 
     def _transform_one(self, named: tuple[str, FloatArray]) -> FloatArray:
-        """Do all steps to one recording."""
+        """Prepare one recording."""
         prepared = self.settings._prepare(named, self.quaternion_sides)
         return self.settings._centred(prepared, self.offset) * self.factors
 
@@ -343,7 +343,7 @@ class FittedPreprocessing:
         return array / (self.factors[:, None] * self.factors)
 
     def expand(self, labels: ArrayLike, n_steps: int) -> NDArray[Any]:
-        """Carry the labels of a subsampled recording back to every step of the recording.
+        """Expand the labels of a subsampled recording to all steps of the recording.
 
         Parameters
         ----------
@@ -373,7 +373,7 @@ class FittedPreprocessing:
         return array[np.minimum(nearest, n_kept - 1)]
 
     def name_dims(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return what the dimensions of the output are called, given the names of those of the recordings.
+        """Return the names of the dimensions of the output, given those of the recordings.
 
         Examples
         --------
@@ -399,7 +399,7 @@ class FittedPreprocessing:
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> FittedPreprocessing:
-        """Return what `to_record` was called on."""
+        """Return the object from the record that `to_record` returned."""
         return cls(
             Preprocessing(**record["settings"]),
             record["n_input_dims"],
@@ -455,7 +455,7 @@ def _savitzky_golay(series: FloatArray, window: int, derivative: int = 0) -> Flo
 
 
 def _smoothed(series: FloatArray, window: int, derivative: int = 0) -> FloatArray:
-    """Return the same for recordings in which values may be missing, NaN.
+    """Return smoothed recordings, or their derivatives, where values may be missing (NaN).
 
     The polynomial goes through the steps of the window that are known. There is no value where the step itself is
     missing, where fewer than five steps are known, or where none is known on one side of the step: next to a gap that
@@ -515,7 +515,7 @@ def _check_choice(value: str | None, name: str, choices: tuple[str, ...]) -> Non
 
 
 def _check_steps(value: Any, name: str, minimum: int = 1, or_else: str = "") -> int:
-    """Return a number of steps, or raise unless it is whole and large enough; `or_else` says what may be instead."""
+    """Return a number of steps, or raise unless it is an integer and large enough; `or_else` names alternatives."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
         raise InputError(f"{name} is {value!r}, needed a whole number of at least {minimum}{or_else}.")
     return int(value)

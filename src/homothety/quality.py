@@ -76,7 +76,7 @@ class Quality:
     unmeasured: BoolArray
 
     def cleaned(self, recordings: Sequences) -> Sequences:
-        """Return recordings with NaN in the place of values that are no measurements; the same if there are none."""
+        """Return recordings with NaN in place of outliers and values of dead sensors; the same if there are none."""
         if not self.unmeasured.any():
             return recordings
         return replace(recordings, steps=frozen(np.where(self.unmeasured, np.nan, recordings.steps)))
@@ -95,7 +95,7 @@ class Quality:
 
 
 def examine(recordings: Sequences, *, blocks: Sequence[Sequence[int]] = (), as_missing: bool = True) -> Quality:
-    """Return faults of recordings, and which values are no measurements.
+    """Return faults of recordings, and which values are to be treated as missing.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def _robust_spread(sizes: FloatArray, most: float = _MOST) -> FloatArray:
 
 
 class _Typical(NamedTuple):
-    """Where the channels of each recording are, and how far they spread; NaN for recordings that are too short."""
+    """Median and spread of the channels of each recording; NaN for recordings that are too short."""
 
     medians: FloatArray  # (n_recordings, n_channels)
     spreads: FloatArray
@@ -262,7 +262,7 @@ def _repeats(recordings: Sequences) -> BoolArray:
 
 
 def _stretches(flags: BoolArray, least: int) -> list[tuple[int, int]]:
-    """Return where stretches of at least so many set flags begin and end (not included)."""
+    """Return first and last step (not included) of stretches of at least a given number of set flags."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8))).reshape(-1, 2)
     return [(first, end) for first, end in edges[edges[:, 1] - edges[:, 0] >= least].tolist()]
 
@@ -434,7 +434,7 @@ def _told_unlike(recordings: Sequences, typical: _Typical) -> Iterator[Finding]:
 
 
 def _told_drifts(recordings: Sequences) -> Iterator[Finding]:
-    """Yield channels that go to and fro all the time about a middle that moves in one direction."""
+    """Yield channels that oscillate about a level that moves in one direction."""
     for i, one in enumerate(recordings):
         if len(one) < _MIN_DRIFTING:
             continue

@@ -423,7 +423,7 @@ def _unpack_series(X: Any) -> tuple[list[str] | None, Any]:
 
 
 def _is_labelled_array(X: Any) -> bool:
-    """Tell an xarray, whose dimensions have names, from other arrays."""
+    """Return whether this is an xarray, whose dimensions have names."""
     return all(hasattr(X, name) for name in ("dims", "coords", "transpose")) and not hasattr(X, "data_vars")
 
 

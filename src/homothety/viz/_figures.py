@@ -144,7 +144,7 @@ def write_figure(path: Path, figure: Figure) -> None:
 
 
 def size_in_points(ax: Axes, *, settle: bool = True) -> tuple[float, float]:
-    """Return width and height of the Axes in points, the unit of font sizes, with what has been drawn so far.
+    """Return width and height of the Axes in points, the unit of font sizes.
 
     For that the figure is laid out, which takes as long as drawing it. Do without (`settle=False`) where nothing that
     takes room has been added since the last layout.
@@ -252,7 +252,7 @@ BLANK = -2  # number of places where there is no item
 
 
 class Look(NamedTuple):
-    """How a number is called and drawn."""
+    """Name and style of a number."""
 
     name: str
     style: ClusterStyle

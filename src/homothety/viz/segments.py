@@ -62,7 +62,7 @@ class Run(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A row of boxes: what it is called, its runs and how they look."""
+    """A row of boxes: its name, its runs and their styles."""
 
     title: str
     runs: list[Run]
