@@ -26,7 +26,7 @@ Kind = Literal[
 ]
 
 UNMEASURED: tuple[Kind, ...] = ("outliers", "dead sensor")  # findings of values that are no measurements
-_MIN_STEPS = 20  # of a recording to be looked at on its own
+_MIN_STEPS = 20  # of a recording that is checked on its own
 _MIN_STILL = 50  # steps with the same value that are a finding
 _MOST = 0.9  # of values and 0.8 of differences, of which an outlier spoils two, are no outliers
 _OUTLYING = 20.0  # robust standard deviations from the values around it, beyond which a value is an outlier
@@ -40,7 +40,7 @@ _DEPENDENT = 1e-8  # share of the variance of a channel that does not follow fro
 _FEW_VALUES = 20  # different values of a channel
 _STEPS_PER_VALUE = 10
 _PIECES = 6  # of a recording, in which its baseline is compared
-_MIN_DRIFTING = 200  # steps of a recording that is looked at for drifts
+_MIN_DRIFTING = 200  # steps of a recording that is checked for drifts
 _N_CROSSINGS = 4  # of the median of a piece: a movement to and fro
 _LARGEST_RATIO = 10.0  # of the size of a recording to those of the others
 _FAR = 20.0  # spreads of recordings, and of where they are, between a recording and the others

@@ -457,7 +457,7 @@ def _take_times(
     column holds is cut by `cut` into recordings.
     """
     names = [() if _is_labelled_array(one) else _channel_names(one) or () for one in series]
-    # Data frames of the same columns are looked at together: a column that increases in some of them only is measured.
+    # Data frames of the same columns are checked together: a column that increases only in some is a measurement.
     alike = [series] if len(set(names)) == 1 else [[one] for one in series]
     parts = [_split_times(frames, columns, cut) for frames, columns in zip(alike, names, strict=False)]
     times = [one for _, own in parts for one in own]

@@ -50,7 +50,7 @@ class NewRecording(NamedTuple):
     """How it is turned, resized and moved from the reference, with intervals, given the states of the fit. None for a
     recording that does not move: its frame cannot be inferred, and it is taken as recorded."""
     score: float
-    """Log density per look, in standard deviations from the mean of the recordings of the fit."""
+    """Log density per used step, in standard deviations from the mean of the recordings of the fit."""
     fits: bool
     """Whether the recording is like those of the fit; if not, its actions mean nothing."""
 
@@ -65,7 +65,7 @@ class Laid(NamedTuple):
     inner: frames.Frames  # frame of the fit that acts before `frame`
     line_axis: FloatArray  # (dim,) direction of a straight recording, else zero
     gappy: tuple[StateModel, FloatArray] | None = None
-    """Where values are missing: the states as the recording shows them, and its looks as prepared, with NaN."""
+    """If values are missing: the states in the frame of the recording, and its prepared steps, with NaN."""
 
 
 class LaysNewRecordings(ReportsActions):

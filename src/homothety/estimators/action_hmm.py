@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from homothety.models.frames.grouping import StateSummary
     from homothety.sampling.trace import RunPath
 
-_LEAST_SCORE_SPREAD = 0.2  # nats per look and block: least standard deviation of scores between recordings
+_LEAST_SCORE_SPREAD = 0.2  # nats per used step and block: least standard deviation of scores between recordings
 _N_ROUNDS_OF_DRAWS = 10  # of parameters and missing values in turn, given the path of a draw
 LEAST_LOOKS = 4  # default length of a stay where recordings move: half a period of a swing
 
@@ -76,9 +76,9 @@ class _ActedDraw(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ActionHMM(LaysNewRecordings):
-    """Segment recordings into actions, whatever the frame each of them was recorded in.
+    """Segment recordings into actions, where each recording may be turned, resized and moved.
 
-    Every recording is seen through a rotation, a size and a place of its own, which are found together with the
+    Every recording has a rotation, a size and a place of its own, its frame, which is inferred together with the
     segmentation. The states of the aligned recordings are grouped into actions where there is evidence for it.
 
     Parameters
@@ -123,11 +123,11 @@ class ActionHMM(LaysNewRecordings):
     frames_ : list of RecordingFrame
         How each recording is turned, resized and moved from the recording with most steps, with intervals.
     rate_ : float or None
-        Steps per second, where the recordings tell it.
+        Steps per second, if the recordings have times or a rate.
     frame_labels_ : ndarray of int, shape (n_series,)
         Recordings with the same label share a frame.
     blocks_ : ChannelBlocks
-        What the channels were taken for; ``blocks_.sentence`` says it in one line.
+        Kinds of the channels; ``blocks_.sentence`` describes them in one line.
     block_weights_ : ndarray
         How much of an independent observation a step counted as, in each block; velocities come last.
     state_actions_, action_probability_, action_change_probability_, action_boundaries_, coaction_

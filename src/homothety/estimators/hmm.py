@@ -46,25 +46,26 @@ _EmissionName = Literal["gaussian", "diagonal", "autoregressive"]
 _Start = Literal["annealed", "clusters", "private", "shared"]
 _MAX_STATES = 1000  # of models whose states all have transitions to each other
 _N_PILOTS = 2  # measurements of how much a step counts
-_N_STRETCHES, _STRETCH = 16, 500  # of long recordings, that these runs look at
+_N_STRETCHES, _STRETCH = 16, 500  # of long recordings, that these runs use
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class IBPHMM(SampledSegmenter):
-    """Segment recordings into states that some of them share, without being told how many there are.
+    """Segment recordings into states that some of them share; the number of states is inferred.
 
-    Every recording has its own selection of a common set of states, and its own habits of moving between them.
-    Selections, states and segments are inferred together.
+    Every recording has its own selection from a common set of states, and its own transition probabilities. Selections,
+    states and segments are inferred together.
 
     Parameters
     ----------
     emission : {"gaussian", "diagonal", "autoregressive"}, default="gaussian"
-        What a state looks like: a Gaussian with full or diagonal covariance, or a linear motion.
+        Distribution of the steps of a state: a Gaussian with full or diagonal covariance, or a linear prediction from
+        past steps.
     order : int, default=1
-        Past steps an autoregressive state looks back.
+        Number of past steps from which an autoregressive state predicts a step.
     preprocessing : Preprocessing, optional
-        What to do with the recordings first. If not given, they are centred, and of steps that are nearly copies of
-        each other only some are looked at: ``preprocessing_.settings.stride`` says how many it goes on at a time.
+        Preparation of the recordings. If not given, they are centred, and only every n-th step is used where
+        neighbouring steps are strongly correlated: ``preprocessing_.settings.stride`` is n.
     mean_strength : float, default=1.0
         How many steps the prior mean of a state is worth. Autoregressive states have none.
     dof : float, optional
@@ -73,12 +74,12 @@ class IBPHMM(SampledSegmenter):
         Prior expectation of the covariance of a state, as a multiple of the variances of all data together; of the
         noise of an autoregressive state, as a multiple of half the variances of the moves from step to step.
     step_weight : float or "auto", default="auto"
-        How much of an independent observation a step that is looked at counts as. "auto" measures how much one step
-        tells of the next inside the states of short runs, see `homothety.decorrelation.independent_share`.
+        Weight of a used step, as a fraction of an independent observation. "auto" measures the correlation of
+        neighbouring steps inside the states of short runs, see `homothety.decorrelation.independent_share`.
     gamma : float, optional
         Rate of new states at the start; the number of recordings if not given. Sampled.
     alpha, kappa : float, default=1.0 and 10.0
-        Weight of a transition and what staying has more, at the start. Sampled.
+        Weight of a transition, and extra weight of a self-transition (stickiness), at the start. Sampled.
     sample_mass : bool, default=False
         Whether to sample the second parameter of the Indian buffet process too; it is one otherwise.
     start : {"annealed", "clusters", "private", "shared"} or list of array-like of int, default="annealed"
@@ -96,11 +97,11 @@ class IBPHMM(SampledSegmenter):
         action, so that a fast periodic motion is not cut into the phases of its period. Where the recordings are
         subsampled it is rounded up to whole strides.
     missing : {"random", "error"}, default="random"
-        What NaN in recordings means: a value that is missing at random, for reasons that have nothing to do with the
-        value itself. It is drawn along with all else that is unknown, and nothing is interpolated. A channel may be
-        missing in whole recordings. "error" refuses recordings with NaN, as autoregressive states always do.
+        What NaN in recordings means: a value that is missing at random, for reasons that do not depend on the value
+        itself. Missing values are sampled with all other unknowns, and not interpolated. A channel may be missing in
+        whole recordings. "error" refuses recordings with NaN, as autoregressive states always do.
     outliers : {"missing", "keep"}, default="missing"
-        What is done with values that no movement gives: single steps far outside the range of their recording, and
+        Treatment of values that are not measurements: single steps far outside the range of their recording, and
         channels of a recording whose sensor is dead. They are treated as missing, or used as they are. They are always
         used with ``missing="error"`` and by autoregressive states. In either case a `DataWarning` names them.
     n_chains : int, default=4
@@ -135,21 +136,21 @@ class IBPHMM(SampledSegmenter):
     segments_ : list of Segment
         Recording, start, end, state and probability of every segment.
     state_probability_ : list of ndarray, shape (n_steps_i,)
-        Posterior probability of the reported state of every step. It takes the model for true: it does not tell
-        whether a person would set the change at the same step.
+        Posterior probability of the reported state of every step. It assumes that the model is true, and is not the
+        probability that a person would set the change at the same step.
     change_probability_ : list of ndarray, shape (n_steps_i,)
-        Posterior probability of a change of state between the look before and the look after a step, given at the step
-        midway between these looks, zero at all others. With a stride of 1, of a change at exactly that step.
+        Posterior probability of a change of state between two neighbouring used steps, given at the step midway between
+        them, zero at all others. With a stride of 1, of a change at exactly that step.
     boundaries_ : list of BoundaryInterval
-        Every change reported, with the shortest interval that holds it with a probability of 90 %. No interval has
-        fewer steps than there are from one look to the next.
+        Every reported change, with the shortest interval that contains it with a probability of 90 %. No interval is
+        shorter than the stride.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
         "log_joint", "n_states", "n_segments", "occupancy_entropy", hyper-parameters and acceptance of every move.
     n_sweeps_ : int
         Number of sweeps that each chain made.
     chain_weights_ : ndarray of shape (n_chains,)
-        How much the draws of each chain count: equal unless chains differ more from each other than each of them
-        varies; then by how well each chain predicts left-out looks. `draws_` has draws in proportion.
+        Weights of the draws of each chain: equal unless chains differ more from each other than each of them varies;
+        then by how well each chain predicts left-out steps. `draws_` has draws in proportion.
     step_weight_ : float
         How much of an independent observation a step counted as.
     draws_ : PathDraws
@@ -477,7 +478,7 @@ def typical_variances(prepared: Sequences) -> FloatArray:
     centred = [one - mean_of_known(one) for one in prepared]
     inside, overall = mean_of_known(np.concatenate(centred) ** 2), variance_of_known(prepared.steps)
     moves = inside > _STILL * overall
-    spread = np.where(moves, inside, overall)  # a dimension may do nothing but tell recordings apart
+    spread = np.where(moves, inside, overall)  # a dimension may differ between recordings only
     if not moves.any():
         return spread
     return spread * np.median([mean_of_known(one[:, moves] ** 2 / spread[moves], axis=None) for one in centred])

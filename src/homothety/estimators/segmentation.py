@@ -239,15 +239,13 @@ class Segmenter(Fitted, BaseEstimator):
         imputed : list of Imputed
             For each recording `values`, `lower` and `upper`, of shape (n_steps_i, n_dims) each. Where a value is
             observed, all three are that value; outliers count as missing if the fit treats them so. A coordinate of a
-            point or vector that a recording with a frame of its own lacks at all steps stays NaN: nothing tells where
-            the recording is along it.
+            point or vector that a recording with a frame of its own lacks at all steps stays NaN, because its position
+            along this coordinate is unknown.
 
-        Notes
-        -----
-        What is missing at a step follows the Gaussians of the states given the observed channels of the step, weighted
-        by the probabilities of the states given the whole recording. States are held at their posterior means.
-        Neighbouring steps tell the state only: where a recording moves slowly, a straight line through short gaps may
-        be nearer to the values. If recordings are smoothed, intervals are those of smoothed values.
+        Notes ----- What is missing at a step follows the Gaussians of the states given the observed channels of the
+        step, weighted by the probabilities of the states given the whole recording. States are held at their posterior
+        means. Neighbouring steps are used for the state only: where a recording moves slowly, linear interpolation of
+        short gaps may be more accurate. If recordings are smoothed, intervals are those of smoothed values.
         """
         check_is_fitted(self)
         if not 0 < level < 1:
@@ -484,7 +482,7 @@ class SampledSegmenter(SampledChains, Segmenter):
         return point
 
     def _least_stay_in_looks(self) -> int:
-        """Return the least stay, which is in steps of the recordings, in steps that are looked at, rounded up."""
+        """Return the least stay in used steps, rounded up, from that in steps of the recordings."""
         n_steps = check_count(self.least_stay, "least_stay")
         return -(-n_steps // self.preprocessing_.settings.stride)
 

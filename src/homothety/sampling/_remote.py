@@ -29,8 +29,8 @@ _SECONDS = 1.0  # at least, between two messages of a chain
 class SharedRun:
     """Lets the thread that started the chains stop them between two sweeps and collect what they have.
 
-    Threads cannot be interrupted; they look between two sweeps whether they are to stop. A copy that is sent to another
-    process is a run of its own, which is never stopped from here.
+    Threads cannot be interrupted; they check between two sweeps whether they are to stop. A copy that is sent to
+    another process is a run of its own, which is never stopped from here.
     """
 
     def __init__(self) -> None:

@@ -63,8 +63,8 @@ def fingerprint(**parts: Any) -> Fingerprint:
     """Return one text for each leaf of the parts, by its dotted name.
 
     Dataclasses, mappings and partial functions are taken apart; fields that dataclasses do not compare are left out.
-    Numbers and texts stand for themselves, arrays are told by type, shape and digest, functions by nothing: a function
-    may move between versions and still be the same.
+    Numbers and texts stand for themselves, arrays are represented by type, shape and digest, functions are left out: a
+    function may move between versions and still be the same.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Checkpoints:
     path : Path
         Folder, of one run alone. If it holds a checkpoint of the same run, the run goes on from there.
     every_sweeps : int, optional
-        Write after so many sweeps of a chain.
+        Number of sweeps of a chain between two writes.
     every_seconds : float, optional
         Write when so much time has passed. Whatever comes first; and always when a chain ends.
     keep_from : int, optional

@@ -30,8 +30,8 @@ LABEL_FREE = {
     "occupancy_entropy": "evenness of states (entropy)",
 }
 # Chains agree up to these R-hats, with so many effective draws of each chain: Gelman et al., Bayesian Data Analysis,
-# third edition, section 11.5. A density tells more than a number that takes few values. It is not reported, so nobody
-# needs its mean exactly.
+# third edition, section 11.5. A density is more informative than a number that takes few values. It is not reported, so
+# nobody needs its mean exactly.
 MAX_R_HAT, MAX_R_HAT_OF_DENSITY, _MIN_ESS = 1.1, 1.05, 10.0
 
 # A fit warns of these numbers alone, of large differences alone, and only if there are enough draws to measure them.

@@ -114,8 +114,8 @@ def change_probability(draws: Sequence[ArrayLike], starts: ArrayLike) -> FloatAr
     Returns
     -------
     share : ndarray of shape (n_steps,)
-        Zero at the first step of every recording. Where only some steps are looked at, draws have their changes midway
-        between two looks, and the share there is that of a change anywhere between these looks.
+        Zero at the first step of every recording. Where only some steps are used, draws have their changes midway
+        between two used steps, and the share there is that of a change anywhere between these two.
 
     Examples
     --------
@@ -144,21 +144,20 @@ def boundary_intervals(
     level : float, default=0.9
         Least posterior probability that an interval holds.
     stride : int, default=1
-        Number of steps from one look to the next, see `looks_around`. No interval has fewer steps.
+        Number of steps from one used step to the next, see `looks_around`. No interval has fewer steps.
 
     Returns
     -------
     intervals : list of BoundaryInterval
         In the order of recordings and steps, which are counted inside their recordings.
 
-    Notes
-    -----
-    The position of a reported change in a draw is the draw's nearest change inside the two segments that meet there,
-    their outer ends left out; of two equally near the earlier. A draw tells the states of looks only, so its change is
-    equally probable at each of the `stride` steps after one look and up to the next. The interval is the shortest one
-    of at least `stride` steps that holds `level` of the average over draws; of equally short ones, the one that holds
-    most. Draws without a change there do not count, and `share` says how many have one: read an interval only where
-    the share is high. The interval says where the change is if there is one, whichever states the draw changes between.
+    Notes ----- The position of a reported change in a draw is the draw's nearest change inside the two segments that
+    meet there, their outer ends left out; of two equally near the earlier. A draw has the states of used steps only, so
+    its change is equally probable at each of the `stride` steps after one used step and up to the next. The interval is
+    the shortest one of at least `stride` steps that holds `level` of the average over draws; of equally short ones, the
+    one that holds most. Draws without a change there do not count, and `share` says how many have one: read an interval
+    only where the share is high. The interval says where the change is if there is one, whichever states the draw
+    changes between.
 
     Examples
     --------
@@ -251,7 +250,7 @@ def colabelling(
     looks = looks_around(_check_starts([0, n_steps] if starts is None else starts, n_steps), stride)
     first, last, later = (values[of_rows][:, None] for values in looks)
     other_first, other_last, other_later = (values[of_columns] for values in looks)
-    # Two steps between the same looks are parted only by a change between these two steps.
+    # Two steps between the same used steps are separated only by a change between these two steps.
     is_same = first == other_first
     unparted = 1 - np.abs(later - other_later)
     total = np.zeros(is_same.shape)
@@ -301,7 +300,7 @@ def state_probability(
     runs = _Runs.of(checked)
     before, after, weight = looks_around(_check_starts([0, n_steps] if starts is None else starts, n_steps), stride)
     run_of_step = np.repeat(np.arange(len(runs.weights)), runs.weights)
-    near = np.flatnonzero(run_of_step[before] != run_of_step[after])  # steps between looks that some path tells apart
+    near = np.flatnonzero(run_of_step[before] != run_of_step[after])  # steps next to a change in some path
     point, total, of_near = runs.labels[0], np.zeros(len(runs.weights)), np.zeros(len(near))
     reported, weight = point[run_of_step[near]], weight[near]
     of_before, of_after = run_of_step[before[near]], run_of_step[after[near]]
@@ -593,7 +592,8 @@ def _nearest_changes(path: IntArray, bounds: IntArray, windows: IntArray) -> Int
 def _interval(series: int, step: int, positions: IntArray, n_draws: int, level: float, stride: int) -> BoundaryInterval:
     """Return the shortest interval, at least `stride` wide, for a change of given positions in the draws that have it.
 
-    A position is midway between two looks, where `Preprocessing.expand` puts it; the change is anywhere between them.
+    A position is midway between two used steps, where `Preprocessing.expand` puts it; the change is anywhere between
+    them.
     """
     if len(positions) == 0:
         return BoundaryInterval(series, step, None, None, 0.0)
@@ -614,8 +614,8 @@ def _interval(series: int, step: int, positions: IntArray, n_draws: int, level: 
 def looks_around(starts: ArrayLike, stride: int) -> tuple[IntArray, IntArray, FloatArray]:
     """Return for every step the used steps before and after it, and the weight of the later one.
 
-    Of every recording, the first step and every `stride`-th after it is looked at. What happens between two looks is
-    not known: a change is equally probable at every step after the first of them and up to the second.
+    Of every recording, the first step and every `stride`-th after it is used. A change between two used steps is
+    equally probable at every step after the first of them and up to the second.
 
     Parameters
     ----------
@@ -625,10 +625,10 @@ def looks_around(starts: ArrayLike, stride: int) -> tuple[IntArray, IntArray, Fl
     Returns
     -------
     before, after : ndarray of int, shape (n_steps,)
-        Steps that are looked at, counted over all recordings; `before` is the step itself if it is looked at, and both
-        are the last look of a recording for steps after that look.
+        Used steps, counted over all recordings; `before` is the step itself if it is used, and both are the last used
+        step of a recording for steps after that.
     weight : ndarray of shape (n_steps,)
-        Probability that a change between the two looks is at this step or before it.
+        Probability that a change between the two used steps is at this step or before it.
 
     Examples
     --------

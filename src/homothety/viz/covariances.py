@@ -123,7 +123,7 @@ def plot_ellipsoids(
     sizes : {"true", "equal"}, default="equal"
         Whether all are drawn to one scale, or all with long axes of the same length: shape alone.
     elevation, azimuth : float, default=25 and -60
-        Where they are looked at from, in degrees above the plane of dimensions 0 and 1, and around dimension 2.
+        Direction of view, in degrees above the plane of dimensions 0 and 1, and around dimension 2.
     ax : Axes, optional
         Where to draw, ordinary two-dimensional ones; by default on a new figure.
 

@@ -87,7 +87,7 @@ def plot_trace(
         line.set_marker("o" if len(chain) == 1 else "none")
         handles.append(line)
     if not 1 < len(chains) <= len(_CHAIN_COLORS):
-        handles.clear()  # one chain needs no name, and many cannot be told apart
+        handles.clear()  # one chain needs no name, and many cannot be distinguished
     if n_burn:
         ax.axvspan(0.5, n_burn + 0.5, color=_BURN_COLOR, zorder=0, linewidth=0)
         handles.append(Patch(color=_BURN_COLOR, label="burn-in"))
