@@ -10,8 +10,8 @@ import numpy as np
 from homothety.datasets.readers.checks import is_missing
 from homothety.palette import aspect_of
 from homothety.phrases import cluster_number, enumerated
-from homothety.report.charts import position_dims
 from homothety.report.sentences import explanation
+from homothety.summaries.positions import position_dims
 from homothety.summaries.result import Partition, Segmentation
 
 if TYPE_CHECKING:

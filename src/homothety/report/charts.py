@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +13,7 @@ from homothety.palette import HATCHES, LINESTYLES, MARKERS, aspect_of, cluster_s
 from homothety.phrases import cluster_number, number_of
 from homothety.summaries.chains import LABEL_FREE
 from homothety.summaries.partitions import named_after
+from homothety.summaries.positions import aligned_places, first_position, position_dims, position_maps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from homothety.datasets import SequenceSet
     from homothety.palette import ClusterStyle
     from homothety.summaries.chains import Chains
-    from homothety.summaries.frames import FrameTable
     from homothety.summaries.paths import Segment
     from homothety.summaries.result import Partition, Segmentation
 
@@ -38,7 +37,6 @@ _EDGE = 1e-3  # of the range of a trace, to either side, for what is outside of 
 _MAX_OVERLAID, _N_POINTS = 40, 80  # segments of an action that are laid over each other, and points of each
 _DIGITS = 6  # of numbers that are only drawn
 _LEGIBLE = (4, 5, 2, 6, 0, 1)  # places in the palette that are neither as light as paper nor as dark as ink
-_AXES = "xyz"
 
 
 # How labels look: the palette of all pictures, as what JSON can hold
@@ -181,30 +179,6 @@ def _curves_data(result: Segmentation, sequences: list[FloatArray], records: lis
     return found
 
 
-def position_dims(result: Segmentation) -> list[int]:
-    """Return three channels to draw as positions: the first point, those named x, y and z, or the first three."""
-    known = first_position(result)
-    if known is not None:
-        return known
-    names = result.channel_names()
-    found = [_ending_in(axis, names) for axis in _AXES]
-    return [dim for dim in found if dim is not None] if None not in found else list(range(min(len(names), 3)))
-
-
-def _ending_in(axis: str, channels: list[str]) -> int | None:
-    """Return the first channel whose name is, or ends in, the name of an axis."""
-    pattern = re.compile(rf"(?:^|[^a-z]){axis}$", flags=re.IGNORECASE)
-    return next((dim for dim, name in enumerate(channels) if pattern.search(name)), None)
-
-
-def first_position(result: Segmentation) -> list[int] | None:
-    """Return the channels of the first position; None if the model knows none."""
-    blocks = result.blocks
-    if blocks is None or "point" not in blocks.kinds:
-        return None
-    return list(blocks.channels[blocks.kinds.index("point")])
-
-
 def aligned_data(result: Segmentation, data: SequenceSet | None) -> dict[str, Any] | None:
     """Return the maps of the first positions of all recordings into one frame; None if there are no positions.
 
@@ -214,7 +188,7 @@ def aligned_data(result: Segmentation, data: SequenceSet | None) -> dict[str, An
     dims, table = first_position(result), result.frame_table
     if data is None or dims is None or table is None:
         return None
-    maps, steps = _maps(table), _aligned_places(result, data, dims)
+    maps, steps = position_maps(table), aligned_places(result, data, dims)
     together = np.concatenate(steps)
     low, high = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
     return {
@@ -232,7 +206,7 @@ def gallery_data(result: Segmentation, data: SequenceSet | None) -> list[dict[st
     actions, dims = result.actions, position_dims(result)
     if data is None or actions is None or len(dims) < 2:
         return None
-    aligned, found = _aligned_places(result, data, dims), []
+    aligned, found = aligned_places(result, data, dims), []
     for action in range(actions.number):
         segments = [one for one in actions.segments if one.label == action and one.end - one.start > 1]
         if not segments:
@@ -264,20 +238,6 @@ def _most_typical(paths: FloatArray) -> int:
     """
     distances = np.sqrt(((paths[:, None] - paths) ** 2).sum(axis=(2, 3)))
     return int(distances.sum(axis=1).argmin())
-
-
-def _aligned_places(result: Segmentation, data: SequenceSet, dims: list[int]) -> list[FloatArray]:
-    """Return the positions of all steps, in the frame of the reference if frames are known."""
-    places = [one[:, dims] for one in data.sequences]
-    if result.frame_table is None or first_position(result) is None:
-        return places
-    return [(one - place) @ matrix.T for one, (matrix, place) in zip(places, _maps(result.frame_table), strict=True)]
-
-
-def _maps(table: FrameTable) -> list[tuple[FloatArray, FloatArray]]:
-    """Return matrix and offset that map the first position of each recording into the frame of the reference."""
-    size = table.blocks.sized.index(table.blocks.points[0])
-    return [(one.rotation.T / one.sizes[size], one.places[0]) for one in table.rows]
 
 
 def _resampled(path: FloatArray) -> FloatArray:

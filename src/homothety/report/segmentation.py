@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from homothety.phrases import SURE, enumerated, listed, number_of, ordinal
-from homothety.report.charts import MAX_CHANNELS, MAX_RECORDINGS, n_drawn, position_dims, recording_data, steps_per_bin
+from homothety.report.charts import MAX_CHANNELS, MAX_RECORDINGS, n_drawn, recording_data, steps_per_bin
 from homothety.report.document import (
     MAX_POINTS,
     MAX_ROWS,
@@ -43,6 +43,7 @@ from homothety.report.sentences import (
     transform_sentence,
     transforms_introduction,
 )
+from homothety.summaries.positions import position_dims
 from homothety.summaries.tables import transform_record, units_of_transforms
 
 if TYPE_CHECKING:

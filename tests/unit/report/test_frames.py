@@ -10,10 +10,10 @@ from homothety.channels import guess_blocks
 from homothety.datasets import SequenceSet
 from homothety.models.frames.frames import Blocks
 from homothety.report import describe
-from homothety.report.charts import first_position
 from homothety.report.segmentation import weight_note
 from homothety.report.sentences import frame_sentence, frame_sentences, frames_introduction, frames_table
 from homothety.summaries.frames import PreparedBlocks, weights_by_kind
+from homothety.summaries.positions import first_position
 from homothety.summaries.tables import frame_records, place_names, size_names
 
 

@@ -12,8 +12,9 @@ from homothety import HMMSelection, TwoStageHMM
 from homothety.datasets import SequenceSet
 from homothety.errors import InputError
 from homothety.report import describe, render_html, write_report
-from homothety.report.charts import MISSING, add_traces, position_dims
+from homothety.report.charts import MISSING, add_traces
 from homothety.summaries.chains import Chains
+from homothety.summaries.positions import position_dims
 from homothety.summaries.result import Labels, Provenance
 
 
