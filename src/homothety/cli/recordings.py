@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from homothety.files import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
     from homothety.cli.console import Console
     from homothety.datasets import SequenceSet
@@ -158,7 +160,22 @@ def chosen_preprocessing(args: Namespace, items: SequenceSet) -> Preprocessing:
 
 # Files for other programs
 
-EXPORTS = ("ruptures", "aeon", "elan", "moments")
+EXPORTS = {
+    "ruptures": None,
+    "aeon": None,
+    "elan": ("pympi.Elan", "elan"),
+    "lerobot": ("pyarrow.parquet", "parquet"),
+    "robomimic": ("h5py", "hdf5"),
+    "rerun": ("rerun", "rerun"),
+    "moments": None,
+}
+"""What can be exported, and the package it needs with the extra that brings it."""
+_OF_SOURCES = {
+    "lerobot": "a LeRobot data set",
+    "robomimic": "an HDF5 file of robomimic, read with --variable 'data/*/obs/...'",
+}
+_NAMES_IN = {"lerobot": r"episode (\d+)", "robomimic": r"data/([^/]+)/.*"}
+"""What recordings of each are called by the reader."""
 _FORMATS = ("csv", "parquet", "json")
 
 
@@ -169,8 +186,9 @@ def add_export_options(parser: ArgumentParser) -> None:
     group.add_argument(
         "--export",
         metavar="A,B,...",
-        help="also write: ruptures and aeon (change points as these count), elan (annotations), moments (means and "
-        "covariances of states and actions)",
+        help="also write: ruptures and aeon (change points as these count), elan (annotations), lerobot and robomimic "
+        "(subtasks of the data set or file that was read), rerun (paths, segments and states to look at), moments "
+        "(means and covariances of states and actions)",
     )
     group.add_argument(
         "--rate", metavar="HZ", type=float, help="steps per second of the recordings, if the files do not tell"
@@ -180,6 +198,7 @@ def add_export_options(parser: ArgumentParser) -> None:
 def check_exports(args: Namespace) -> list[str]:
     """Return the chosen exports, or raise before the fit for those that cannot be written."""
     from homothety.arrays import check_positive
+    from homothety.datasets.readers.checks import require
     from homothety.export import check_table_kind
     from homothety.times import FASTEST, SLOWEST
 
@@ -188,12 +207,47 @@ def check_exports(args: Namespace) -> list[str]:
     for kind in chosen:
         if kind not in EXPORTS:
             raise InputError(f"--export names {kind!r}, needed some of {', '.join(EXPORTS)}, with commas between.")
+        if (needed := EXPORTS[kind]) is not None:
+            require(*needed, f"--export {kind}")
+        if kind in _OF_SOURCES and len(args.files) > 1:
+            raise InputError(
+                f"--export {kind} writes the subtasks of one data set or file, but {len(args.files)} are named. "
+                "Name one, or leave it out."
+            )
     if args.rate is not None and not SLOWEST <= check_positive(args.rate, "--rate") <= FASTEST:
         raise InputError(
             f"--rate is {args.rate:g}, needed steps per second from {SLOWEST:g} to {FASTEST:g}. Leave it out if it is "
             "not known."
         )
     return chosen
+
+
+def numbered_in_source(names: Sequence[str], kind: str, source: Path) -> list[str]:
+    """Return what recordings are called in the file or data set they were read from, or raise if it is not of a kind.
+
+    Examples
+    --------
+    >>> numbered_in_source(["episode 0", "episode 7"], "lerobot", Path("pusht"))
+    ['0', '7']
+    >>> numbered_in_source(["data/demo_0/obs/eef_pos"], "robomimic", Path("low_dim.hdf5"))
+    ['demo_0']
+    """
+    found = [re.fullmatch(_NAMES_IN[kind], name) for name in names]
+    if not all(found) or source.is_dir() != (kind == "lerobot"):
+        raise InputError(
+            f"--export {kind} needs recordings of {_OF_SOURCES[kind]}, but they are of {source}. Leave it out."
+        )
+    return [one[1] for one in found if one]
+
+
+def check_sources(items: SequenceSet, args: Namespace, kinds: list[str]) -> None:
+    """Raise if subtasks are asked for of recordings that are not of such a data set or file."""
+    from homothety.export import lerobot_info
+
+    for kind in set(kinds).intersection(_OF_SOURCES):
+        numbered_in_source(items.names, kind, args.files[0])
+    if "lerobot" in kinds:
+        lerobot_info(args.files[0])
 
 
 def with_rate(items: SequenceSet, args: Namespace, kinds: list[str]) -> SequenceSet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,22 +15,27 @@ import numpy as np
 
 from homothety.cli.figures import ALL_FIGURES, figures_of, write_figures
 from homothety.cli.options import REPORT
-from homothety.cli.recordings import EXPORTS
+from homothety.cli.recordings import EXPORTS, numbered_in_source
 from homothety.datasets import MatrixSet, SequenceSet, read_sequences, write_label_image
 from homothety.datasets.readers.arrays import load_archive
 from homothety.datasets.readers.brain import NIFTI_SUFFIXES
 from homothety.datasets.readers.checks import blame_file, is_missing
-from homothety.errors import InputError
+from homothety.errors import HomothetyWarning, InputError
 from homothety.export import (
     FREESURFER_TABLE,
     FSLEYES_TABLE,
     KINDS,
+    LEROBOT_INFO,
+    LEROBOT_TABLES,
     pooled_moments,
     to_aeon,
     to_ruptures,
     write_elan,
+    write_lerobot,
     write_lookup_tables,
     write_moments,
+    write_rerun,
+    write_robomimic,
     write_rows,
 )
 from homothety.files import write_json, write_text, written_aside
@@ -287,32 +293,41 @@ def _read_matrices(path: Path, result: Partition) -> MatrixSet | None:
 # Files for other programs
 
 _ELAN_FOLDER, _CHANGES, _MOMENTS = "elan", "changes_{}.json", "moments.npz"
+_LEROBOT_FOLDER, _ROBOMIMIC, _RERUN = "lerobot-subtasks", "robomimic.hdf5", "segments.rrd"
 
 
-def write_exports(result: Segmentation, items: SequenceSet, folder: Path, kinds: list[str]) -> list[str]:
-    """Write the chosen exports, and return the names of the files."""
+def write_exports(result: Segmentation, items: SequenceSet, folder: Path, kinds: list[str], source: Path) -> list[str]:
+    """Write what was asked for, and return the names of the files; `source` is what the recordings were read from."""
     writers: dict[str, Callable[[], list[str]]] = {
         "ruptures": partial(_write_changes, result, folder, "ruptures"),
         "aeon": partial(_write_changes, result, folder, "aeon"),
         "elan": partial(_write_elan, result, folder),
+        "lerobot": partial(_write_lerobot, result, folder, source),
+        "robomimic": partial(_write_robomimic, result, folder, source),
+        "rerun": partial(_write_rerun, result, items, folder),
         "moments": partial(_write_moments, result, items, folder),
     }
     written = [name for kind in EXPORTS if kind in kinds for name in writers[kind]()]
-    _remove_earlier(folder, {*_known_names(result.names)}.difference(written))
+    _remove_earlier(folder, {*_known_names(result.names, folder)}.difference(written))
     return written
 
 
-def _known_names(series: tuple[str, ...]) -> list[str]:
+def _known_names(series: tuple[str, ...], folder: Path) -> list[str]:
     """Return the names of all files that exports of these recordings are written to."""
-    return [_CHANGES.format("ruptures"), _CHANGES.format("aeon"), _MOMENTS, *_elan_names(series)]
+    subtasks = [folder / _LEROBOT_FOLDER / LEROBOT_INFO, *(folder / _LEROBOT_FOLDER).glob(LEROBOT_TABLES)]
+    changes = [_CHANGES.format(kind) for kind in ("ruptures", "aeon")]
+    known = [*changes, _MOMENTS, _ROBOMIMIC, _RERUN, *_elan_names(series)]
+    return known + [path.relative_to(folder).as_posix() for path in subtasks]
 
 
 def _remove_earlier(folder: Path, names: set[str]) -> None:
-    """Remove exports of an earlier run, which do not belong to the new results."""
-    for name in names:
+    """Remove what an earlier run has exported: it does not belong to the results beside it."""
+    inside = {name for name in names if not (folder / Path(name).parts[0]).is_symlink()}
+    for name in inside:
         (folder / name).unlink(missing_ok=True)
-    with suppress(OSError):  # it is not there, or holds something else
-        (folder / _ELAN_FOLDER).rmdir()
+    for parent in sorted({parent for name in inside for parent in Path(name).parents[:-1]}, reverse=True):
+        with suppress(OSError):  # it is not there, or holds something else
+            (folder / parent).rmdir()
 
 
 def _label_kinds(result: Segmentation) -> dict[str, Labels]:
@@ -354,10 +369,7 @@ def _write_changes(result: Segmentation, folder: Path, kind: str) -> list[str]:
 
 def _write_elan(result: Segmentation, folder: Path) -> list[str]:
     """Write one file of annotations per recording, into a folder of their own."""
-    if (folder / _ELAN_FOLDER).is_symlink():
-        raise InputError(
-            f"{folder / _ELAN_FOLDER} is a link. Links are not followed: remove it, or name another folder."
-        )
+    _check_no_link(folder / _ELAN_FOLDER)
     names, rate = _elan_names(result.names), result.rate or 0.0  # with_rate has seen to it
     (folder / _ELAN_FOLDER).mkdir(exist_ok=True)
     for i, name in enumerate(names):
@@ -366,8 +378,52 @@ def _write_elan(result: Segmentation, folder: Path) -> list[str]:
     return names
 
 
+def _check_no_link(folder: Path) -> None:
+    """Raise if a folder to write to is a link."""
+    if folder.is_symlink():
+        raise InputError(f"{folder} is a link. Links are not followed: remove it, or name another folder.")
+
+
 def _elan_names(series: tuple[str, ...]) -> list[str]:
     return [f"{_ELAN_FOLDER}/{name}" for name in _file_names(series, ".eaf")]
+
+
+def _write_lerobot(result: Segmentation, folder: Path, source: Path) -> list[str]:
+    """Write the tables of a LeRobot data set with subtasks, into a folder of their own."""
+    target = folder / _LEROBOT_FOLDER
+    _check_no_link(target)
+    episodes = map(int, numbered_in_source(result.names, "lerobot", source))
+    paths = dict(zip(episodes, result.labels.paths, strict=True))
+    return [f"{_LEROBOT_FOLDER}/{name}" for name in write_lerobot(target, source, paths, _label_names(result))]
+
+
+def _write_robomimic(result: Segmentation, folder: Path, source: Path) -> list[str]:
+    """Write a copy of a file of robomimic with subtasks."""
+    demos = numbered_in_source(result.names, "robomimic", source)
+    with written_aside(folder / _ROBOMIMIC) as aside:
+        paths = dict(zip(demos, result.labels.paths, strict=True))
+        has_signals = write_robomimic(aside, source, paths, _label_names(result))
+    if not has_signals:
+        warnings.warn(
+            f"{_ROBOMIMIC} has no signals for MimicGen, only subtask_index: these need the same {result.called}s in "
+            "the same order in all recordings.",
+            HomothetyWarning,
+            stacklevel=2,
+        )
+    return [_ROBOMIMIC]
+
+
+def _label_names(result: Segmentation) -> list[str]:
+    """Return what actions are called, or states without actions."""
+    names = [result.label_name(label) for label in range(result.labels.number)]
+    return names if result.action_names else [f"{result.called} {name}" for name in names]
+
+
+def _write_rerun(result: Segmentation, items: SequenceSet, folder: Path) -> list[str]:
+    """Write paths, segments and states for the viewer of rerun."""
+    with written_aside(folder / _RERUN) as aside:
+        write_rerun(aside, result, items)
+    return [_RERUN]
 
 
 def _write_moments(result: Segmentation, items: SequenceSet, folder: Path) -> list[str]:

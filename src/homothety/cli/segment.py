@@ -193,6 +193,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     kinds = recordings.check_exports(args)
     folder = check_folder(args.output)
     items = recordings.with_rate(recordings.read(args, console), args, kinds)
+    recordings.check_sources(items, args, kinds)
     this = runs.of(args, folder, _digest(items), console)
     size = f"{number_of(len(items), 'recording')}, {items.n_steps} steps of {number_of(items.n_dims, 'channel')}"
     with this.explaining_interrupts():
@@ -204,7 +205,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
             with this.sampling(model):
                 fit(model, items, console, size=size, source=recordings.title(args.files))
         written = results.write(model, items, folder, kind=args.format, with_figures=args.figures)
-        exported = results.write_exports(model.result_, items, folder, kinds)
+        exported = results.write_exports(model.result_, items, folder, kinds, args.files[0])
     this.end(interrupted=model.result_.interrupted)
     tables = {name: [dict(row) for row in rows] for name, rows in model.result_.tables().items() if name in _IN_JSON}
     results.show(console, written._replace(files=[*written.files, *exported]), folder, tables)

@@ -26,7 +26,9 @@ def test_everything_that_can_be_exported(run, series_file, tmp_path):
     folder = tmp_path / "results"
     folder.mkdir()
     (folder / "labels.csv").touch()
-    asked = ("--format", "parquet", "--export", "elan,ruptures,aeon,moments", "--rate", "100")
+    pytest.importorskip("pympi")
+    pytest.importorskip("rerun")
+    asked = ("--format", "parquet", "--export", "elan,ruptures,aeon,moments,rerun", "--rate", "100")
     assert run("segment", series_file, "-o", folder, *quick, *asked).status == 0
     model = homothety.load(folder / "model.homothety")
 
@@ -47,11 +49,57 @@ def test_everything_that_can_be_exported(run, series_file, tmp_path):
         assert moments["state_means"].shape == (model.n_states_, 2)
         assert moments["action_steps"].sum() == sum(map(len, model.actions_))
 
+    assert (folder / "segments.rrd").stat().st_size > 1000
     (folder / "elan" / "by hand.eaf").touch()
     assert run("segment", series_file, "-o", folder, *quick, "--export", "aeon").status == 0
     assert {path.name for path in (folder / "elan").iterdir()} == {"by hand.eaf"}
-    assert not {"changes_ruptures.json", "moments.npz"} & {path.name for path in folder.iterdir()}
+    assert not {"changes_ruptures.json", "moments.npz", "segments.rrd"} & {path.name for path in folder.iterdir()}
     assert (folder / "changes_aeon.json").is_file()
+
+
+def test_subtasks_of_a_lerobot_set(run, tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    toy = make_toy_2d(0, n_steps=30)
+    tables = [
+        pyarrow.table(
+            {
+                "observation.state": one.tolist(),
+                "timestamp": np.arange(len(one), dtype=np.float32) / 10,
+                "episode_index": np.full(len(one), number),
+            }
+        )
+        for number, one in enumerate(toy.sequences)
+    ]
+    source, folder = tmp_path / "set", tmp_path / "results"
+    (source / "meta").mkdir(parents=True)
+    (source / "data/chunk-000").mkdir(parents=True)
+    (source / "meta/info.json").write_text(json.dumps({"codebase_version": "v3.0", "fps": 10, "features": {}}))
+    parquet.write_table(pyarrow.concat_tables(tables), source / "data/chunk-000/file-000.parquet")
+    quick = ("--model", "hmm", "--quiet")
+    assert run("segment", source, "-o", folder, *quick, "--export", "lerobot").status == 0
+    model = homothety.load(folder / "model.homothety")
+    table = parquet.read_table(folder / "lerobot-subtasks/data/chunk-000/file-000.parquet").to_pydict()
+    found = [row["content"] for row in table["language_persistent"][-1]]
+    assert found == [f"state {one.label}" for one in model.result_.states.segments if one.series == 3]
+    assert run("segment", source, "-o", folder, *quick).status == 0
+    assert not (folder / "lerobot-subtasks").exists()
+
+
+def test_subtasks_of_a_robomimic_file(run, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    toy = make_toy_2d(0, n_steps=30)
+    with h5py.File(tmp_path / "low_dim.hdf5", "w") as file:
+        for number, one in enumerate(toy.sequences):
+            file[f"data/demo_{number}/obs/eef_pos"] = one
+            file[f"data/demo_{number}/actions"] = one
+    folder = tmp_path / "results"
+    asked = ("--variable", "data/*/obs/eef_pos", "--export", "robomimic", "--model", "hmm")
+    answer = run("segment", tmp_path / "low_dim.hdf5", "-o", folder, *asked)
+    assert answer.status == 0
+    model = homothety.load(folder / "model.homothety")
+    with h5py.File(folder / "robomimic.hdf5") as file:
+        assert file["data/demo_3/subtask_index"][:].tolist() == model.paths_[3].tolist()
+        assert ("no signals for MimicGen" in answer.err) == (len(file["data"].attrs["subtasks"]) == 0)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +108,9 @@ def test_everything_that_can_be_exported(run, series_file, tmp_path):
         (("--export", "elan"), "--export elan needs the steps per second"),
         (("--export", "elan", "--rate", "-1"), "--rate is -1.0, needed a finite number above 0"),
         (("--rate", "0"), "--rate is 0.0, needed a finite number above 0"),
-        (("--export", "excel"), "--export names 'excel', needed some of ruptures, aeon, elan, moments"),
+        (("--export", "excel"), "--export names 'excel', needed some of ruptures, aeon, elan, lerobot"),
+        (("--export", "lerobot"), "--export lerobot needs recordings of a LeRobot data set"),
+        (("--export", "robomimic"), "--export robomimic needs recordings of an HDF5 file of robomimic"),
     ],
 )
 def test_what_cannot_be_exported_is_said_before_the_work(run, series_file, tmp_path, options, said):
