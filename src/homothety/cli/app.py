@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from typing import TYPE_CHECKING, NoReturn
+from argparse import Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter, _SubParsersAction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from homothety._version import __version__
-from homothety.cli import check, cluster, compare, completion, demo, finished, segment
+from homothety.cli import check, cluster, compare, demo, finished, segment
 from homothety.cli.console import Console
-from homothety.cli.options import limited_memory, on_cluster
+from homothety.cli.options import add_command, limited_memory, on_cluster
 from homothety.cli.wording import in_options
 from homothety.errors import HomothetyWarning, InputError
 from homothety.files import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _BAD_INPUT, _INTERRUPTED, _NOBODY_READS = 2, 130, 141
 
@@ -39,6 +40,18 @@ examples:
 
 'homothety COMMAND --help' explains each command.
 """
+
+
+_COMPLETION_DESCRIPTION = """\
+Print a script that lets a shell complete commands, options and their values when the tab key is pressed.
+"""
+_COMPLETION_EPILOG = """\
+examples:
+  eval "$(homothety completion bash)"                                      in ~/.bashrc
+  homothety completion zsh > ~/.zfunc/_homothety                           once, to a folder of $fpath
+  homothety completion fish > ~/.config/fish/completions/homothety.fish    once
+"""
+SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 
 class _Parser(ArgumentParser):
@@ -68,10 +81,46 @@ def build_parser() -> ArgumentParser:
         finished.add_report,
         compare.add_parser,
         demo.add_warm_up,
-        completion.add_parser,
+        _add_completion,
     ):
         add_parser(commands)
     return parser
+
+
+def _add_completion(commands: Any) -> None:
+    """Add the command that prints a script for a shell, by which it completes all others."""
+    parser = add_command(
+        commands,
+        "completion",
+        _run_completion,
+        help="let the shell complete commands and options",
+        description=_COMPLETION_DESCRIPTION,
+        epilog=_COMPLETION_EPILOG,
+    )
+    parser.add_argument("shell", choices=SHELLS, help="shell to print the script of")
+    parser.set_defaults(quiet=False, json=False)
+
+
+def _run_completion(args: Namespace, console: Console) -> bool:
+    """Print the script of a shell; return that it came to its end."""
+    import shtab
+
+    for action in arguments_of(args.program):
+        if action.type is Path:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]  # where shtab looks for it
+    script = shtab.complete(args.program, args.shell)
+    console.show(script, script)
+    return True
+
+
+def arguments_of(parser: ArgumentParser) -> Iterator[Action]:
+    """Yield the options and arguments of a program and of its commands."""
+    for action in parser._actions:
+        if isinstance(action, _SubParsersAction):
+            for command in action.choices.values():
+                yield from arguments_of(command)
+        else:
+            yield action
 
 
 def main(argv: Sequence[str] | None = None) -> int:
