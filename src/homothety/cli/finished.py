@@ -84,18 +84,18 @@ def _run_apply(args: argparse.Namespace, console: Console) -> bool:
     if not hasattr(model, "apply"):
         raise InputError(f"{path} holds a {type(model).__name__}, needed a segmenter or an SPCMMixture.")
     segments = isinstance(model.result_, Segmentation)
-    data: Any = _read_recordings(args, console) if segments else _read_matrices(args, console)
+    data: Any = _read_recordings(args, console, model) if segments else _read_matrices(args, console)
     result = model.apply(data if segments else data.matrices)
     result = replace(result, provenance=replace(result.provenance, source=recordings.title(args.files)))
     results.show(console, results.write(result, data, folder), folder)
     return True
 
 
-def _read_recordings(args: argparse.Namespace, console: Console) -> Any:
+def _read_recordings(args: argparse.Namespace, console: Console, model: Any) -> Any:
     for name in _OF_MATRICES:
         if getattr(args, name) is not None:
             raise InputError(f"--{name} means nothing for a model of recordings. Leave it out.")
-    return recordings.read(args, console)
+    return recordings.read(args, console, getattr(model, "blocks", "auto"))
 
 
 def _read_matrices(args: argparse.Namespace, console: Console) -> Any:

@@ -48,6 +48,21 @@ def add_reading_options(parser: ArgumentParser) -> None:
         "--variable", metavar="NAME", help="array in a .npz, .h5 or .mat file that holds the recordings"
     )
     reading.add_argument("--topic", metavar="NAME", help="messages of a ROS recording to read; else those are listed")
+    poses = reading.add_mutually_exclusive_group()
+    poses.add_argument(
+        "--poses",
+        metavar="FILE",
+        type=Path,
+        help="pose of an object in each recording, which fixes its frame: .npy of 4 x 4 matrices, or a table with "
+        "a row x, y, z, qw, qx, qy, qz for each recording; results are in the coordinates of the object",
+    )
+    poses.add_argument(
+        "--pose-columns",
+        metavar="A,B,...",
+        type=columns,
+        help="columns with position and quaternion of the object, of which the first step of each recording counts; "
+        "they are no measurements",
+    )
 
 
 def add_preparation_options(parser: ArgumentParser) -> None:
@@ -89,17 +104,39 @@ def add_preparation_options(parser: ArgumentParser) -> None:
     )
 
 
-def read(args: Namespace, console: Console) -> SequenceSet:
-    """Return the recordings in the files."""
-    from homothety.datasets import read_sequences
+def read(args: Namespace, console: Console, blocks: Sequence[str] | str = "auto") -> SequenceSet:
+    """Return the recordings in the files, in the coordinates of an object if its poses are given."""
+    from homothety.datasets import in_object_coordinates, read_sequences
+    from homothety.datasets.poses import read_poses, split_poses
 
     console.say(f"Reading {title(args.files)}")
-    return read_sequences(args.files, **reading_options(args))
+    items = read_sequences(args.files, **reading_options(args))
+    if not has_poses(args):
+        return items
+    items, poses = (items, read_poses(args.poses)) if args.poses else split_poses(items, args.pose_columns)
+    console.say("Recordings are in the coordinates of the object, whose poses are given")
+    return in_object_coordinates(items, poses, blocks=blocks)
+
+
+def has_poses(args: Namespace) -> bool:
+    """Tell whether the frames of recordings are given by the poses of an object."""
+    return args.poses is not None or args.pose_columns is not None
+
+
+def given_frames(args: Namespace) -> str | list[int]:
+    """Return which recordings share the frame of the object: all, or those of which its pose is known."""
+    from homothety.datasets import shared_frames
+    from homothety.datasets.poses import read_poses
+
+    return "one" if args.poses is None else shared_frames(read_poses(args.poses))
 
 
 def reading_options(args: Namespace) -> dict[str, Any]:
     """Return the options of reading files as arguments of `read_sequences`."""
-    return {name: getattr(args, name) for name in ("group", "columns", "variable", "topic")}
+    options = {name: getattr(args, name) for name in ("group", "columns", "variable", "topic")}
+    if args.columns is not None and args.pose_columns is not None:
+        options["columns"] = [*args.columns, *args.pose_columns]
+    return options
 
 
 def title(files: list[Path]) -> str:

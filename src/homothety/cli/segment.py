@@ -45,6 +45,7 @@ examples:
   homothety segment arm.csv --columns x,y,z,qw,qx,qy,qz   position and orientation, as the names say
   homothety segment arm.npy --blocks point,quaternion,vector,plain
   homothety segment demos/ --frames one --actions 4       all recordings in one frame, four actions
+  homothety segment demos/ --poses bowls.csv              frames are known: where the bowl was in each recording
   homothety segment demos.npz -o run --sweeps 2000        can be stopped: homothety resume run goes on
   homothety segment demos.npz --chains 20 --cluster tcp://head:8786    chains on the workers of a dask cluster
   homothety segment arm.bag --topic /joint_states --columns position
@@ -192,7 +193,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     check_figures(args)
     kinds = recordings.check_exports(args)
     folder = check_folder(args.output)
-    items = recordings.with_rate(recordings.read(args, console), args, kinds)
+    items = recordings.with_rate(recordings.read(args, console, _asked_blocks(args)), args, kinds)
     recordings.check_sources(items, args, kinds)
     this = runs.of(args, folder, _digest(items), console)
     size = f"{number_of(len(items), 'recording')}, {items.n_steps} steps of {number_of(items.n_dims, 'channel')}"
@@ -251,9 +252,15 @@ def _channel_blocks(args: argparse.Namespace, items: SequenceSet) -> ChannelBloc
     """Return the kinds of the columns for a model with frames."""
     from homothety.channels import check_blocks, guess_blocks
 
-    if args.blocks in (None, ["auto"]):
+    asked = _asked_blocks(args)
+    if isinstance(asked, str):
         return guess_blocks(items.channels or None, items.n_dims)
-    return check_blocks(args.blocks, items.n_dims, items.channels or None)
+    return check_blocks(asked, items.n_dims, items.channels or None)
+
+
+def _asked_blocks(args: argparse.Namespace) -> list[str] | str:
+    """Return the kinds of blocks that were given, or auto."""
+    return "auto" if args.blocks in (None, ["auto"]) else args.blocks
 
 
 def _chosen_parameters(args: argparse.Namespace, rate: float | None) -> dict[str, Any]:
@@ -271,6 +278,8 @@ def _chosen_parameters(args: argparse.Namespace, rate: float | None) -> dict[str
             "Add --emission autoregressive, or leave it out."
         )
     chosen = {option.parameter: "auto" if value == ["auto"] else value for option, value in given.items()}
+    if recordings.has_poses(args) and args.model in _FRAMED:
+        chosen.setdefault("frames", recordings.given_frames(args))
     if "least_stay" in chosen:
         chosen["least_stay"] = steps_of(chosen["least_stay"], rate, "--least-stay")
     return chosen

@@ -4,6 +4,7 @@ Everything here comes as a :class:`MatrixSet` or a :class:`SequenceSet`. The sam
 again.
 """
 
+from homothety.datasets.poses import in_object_coordinates, shared_frames
 from homothety.datasets.readers.brain import epochs_covariances, write_label_image
 from homothety.datasets.readers.dispatch import read_matrices, read_sequences
 from homothety.datasets.readers.tables import sequences_from_frame
@@ -16,6 +17,7 @@ __all__ = [
     "MatrixSet",
     "SequenceSet",
     "epochs_covariances",
+    "in_object_coordinates",
     "make_demonstrations",
     "make_dti",
     "make_toy_2d",
@@ -25,5 +27,6 @@ __all__ = [
     "read_matrices",
     "read_sequences",
     "sequences_from_frame",
+    "shared_frames",
     "write_label_image",
 ]
