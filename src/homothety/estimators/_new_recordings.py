@@ -118,8 +118,10 @@ class LaysNewRecordings(ReportsActions):
 
         Parameters
         ----------
-        X, lengths
-            As in `fit`.
+        X : recordings
+            New recordings, as `fit` takes them.
+        lengths : array-like of shape (n_series,), optional
+            Steps of each recording if `X` is one array.
         return_details : bool, default=False
             Whether to return probabilities, frames and scores too.
 
@@ -147,8 +149,10 @@ class LaysNewRecordings(ReportsActions):
 
         Parameters
         ----------
-        X, lengths
-            As in `fit`.
+        X : recordings
+            New recordings, as `fit` takes them.
+        lengths : array-like of shape (n_series,), optional
+            Steps of each recording if `X` is one array.
 
         Returns
         -------

@@ -105,21 +105,38 @@ class ActionHMM(LaysNewRecordings):
         States are merged into actions and never split: with fewer states than `n_actions`, a `FewerActionsWarning`
         says how many actions there are.
     missing : {"random", "error"}, default="random"
-        As in `IBPHMM`. The stride, the weights of blocks and the starts of chains are measured on straight lines
-        through gaps, which the chains then forget. A quaternion is missing where one of its numbers is.
+        What NaN in recordings means: a value that is missing at random, which is drawn along with all else that is
+        unknown. A channel may be missing in whole recordings. "error" refuses recordings with NaN. The
+        stride, the weights of blocks and the starts of chains are measured on straight lines through gaps, which the
+        chains then forget. A quaternion is missing where one of its numbers is.
     outliers : {"missing", "keep"}, default="missing"
-        As in `IBPHMM`.
+        What is done with values that no movement gives: single steps far outside the range of their recording, and
+        channels of a recording whose sensor is dead. They are treated as missing, or used as they are. They are always
+        used with ``missing="error"``. In either case a `DataWarning` names them.
     n_sweeps : int or "auto", default="auto"
         Sweeps per chain. "auto" makes 100 and compares the actions of the last half of all chains; while these differ,
         it doubles the number, up to 800. A single chain makes 200.
-    n_chains, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
-        As in `IBPHMM`.
+    n_chains : int, default=4
+        Independent chains; their kept sweeps are pooled.
+    n_burn : int, optional
+        Sweeps of each chain that are thrown away first; half of them if not given.
+    point_estimate : {"vi", "map"}, default="vi"
+        The segmentation nearest to all kept sweeps, by variation of information, or the most probable one visited.
+    random_state : int, Generator, SeedSequence or None, default=None
+        Seed. Equal seeds give equal results, whatever `n_jobs`.
+    n_jobs : int, optional
+        Chains that run side by side.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    checkpoint : str or Path, optional
+        Folder in which the chains are written while they run; a run found there goes on where it was.
 
     Attributes
     ----------
     actions_ : list of ndarray of int, shape (n_steps_i,)
         Action of every step of each recording, numbered by decreasing number of steps.
     n_actions_ : int
+        Number of actions.
     frames_ : list of RecordingFrame
         How each recording is turned, resized and moved from the recording with most steps, with intervals.
     rate_ : float or None
@@ -130,12 +147,50 @@ class ActionHMM(LaysNewRecordings):
         Kinds of the channels; ``blocks_.sentence`` describes them in one line.
     block_weights_ : ndarray
         How much of an independent observation a step counted as, in each block; velocities come last.
-    state_actions_, action_probability_, action_change_probability_, action_boundaries_, coaction_
-        As in `ICSCHMM`.
-    paths_, n_states_, segments_, means_, covariances_, transition_probs_, trace_, draws_, n_sweeps_, chain_weights_
-        As in `IBPHMM`, in the frame of the recording with most steps. A quaternion has three dimensions there: how far,
-        and about which axis, it is turned from the middle of its recording. Where all recordings lie in planes or on
-        lines, covariances have the spread across them that was added.
+    state_actions_ : ndarray of int, shape (n_states,)
+        Action that most of the steps of a state have.
+    action_segments_ : list of Segment
+        Recording, start, end, action and probability of every segment of one action.
+    action_probability_ : list of ndarray, shape (n_steps_i,)
+        Posterior probability of the reported action of every step.
+    action_change_probability_ : list of ndarray, shape (n_steps_i,)
+        Posterior probability of a change of action between the used step before and the one after a step.
+    action_boundaries_ : list of BoundaryInterval
+        Every change of action with a 90 % interval.
+    coaction_ : ndarray of shape (n_states, n_states)
+        Agreement: the share of kept sweeps in which two states are one action.
+    merges_ : ndarray of int, shape (n_states - 1, 2)
+        States that `actions_at` merges, in order.
+    merge_gains_ : ndarray of shape (n_states - 1,)
+        Evidence for each merge, in nats.
+    paths_ : list of ndarray of int, shape (n_steps_i,)
+        State of every step of each recording, numbered by decreasing number of steps.
+    n_states_ : int
+        Number of states.
+    means_ : ndarray of shape (n_states, n_dims)
+        Means of the states in the frame of the recording with most steps, in the units of the recordings. A quaternion
+        has three dimensions: how far, and about which axis, it is turned from the middle of its recording.
+    covariances_ : ndarray of shape (n_states, n_dims, n_dims)
+        Covariances of the states in the same frame. Where all recordings lie in planes or on lines, they have the
+        spread across them that was added.
+    transition_probs_ : ndarray of shape (n_states, n_states)
+        Transition probabilities over all recordings.
+    segments_ : list of Segment
+        Recording, start, end, state and probability of every segment.
+    boundaries_ : list of BoundaryInterval
+        Every change of state with the shortest interval that holds it with a probability of 90 %.
+    findings_ : tuple of str
+        Faults of the recordings, such as outliers, copies and pauses, in one line each.
+    trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
+        "log_joint", "n_states", "n_actions", "n_segments", "occupancy_entropy", hyper-parameters and acceptance of
+        every move.
+    draws_ : PathDraws
+        The kept paths that count, by numbers that are the same for a state through all sweeps of a chain.
+    n_sweeps_ : int
+        Number of sweeps that each chain made.
+    chain_weights_ : ndarray of shape (n_chains,)
+        How much the draws of each chain count: equal unless chains differ more from each other than each of them
+        varies; then by how well each chain predicts left-out steps.
 
     Examples
     --------

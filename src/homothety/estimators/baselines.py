@@ -47,19 +47,52 @@ class CRPMixture(SampledPartition):
     start : {"singletons", "one"}, default="singletons"
         Where chains start: every point alone, or all in one cluster, as in the paper's evaluation. Single points rarely
         leave one large cluster for a cluster of their own, so that chains from one cluster may stay there.
-    mean_strength, dof, scale, prior_share, diagonal
-        Prior of a cluster, as in `SimilarityMixture`.
-    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
-        How to sample and what to report, as in `SimilarityMixture`.
+    mean_strength : float, default=1.0
+        How many points the prior mean of a cluster is worth.
+    dof : float, optional
+        Degrees of freedom of the prior covariance, more than ``n_dims - 1``. Default: ``n_dims + 2`` plus
+        `prior_share` times the number of points.
+    scale : float, optional
+        Prior scale matrix, as a multiple of the mean variance of the points. Default: such that the prior expects a
+        cluster as wide as all points together.
+    prior_share : float, default=0.003
+        How much the default prior of a covariance counts, as a share of the number of points; not with `diagonal`.
+    diagonal : bool, default=False
+        Whether clusters have diagonal covariances: fewer parameters, but not invariant to rotation.
+    n_chains : int, default=4
+        Independent chains; their kept sweeps are pooled.
+    n_sweeps : int or "auto", default="auto"
+        Sweeps per chain. "auto" makes 200 and compares the last half of all chains; while these differ, it doubles the
+        number, up to 800. A single chain makes 200.
+    n_burn : int, optional
+        Sweeps thrown away at the start of each chain. Default: half of them.
+    point_estimate : {"vi", "map"}, default="vi"
+        Which partition to report: the one of least expected variation of information to all kept sweeps, or the most
+        probable visited one.
+    random_state : int, Generator or None, default=None
+        Seed. Equal seeds give equal results, whatever `n_jobs`.
+    n_jobs : int, optional
+        Chains run side by side.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    checkpoint : str or Path, optional
+        Folder in which chains are written while they run; a run that is found there goes on where it was.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_items,)
         Cluster of each item, numbered by decreasing size.
     n_clusters_ : int
+        Number of clusters.
     coclustering_ : ndarray of shape (n_items, n_items)
-    trace_, n_sweeps_, chain_weights_
-        As in `SimilarityMixture`.
+        Share of the kept sweeps in which two items are in one cluster.
+    trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
+        "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep; "size_entropy", the
+        entropy of the cluster sizes in bits, of every kept sweep.
+    n_sweeps_ : int
+        Number of sweeps that each chain made.
+    chain_weights_ : ndarray of shape (n_chains,)
+        How much each chain counts: always equal in mixtures, whether chains agree or not.
 
     Examples
     --------
@@ -123,6 +156,7 @@ class GMMSelection(ClusterMixin, Fitted, BaseEstimator):
     n_init : int, default=5
         EM starts for each number of clusters.
     random_state : int, Generator or None, default=None
+        Seed. Equal seeds give equal results.
 
     Attributes
     ----------
@@ -193,11 +227,13 @@ class TwoStageHMM(Fitted, BaseEstimator):
     segmenter : IBPHMM, StickyHDPHMM or HMMSelection, optional
         What finds the states; `IBPHMM` with its defaults if not given, which is the paper's.
     grouping : {"links", "shapes"} or Grouping, default="links"
-        How states are grouped, as in `ICSCHMM`; the paper's by default.
+        How states are grouped. "links": as the paper has it, by a spectral embedding of their similarity. "shapes": by
+        shape coordinates with the noise they have, by their order, and one version of an action per recording.
     n_draws : int, default=100
         Partitions of the states to draw, each after some sweeps more; the most probable one counts.
     least_stay : int, default=1
-        As in `IBPHMM`, where no segmenter is given; a segmenter that is given has its own.
+        Fewest steps of the recording that a state lasts, where no segmenter is given; a segmenter that is given has
+        its own.
     random_state : int, Generator, SeedSequence or None
         Of the grouping; the segmenter has its own.
 
@@ -240,8 +276,11 @@ class TwoStageHMM(Fitted, BaseEstimator):
 
         Parameters
         ----------
-        X, y, lengths
-            As in `IBPHMM.fit`.
+        X : list of array-like of shape (n_steps_i, n_dims), or array-like of shape (n_steps, n_dims)
+            Recordings of any lengths; or all of them one after the other, with `lengths`.
+        y : ignored
+        lengths : array-like of shape (n_series,), optional
+            Steps of each recording if `X` is one array.
         """
         self._begin_fit()
         grouping = make_grouping(self.grouping)

@@ -78,8 +78,10 @@ class IBPHMM(SampledSegmenter):
         neighbouring steps inside the states of short runs, see `homothety.decorrelation.independent_share`.
     gamma : float, optional
         Rate of new states at the start; the number of recordings if not given. Sampled.
-    alpha, kappa : float, default=1.0 and 10.0
-        Weight of a transition, and extra weight of a self-transition (stickiness), at the start. Sampled.
+    alpha : float, default=1.0
+        Weight of a transition at the start. Sampled.
+    kappa : float, default=10.0
+        Extra weight of a self-transition (stickiness), at the start. Sampled.
     sample_mass : bool, default=False
         Whether to sample the second parameter of the Indian buffet process too; it is one otherwise.
     start : {"annealed", "clusters", "private", "shared"} or list of array-like of int, default="annealed"
@@ -105,17 +107,20 @@ class IBPHMM(SampledSegmenter):
         channels of a recording whose sensor is dead. They are treated as missing, or used as they are. They are always
         used with ``missing="error"`` and by autoregressive states. In either case a `DataWarning` names them.
     n_chains : int, default=4
+        Independent chains; their kept sweeps are pooled.
     n_sweeps : int or "auto", default="auto"
         Sweeps per chain. "auto" makes 200 and compares the last half of all chains; while these differ, it doubles the
         number, up to 1,600. A single chain makes 500.
     n_burn : int, optional
-        Sweeps to forget; half of them if not given.
+        Sweeps of each chain that are thrown away first; half of them if not given.
     point_estimate : {"vi", "map"}, default="vi"
         The segmentation nearest to all kept sweeps, by variation of information, or the most probable one visited.
-    random_state : int, Generator, SeedSequence or None
+    random_state : int, Generator, SeedSequence or None, default=None
+        Seed. Equal seeds give equal results, whatever `n_jobs`.
     n_jobs : int, optional
         Chains that run side by side.
     progress : bool, default=False
+        Whether to show a progress bar.
     checkpoint : str or Path, optional
         Folder in which the chains are written while they run; a run found there goes on where it was.
 
@@ -124,13 +129,16 @@ class IBPHMM(SampledSegmenter):
     paths_ : list of ndarray of int, shape (n_steps_i,)
         State of every step of each recording, numbered by decreasing number of steps.
     n_states_ : int
+        Number of states.
     findings_ : tuple of str
         Faults of the recordings, such as outliers, copies and pauses, in one line each; `homothety.quality` looks for
         them.
     active_ : ndarray of bool, shape (n_series, n_states)
         Which recording visits which state.
-    means_, covariances_ : ndarray of shape (n_states, n_dims), (n_states, n_dims, n_dims)
-        In the units of the recordings.
+    means_ : ndarray of shape (n_states, n_dims)
+        Means of the states, in the units of the recordings.
+    covariances_ : ndarray of shape (n_states, n_dims, n_dims)
+        Covariances of the states, in the units of the recordings.
     transition_probs_ : ndarray of shape (n_states, n_states)
         Over all recordings.
     segments_ : list of Segment
@@ -295,20 +303,75 @@ class StickyHDPHMM(SampledSegmenter):
     max_states : int, default=20
         Number of states there are, used or not. It should be well above the number in use.
     preprocessing : Preprocessing, optional
-        As in `IBPHMM`.
+        What to do with the recordings first. If not given, they are centred, and of steps that are nearly copies of
+        each other only some are used: ``preprocessing_.settings.stride`` is the distance between used steps.
     mean_strength : float, default=0.5
         How many steps the prior mean of a state is worth.
-    dof, scale, least_stay, missing, outliers
-        As in `IBPHMM`.
-    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
-        As in `IBPHMM`; ``point_estimate="map"`` is the draw of largest density given its weights and concentrations.
+    dof : float, optional
+        Degrees of freedom of the prior of a covariance; two more than there are dimensions if not given.
+    scale : float, default=0.1
+        Prior expectation of the covariance of a state, as a multiple of the variances of all data together.
+    least_stay : int, default=1
+        Fewest steps of the recording that a state lasts once it is entered. The first and the last stay of a recording
+        may be shorter. Where the recordings are subsampled it is rounded up to whole strides.
+    missing : {"random", "error"}, default="random"
+        What NaN in recordings means: a value that is missing at random, which is drawn along with all else that is
+        unknown. A channel may be missing in whole recordings. "error" refuses recordings with NaN.
+    outliers : {"missing", "keep"}, default="missing"
+        What is done with values that no movement gives: single steps far outside the range of their recording, and
+        channels of a recording whose sensor is dead. They are treated as missing, or used as they are. They are always
+        used with ``missing="error"``. In either case a `DataWarning` names them.
+    n_chains : int, default=4
+        Independent chains; their kept sweeps are pooled.
+    n_sweeps : int or "auto", default="auto"
+        Sweeps per chain. "auto" makes 200 and compares the last half of all chains; while these differ, it doubles the
+        number, up to 1,600. A single chain makes 500.
+    n_burn : int, optional
+        Sweeps of each chain that are thrown away first; half of them if not given.
+    point_estimate : {"vi", "map"}, default="vi"
+        The segmentation nearest to all kept sweeps, by variation of information, or the draw of largest density given
+        its weights and concentrations.
+    random_state : int, Generator, SeedSequence or None, default=None
+        Seed. Equal seeds give equal results, whatever `n_jobs`.
+    n_jobs : int, optional
+        Chains that run side by side.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    checkpoint : str or Path, optional
+        Folder in which the chains are written while they run; a run found there goes on where it was.
 
     Attributes
     ----------
-    paths_, n_states_, means_, covariances_, transition_probs_, segments_, boundaries_, trace_, draws_
-        As in `IBPHMM`.
-    n_sweeps_, chain_weights_
-        As in `IBPHMM`.
+    paths_ : list of ndarray of int, shape (n_steps_i,)
+        State of every step of each recording, numbered by decreasing number of steps.
+    n_states_ : int
+        Number of states.
+    means_ : ndarray of shape (n_states, n_dims)
+        Means of the states, in the units of the recordings.
+    covariances_ : ndarray of shape (n_states, n_dims, n_dims)
+        Covariances of the states, in the units of the recordings.
+    transition_probs_ : ndarray of shape (n_states, n_states)
+        Transition probabilities over all recordings.
+    segments_ : list of Segment
+        Recording, start, end, state and probability of every segment.
+    state_probability_ : list of ndarray, shape (n_steps_i,)
+        Posterior probability of the reported state of every step.
+    change_probability_ : list of ndarray, shape (n_steps_i,)
+        Posterior probability of a change of state between the used step before and the one after a step, given at the
+        step midway between these, zero at all others.
+    boundaries_ : list of BoundaryInterval
+        Every change of state with the shortest interval that holds it with a probability of 90 %.
+    findings_ : tuple of str
+        Faults of the recordings, such as outliers, copies and pauses, in one line each.
+    trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
+        "log_joint", "n_states", "n_segments", "occupancy_entropy", and hyper-parameters.
+    draws_ : PathDraws
+        The kept paths that count, by numbers that are the same for a state through all sweeps of a chain.
+    n_sweeps_ : int
+        Number of sweeps that each chain made.
+    chain_weights_ : ndarray of shape (n_chains,)
+        How much the draws of each chain count: equal unless chains differ more from each other than each of them
+        varies; then by how well each chain predicts left-out steps.
 
     Examples
     --------
@@ -346,18 +409,31 @@ class HMMSelection(Segmenter):
     max_states : int, default=15
         Numbers of states to try, from one.
     criterion : {"bic", "aic"}, default="bic"
+        What chooses the number of states: the Bayesian or Akaike's information criterion.
     n_init : int, default=5
         Starts for each number of states.
     preprocessing : Preprocessing, optional
-        As in `IBPHMM`.
-    random_state : int, Generator, SeedSequence or None
+        What to do with the recordings first. If not given, they are centred, and of steps that are nearly copies of
+        each other only some are used: ``preprocessing_.settings.stride`` is the distance between used steps.
+    random_state : int, Generator, SeedSequence or None, default=None
+        Seed. Equal seeds give equal results.
 
     Attributes
     ----------
     paths_ : list of ndarray of int, shape (n_steps_i,)
         Most probable state of every step, numbered by decreasing number of steps.
-    n_states_, means_, covariances_, transition_probs_, segments_
-        As in `IBPHMM`; one fit says nothing of how sure it is.
+    n_states_ : int
+        Number of states.
+    means_ : ndarray of shape (n_states, n_dims)
+        Means of the states, in the units of the recordings.
+    covariances_ : ndarray of shape (n_states, n_dims, n_dims)
+        Covariances of the states, in the units of the recordings.
+    transition_probs_ : ndarray of shape (n_states, n_states)
+        Transition probabilities over all recordings.
+    segments_ : list of Segment
+        Recording, start, end and state of every segment; one fit does not tell how sure they are.
+    findings_ : tuple of str
+        Faults of the recordings, such as outliers, copies and pauses, in one line each.
     criteria_ : dict of int to float
         The criterion by number of states.
 
@@ -559,41 +635,125 @@ class ICSCHMM(IBPHMM, ReportsActions):
         Prior variance of a state, as a multiple of that inside a recording of typical size. Larger than in `IBPHMM`: an
         action is a larger piece of a motion than a state.
     mean_strength : float, default=0.1
-        As in `IBPHMM`, where it is larger: a strong prior of the mean stretches every state that is far from the middle
-        towards it.
+        How many steps the prior mean of a state is worth. Smaller than in `IBPHMM`: a strong prior of the mean
+        stretches every state that is far from the middle towards it.
+    dof : float, optional
+        Degrees of freedom of the prior of a covariance; two more than there are dimensions if not given.
+    emission : {"gaussian", "diagonal", "autoregressive"}, default="gaussian"
+        What a state looks like: a Gaussian with full or diagonal covariance, or a linear motion.
+    order : int, default=1
+        Past steps an autoregressive state looks back.
+    preprocessing : Preprocessing, optional
+        What to do with the recordings first. If not given, they are centred, and of steps that are nearly copies of
+        each other only some are used: ``preprocessing_.settings.stride`` is the distance between used steps.
     step_weight : float or "auto", default="auto"
-        As in `IBPHMM`.
-    emission, order, preprocessing, dof, gamma, alpha, kappa, sample_mass, start, n_start, n_split_merge
-        As in `IBPHMM`.
-    least_stay, missing, outliers
-        As in `IBPHMM`.
-    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
-        As in `IBPHMM`.
+        How much of an independent observation a used step counts as. "auto" measures how much one step tells of the
+        next inside the states of short runs, see `homothety.decorrelation.independent_share`.
+    gamma : float, optional
+        Rate of new states at the start; the number of recordings if not given. Sampled.
+    alpha : float, default=1.0
+        Weight of a transition at the start. Sampled.
+    kappa : float, default=10.0
+        Extra weight of a self-transition (stickiness), at the start. Sampled.
+    sample_mass : bool, default=False
+        Whether to sample the second parameter of the Indian buffet process too; it is one otherwise.
+    start : {"annealed", "clusters", "private", "shared"} or list of array-like of int, default="annealed"
+        States at the start: clusters of steps by k-means ("clusters"); these after a short run in which steps count
+        little at first ("annealed"); states of each recording's own ("private"), or states that all share ("shared"),
+        both in blocks of equal length; or those of given paths, one for each recording, such as the `paths_` of another
+        model.
+    n_start : int, optional
+        Number of states at the start. If not given, each chain draws a number of clusters, from 1 to 20, or has two
+        private or shared states.
+    n_split_merge : int, default=5
+        Splits or merges tried per sweep.
+    least_stay : int, default=1
+        Fewest steps of the recording that a state lasts once it is entered. The first and the last stay of a recording
+        may be shorter. Where the recordings are subsampled it is rounded up to whole strides.
+    missing : {"random", "error"}, default="random"
+        What NaN in recordings means: a value that is missing at random, which is drawn along with all else that is
+        unknown. A channel may be missing in whole recordings. "error" refuses recordings with NaN, as
+        autoregressive states always do.
+    outliers : {"missing", "keep"}, default="missing"
+        What is done with values that no movement gives: single steps far outside the range of their recording, and
+        channels of a recording whose sensor is dead. They are treated as missing, or used as they are. They are always
+        used with ``missing="error"`` and by autoregressive states. In either case a `DataWarning` names them.
+    n_chains : int, default=4
+        Independent chains; their kept sweeps are pooled.
+    n_sweeps : int or "auto", default="auto"
+        Sweeps per chain. "auto" makes 200 and compares the last half of all chains; while these differ, it doubles the
+        number, up to 1,600. A single chain makes 500.
+    n_burn : int, optional
+        Sweeps of each chain that are thrown away first; half of them if not given.
+    point_estimate : {"vi", "map"}, default="vi"
+        The segmentation nearest to all kept sweeps, by variation of information, or the most probable one visited.
+    random_state : int, Generator, SeedSequence or None, default=None
+        Seed. Equal seeds give equal results, whatever `n_jobs`.
+    n_jobs : int, optional
+        Chains that run side by side.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    checkpoint : str or Path, optional
+        Folder in which the chains are written while they run; a run found there goes on where it was.
 
     Attributes
     ----------
     actions_ : list of ndarray of int, shape (n_steps_i,)
         Action of every step of each recording, numbered by decreasing number of steps.
     n_actions_ : int
+        Number of actions.
     state_actions_ : ndarray of int, shape (n_states,)
         Action that most of the steps of a state have.
+    action_segments_ : list of Segment
+        Recording, start, end, action and probability of every segment of one action.
     action_probability_ : list of ndarray, shape (n_steps_i,)
-        Posterior probability of the reported action of every step, as `state_probability_` of `IBPHMM`.
+        Posterior probability of the reported action of every step.
     action_change_probability_ : list of ndarray, shape (n_steps_i,)
-        Posterior probability of a change of action, as `change_probability_` of `IBPHMM`.
+        Posterior probability of a change of action between the used step before and the one after a step.
     action_boundaries_ : list of BoundaryInterval
-        Every change of action, with a 90 % interval.
+        Every change of action with a 90 % interval.
     coaction_ : ndarray of shape (n_states, n_states)
-        Posterior probability that two states are one action.
+        Agreement: the share of kept sweeps in which two states are one action.
     transforms_ : list of StateTransform
         For every state its rotation, scale and translation from the state with most steps of its action, with
         intervals. In the units of the recordings if the preparation multiplied all dimensions by the same number, else
         in those of the prepared recordings, in which shapes were compared. Where each recording was centred on its own,
         means and translations are relative to the centres of recordings.
-    n_sweeps_, chain_weights_
-        As in `IBPHMM`.
-    paths_, n_states_, segments_, means_, covariances_, transition_probs_, step_weight_, trace_, draws_
-        As in `IBPHMM`; the trace has "n_actions", and "log_clusters" of the actions beside "log_joint" of the states.
+    paths_ : list of ndarray of int, shape (n_steps_i,)
+        State of every step of each recording, numbered by decreasing number of steps.
+    n_states_ : int
+        Number of states.
+    means_ : ndarray of shape (n_states, n_dims)
+        Means of the states, in the units of the recordings.
+    covariances_ : ndarray of shape (n_states, n_dims, n_dims)
+        Covariances of the states, in the units of the recordings.
+    transition_probs_ : ndarray of shape (n_states, n_states)
+        Transition probabilities over all recordings.
+    segments_ : list of Segment
+        Recording, start, end, state and probability of every segment.
+    state_probability_ : list of ndarray, shape (n_steps_i,)
+        Posterior probability of the reported state of every step.
+    change_probability_ : list of ndarray, shape (n_steps_i,)
+        Posterior probability of a change of state between the used step before and the one after a step, given at the
+        step midway between these, zero at all others.
+    boundaries_ : list of BoundaryInterval
+        Every change of state with the shortest interval that holds it with a probability of 90 %.
+    findings_ : tuple of str
+        Faults of the recordings, such as outliers, copies and pauses, in one line each.
+    active_ : ndarray of bool, shape (n_series, n_states)
+        Which recording visits which state.
+    step_weight_ : float
+        How much of an independent observation a step counted as.
+    trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
+        "log_joint" of the states, "log_clusters" of the actions, "n_states", "n_actions", "n_segments",
+        "occupancy_entropy", hyper-parameters and acceptance of every move.
+    draws_ : PathDraws
+        The kept paths that count, by numbers that are the same for a state through all sweeps of a chain.
+    n_sweeps_ : int
+        Number of sweeps that each chain made.
+    chain_weights_ : ndarray of shape (n_chains,)
+        How much the draws of each chain count: equal unless chains differ more from each other than each of them
+        varies; then by how well each chain predicts left-out steps.
     action_draws_ : PathDraws
         Actions of the kept sweeps, numbered anew in each.
 
@@ -674,8 +834,14 @@ class ICSCHMM(IBPHMM, ReportsActions):
 
         Parameters
         ----------
-        X, lengths
-            As in `fit`.
+        X : recordings
+            New recordings, as `fit` takes them.
+        lengths : array-like of shape (n_series,), optional
+            Steps of each recording if `X` is one array.
+
+        Returns
+        -------
+        actions : list of ndarray of int, shape (n_steps_i,)
         """
         new = self._prepare_new(X, lengths)
         return [self._expand(self.state_actions_[states.path(series)], n) for states, series, n in new]

@@ -229,8 +229,10 @@ class Segmenter(Fitted, BaseEstimator):
 
         Parameters
         ----------
-        X, lengths
-            As in `fit`; the recordings of the fit, or new ones.
+        X : recordings
+            Those of the fit, or new ones, as `fit` takes them.
+        lengths : array-like of shape (n_series,), optional
+            Steps of each recording if `X` is one array.
         level : float, default=0.9
             Probability that an interval holds the value.
 
@@ -274,8 +276,10 @@ class Segmenter(Fitted, BaseEstimator):
 
         Parameters
         ----------
-        X, lengths
-            As in `fit`.
+        X : recordings
+            New recordings, as `fit` takes them.
+        lengths : array-like of shape (n_series,), optional
+            Steps of each recording if `X` is one array.
 
         Returns
         -------

@@ -113,8 +113,18 @@ class SPCMMixture(LinkMixture):
         Weight of linking to oneself, the paper's alpha: larger values favour more clusters.
     sample_concentration : bool, default=False
         Whether to sample the concentration under a Gamma(1, 1) prior; `concentration` is then the start.
-    mean_strength, dof, scale, prior_share, diagonal
-        Prior of a cluster, as in `SimilarityMixture`.
+    mean_strength : float, default=1.0
+        How many points the prior mean of a cluster is worth.
+    dof : float, optional
+        Degrees of freedom of the prior covariance, more than ``n_dims - 1``. Default: ``n_dims + 2`` plus
+        `prior_share` times the number of points.
+    scale : float, optional
+        Prior scale matrix, as a multiple of the mean variance of the points. Default: such that the prior expects a
+        cluster as wide as all points together.
+    prior_share : float, default=0.003
+        How much the default prior of a covariance counts, as a share of the number of points; not with `diagonal`.
+    diagonal : bool, default=False
+        Whether clusters have diagonal covariances: fewer parameters, but not invariant to rotation.
     solver : {"auto", "exact", "sample", "ordered"}, default="auto"
         Mixture of shapes: "exact" samples the clusters of all matrices; "sample" those of 4,000 matrices drawn at
         random, and gives each of the others its most probable cluster. Links: "exact" keeps the similarities of all
@@ -125,14 +135,31 @@ class SPCMMixture(LinkMixture):
     neighbor_share : float, default=10.0
         How much neighbours count where `fit` is given positions: the weight of all links of a matrix to its neighbours
         together, as a share of what the links to all others would weigh if they were alike.
-    n_chains, n_sweeps, n_burn, point_estimate, random_state, n_jobs, progress, checkpoint
-        How to sample and what to report, as in `SimilarityMixture`.
+    n_chains : int, default=4
+        Independent chains; their kept sweeps are pooled.
+    n_sweeps : int or "auto", default="auto"
+        Sweeps per chain. "auto" makes 200 and compares the last half of all chains; while these differ, it doubles the
+        number, up to 800. A single chain makes 200.
+    n_burn : int, optional
+        Sweeps thrown away at the start of each chain. Default: half of them.
+    point_estimate : {"vi", "map"}, default="vi"
+        Which partition to report: the one of least expected variation of information to all kept sweeps, or the most
+        probable visited one.
+    random_state : int, Generator or None, default=None
+        Seed. Equal seeds give equal results, whatever `n_jobs`.
+    n_jobs : int, optional
+        Chains run side by side.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    checkpoint : str or Path, optional
+        Folder in which chains are written while they run; a run that is found there goes on where it was.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_matrices,)
         Cluster of each matrix, numbered by decreasing size.
     n_clusters_ : int
+        Number of clusters.
     model_ : {"shapes", "links"}
         Which one was used.
     solver_ : {"exact", "sample", "ordered"}
@@ -153,8 +180,8 @@ class SPCMMixture(LinkMixture):
     sample_ : ndarray of shape (n_sampled,)
         The matrices whose clusters were sampled, in the order of the columns of `draws_`. Mixture of shapes.
     probability_ : ndarray of shape (n_matrices,)
-        How probable it is that a matrix is in its cluster: if exact, the mean share of kept sweeps in which it is in
-        one cluster with each of the other members.
+        Agreement on the cluster of each matrix: if exact, the mean share of kept sweeps in which it is in one cluster
+        with each of the other members.
     trace_ : dict of str to ndarray of shape (n_chains, n_sweeps)
         "log_joint", "log_likelihood", "n_clusters", "concentration" and "seconds" of every sweep; "size_entropy", the
         entropy of the cluster sizes in bits, of every kept sweep.
