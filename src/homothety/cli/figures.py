@@ -114,7 +114,7 @@ def _of_states(result: Segmentation, groups: IntArray) -> dict[str, _Drawing]:
         ),
     }
     if result.coaction is not None:
-        caption = "Probability that two states are one action, by the kept sweeps."
+        caption = "Agreement: the share of kept sweeps in which two states are one action."
         draw = partial(_draw, "plot_coaction", result.coaction, groups)
         found["coaction"] = _Drawing("Which states are one action", caption, draw)
     if result.transforms is not None and any(not one.is_reference for one in result.transforms):

@@ -118,14 +118,36 @@ def _how_many(result: Partition, names: _Names, data: MatrixSet | None) -> Answe
         _nearly_singular(result, names),
         "Voxels could link to those beside them." if result.spatial else "",
     ]
-    if scores := agreement_with_labels(result, data):
+    scores = agreement_with_labels(result, data)
+    if scores and data is not None:
         told = ", ".join(f"{name} {value:.3f}" for name, value in scores.items())
         parts.append(f"Against the labels of the set, which the model was not told: {told}.")
+        parts.append(
+            _more_than_classes(int((sizes > 0).sum()), len(set(np.asarray(data.labels).tolist())), result.basis)
+        )
     text = " ".join(part for part in parts if part)
     if result.provenance.applied:
         short = f"{int((sizes > 0).sum())} of {number_of(len(sizes), 'cluster')}."
         return Answer(f"How many clusters of the model are in these {result.items}?", short, text)
     return Answer("How many clusters are there?", f"{number_of(len(sizes), 'cluster')}.", text)
+
+
+def _more_than_classes(n_clusters: int, n_classes: int, basis: str) -> str:
+    """Return what to think of more clusters than known classes; nothing if there are not more, or not by shape.
+
+    Examples
+    --------
+    >>> _more_than_classes(4, 2, "shape")[:45]
+    'There are more clusters (4) than classes (2).'
+    """
+    if n_clusters <= n_classes or basis not in ("shape", "shape and size"):
+        return ""
+    more = "" if basis == "shape and size" else " With size='use' (--size use), sizes count too."
+    return (
+        f"There are more clusters ({n_clusters}) than classes ({n_classes}). Either classes hold several kinds of "
+        f"{basis}, or {basis} is the wrong question: it is not what tells these classes apart.{more} Directions count "
+        "with measure='lerm' (--measure lerm)."
+    )
 
 
 def _one_cluster(probability: float | None) -> str:

@@ -399,9 +399,9 @@ def _transforms_table(transformations: list[StateTransform]) -> tuple[list[str],
         scale = _interval(one["scale"], one["scale_low"], one["scale_high"])
         distance = None if None in one["translation"] else f"{np.linalg.norm(one['translation']):.3g}"
         angle = None if one["angle"] is None else f"{one['angle']:.0f}°"
-        sure = f"{one['probability']:.2f}"
+        sure = f"{one['agreement']:.2f}"
         rows.append([one["state"], one["action"], one["reference"], angle, scale, distance, sure])
-    return ["state", "action", "compared with", "turned by", "times as large", "moved by", "probability"], rows
+    return ["state", "action", "compared with", "turned by", "times as large", "moved by", "agreement"], rows
 
 
 def _interval(value: float | None, low: float | None, high: float | None) -> str | None:
@@ -417,7 +417,12 @@ def _coaction_section(coaction: FloatArray, actions: IntArray) -> Section:
     shown = order[:_MAX_STATES]
     rows = [[f"{k} (action {actions[k]})", *coaction[k, shown].round(2).tolist()] for k in shown]
     left = f" The first {_MAX_STATES} of {n_states} states are shown." if n_states > _MAX_STATES else ""
-    table = Table("Probability that two states are one action", ["state", *(str(k) for k in shown)], rows, shaded=True)
+    table = Table(
+        "Agreement: the share of kept sweeps in which two states are one action",
+        ["state", *(str(k) for k in shown)],
+        rows,
+        shaded=True,
+    )
     return Section("coaction", "Which states are one action", [Text(doubts(coaction) + left), table])
 
 

@@ -35,7 +35,7 @@ def explanation(result: Segmentation) -> str:
 
 
 def doubts(coaction: FloatArray) -> str:
-    """Return a sentence on uncertain groupings, from the probability of each pair, (n_states, n_states)."""
+    """Return a sentence on uncertain groupings, from the agreement on each pair, (n_states, n_states)."""
     pairs = [(k, other, float(coaction[k, other])) for k, other in combinations(range(len(coaction)), 2)]
     unclear = sorted((pair for pair in pairs if 1 - SURE < pair[2] < SURE), key=lambda pair: abs(pair[2] - 0.5))
     if not pairs:
@@ -44,7 +44,10 @@ def doubts(coaction: FloatArray) -> str:
         return f"Which states are one action is clear: {SURE:.0%} of the kept sweeps or more agree on every pair."
     named = ", ".join(f"{k} and {other} ({share:.2f})" for k, other, share in unclear[:_MAX_DOUBTS])
     more = f" and {len(unclear) - _MAX_DOUBTS} more pairs" if len(unclear) > _MAX_DOUBTS else ""
-    return f"It is not clear whether these states are one action (probability in brackets): {named}{more}."
+    return (
+        f"It is not clear whether these states are one action (agreement, the share of kept sweeps, in brackets): "
+        f"{named}{more}."
+    )
 
 
 def one_recording(result: Segmentation) -> str:
@@ -136,7 +139,7 @@ def transform_sentence(one: StateTransform, dims: Sequence[str], *, directed: bo
     directed : bool
         Whether states could have been found to lie in different directions.
     """
-    doubt = f" That they are one action has probability {one.probability:.2f}." * (one.probability < SURE)
+    doubt = f" The agreement that they are one action is {one.agreement:.2f}." * (one.agreement < SURE)
     if np.isinf(one.scale_high):
         grouped = f"State {one.state} is grouped with state {one.reference}"
         return f"{grouped}, but one of the two has too few observations to tell how they differ.{doubt}"

@@ -192,7 +192,7 @@ def transform_record(one: StateTransform) -> dict[str, Any]:
         **dict(zip(("translation", "translation_low", "translation_high"), map(list, moves_by_end), strict=True)),
         **dict(zip(("mismatch", "mismatch_low", "mismatch_high"), _with_interval(*mismatch), strict=True)),
         "observations": number(one.observations),
-        "probability": number(one.probability),
+        "agreement": number(one.agreement),
         "support": number(one.support),
     }
 
@@ -310,12 +310,16 @@ def _frame_number(value: float) -> float | None:
 
 
 def partition_rows(result: Partition, data: MatrixSet | None = None) -> Iterator[Row]:
-    """Yield one row for each item: number, cluster, probability, and true class and voxel where `data` has them."""
+    """Yield one row for each item: number, cluster, how sure, and true class and voxel where `data` has them.
+
+    How sure is called agreement where it is a share of kept sweeps, and probability where it is one given the clusters.
+    """
     n_items = len(result.labels)
+    sure = "agreement" if result.placed_probability is None else "probability"
     columns: dict[str, Sequence[Any] | IntArray] = {
         "index": np.arange(n_items).tolist() if result.numbers is None else result.numbers.tolist(),
         "label": cluster_number(result.labels).tolist(),
-        "probability": [""] * n_items if result.probability is None else [f"{one:.4f}" for one in result.probability],
+        sure: [""] * n_items if result.probability is None else [f"{one:.4f}" for one in result.probability],
     }
     if data is not None and data.labels is not None:
         columns["truth"] = data.labels.tolist()

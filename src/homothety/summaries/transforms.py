@@ -83,7 +83,7 @@ class StateTransform(NamedTuple):
     mean: FloatArray  # (n_dims,), of the state
     axes: FloatArray  # (n_dims, n_dims), of the reference in columns, from the shortest
     observations: float  # independent observations the state rests on
-    probability: float  # that state and reference are one action
+    agreement: float  # share of kept sweeps in which state and reference are one action
     support: float  # share of the draws in which both states are found: what the intervals rest on
 
     @property
@@ -138,11 +138,11 @@ class TransformTable:
         ----------
         actions : ndarray of shape (n_states,)
         together : ndarray of shape (n_states, n_states)
-            Probability that two states are one action.
+            Share of kept sweeps in which two states are one action.
         """
         return [self._row(k, int(actions[k]), float(together[k, ref])) for k, ref in enumerate(self.reference)]
 
-    def _row(self, k: int, action: int, probability: float) -> StateTransform:
+    def _row(self, k: int, action: int, agreement: float) -> StateTransform:
         orientation, blocks = _orientation_of(self.blocks[k]), axes_in_blocks(self.blocks[k])
         is_reference = k == self.reference[k]
         scale, scale_low, scale_high = self.scale[k].tolist()
@@ -170,7 +170,7 @@ class TransformTable:
             mean=self.mean[k],
             axes=self.axes[k],
             observations=float(self.observations[k]),
-            probability=1.0 if is_reference else probability,
+            agreement=1.0 if is_reference else agreement,
             support=float(self.support[k]),
         )
 

@@ -94,7 +94,7 @@ def plot_coclustering(
     ax: Axes | None = None,
     cmap: str = "viridis",
 ) -> Axes:
-    """Draw the posterior probability that two items share a cluster, sorted by a point estimate of the clusters.
+    """Draw the share of kept sweeps in which two items are in one cluster, sorted by a point estimate of the clusters.
 
     Parameters
     ----------
@@ -110,11 +110,11 @@ def plot_coclustering(
     Returns
     -------
     ax : Axes
-        As from `plot_similarity`. A sure partition shows as blocks of probability one; blocks that shade into one
+        As from `plot_similarity`. A sure partition shows as blocks of ones; blocks that shade into one
         another are clusters the data hardly tell apart.
     """
     probabilities = check_similarity(coclustering, "coclustering")
-    quantity = "posterior probability of sharing a cluster"
+    quantity = "agreement on one cluster"
     return _plot_sorted(ax, probabilities, labels, quantity, cmap=cmap, vmin=0.0, vmax=1.0)
 
 

@@ -231,7 +231,7 @@ def plot_coaction(
     ax: Axes | None = None,
     cmap: str = "viridis",
 ) -> Axes:
-    """Draw the posterior probability that two states belong to one action, states sorted by action.
+    """Draw the share of kept sweeps in which two states are one action, states sorted by action.
 
     Parameters
     ----------
@@ -247,8 +247,8 @@ def plot_coaction(
     Returns
     -------
     ax : Axes
-        As `plot_coclustering`, for states: sure actions show as blocks of probability one. Probabilities are written
-        into the cells where they fit.
+        As `plot_coclustering`, for states: sure actions show as blocks of ones. Shares are written into the cells
+        where they fit.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def plot_coaction(
     >>> ax.images[0].get_array()[0]
     masked_array(data=[1. , 0.9, 0.1], mask=False, fill_value=1e+20)
     """
-    probs, quantity = check_similarity(coaction, "coaction"), "probability of being one action"
+    probs, quantity = check_similarity(coaction, "coaction"), "agreement on one action"
     return _plot_state_matrix(ax, probs, state_actions, quantity, ("state", "state"), vmin=0.0, vmax=1.0, cmap=cmap)
 
 

@@ -42,7 +42,7 @@ def test_everything_is_written_and_agrees(run, toy, toy_file, tmp_path):
     assert column(rows, "label") == (model.labels_ + 1).tolist()
     assert column(rows, "truth") == toy.labels.tolist()
     np.testing.assert_allclose(
-        column(rows, "probability", float), membership(model.coclustering_, model.labels_), atol=1e-4
+        column(rows, "agreement", float), membership(model.coclustering_, model.labels_), atol=1e-4
     )
     assert summary["clusters"] == model.n_clusters_
     assert summary["sizes"] == np.bincount(model.labels_).tolist()

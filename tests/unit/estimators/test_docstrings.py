@@ -8,14 +8,14 @@ import pytest
 
 import homothety
 
-ESTIMATORS = [
-    getattr(homothety, name) for name in homothety.__all__ if hasattr(getattr(homothety, name), "get_params")
-]
+ESTIMATORS = [getattr(homothety, name) for name in homothety.__all__ if hasattr(getattr(homothety, name), "get_params")]
 
 
 def described(docstring, section):
     """Return names in a section of a docstring that have a text of their own below."""
-    (found,) = re.findall(rf"^    {section}\n    -+\n(.*?)(?=^    \w+\n    -+$|\Z)", docstring, re.MULTILINE | re.DOTALL)
+    (found,) = re.findall(
+        rf"^    {section}\n    -+\n(.*?)(?=^    \w+\n    -+$|\Z)", docstring, re.MULTILINE | re.DOTALL
+    )
     entries = re.findall(r"^    (\w[\w, ]*) :.*\n(?=        \S)", found, re.MULTILINE)
     return {name.strip() for entry in entries for name in entry.split(",")}
 

@@ -66,7 +66,7 @@ def test_tables_of_states_and_actions_cannot_contradict_each_other():
         ([[1.0, 0.05], [0.05, 1.0]], "Which states are one action is clear"),
         (
             [[1, 0.2, 0.5], [0.2, 1, 0], [0.5, 0, 1]],
-            "(probability in brackets): 0 and 2 (0.50), 0 and 1 (0.20).",
+            "(agreement, the share of kept sweeps, in brackets): 0 and 2 (0.50), 0 and 1 (0.20).",
         ),
         (np.full((5, 5), 0.5), "0 and 3 (0.50), 0 and 4 (0.50), 1 and 2 (0.50) and 5 more pairs."),
     ],

@@ -50,7 +50,7 @@ def state_transform(**given) -> StateTransform:
         "mean": np.zeros(2),
         "axes": np.eye(2),
         "observations": 30.0,
-        "probability": 0.97,
+        "agreement": 0.97,
         "support": 1.0,
     }
     return StateTransform(**usual | given)
@@ -79,7 +79,7 @@ NO_DRAWS = {"scale_low": np.nan, "scale_high": np.nan, "rotation_within": np.nan
             "turned by 41° (within 5°) as far as its orientation can be determined, 1.9 times",
         ),
         ({"scale": 1.04, "scale_low": 0.91, "scale_high": 1.21}, ", about as large (0.9 to 1.2 times) and moved"),
-        ({"probability": 0.73}, "That they are one action has probability 0.73."),
+        ({"agreement": 0.73}, "The agreement that they are one action is 0.73."),
         ({"translation": np.full(2, np.nan)}, "turned by 41° (within 5°) and 1.9 times as large (1.8 to 2.0)."),
         (
             ENDLESS,
@@ -114,7 +114,7 @@ def test_the_table_has_a_row_for_every_state(fitted):
     for row, one in zip(rows, fitted.transforms, strict=True):
         assert [row[name] for name in ("state", "action", "reference")] == [one.state, one.action, one.reference]
         names = [f"{name}{end}" for name in ("scale", "mismatch") for end in ("", "_low", "_high")]
-        names += ["observations", "probability", "support"]
+        names += ["observations", "agreement", "support"]
         np.testing.assert_allclose([row[name] for name in names], [getattr(one, name) for name in names], 1e-5)
         assert row["orientation"] == one.orientation
         assert (row["angle"] is None) == np.isnan(one.angle)

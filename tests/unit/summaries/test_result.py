@@ -63,7 +63,7 @@ def test_a_partition_has_a_table_of_labels():
     result = make_clustering().result_
     rows = list(result.tables()["labels"])
     assert [row["label"] for row in rows] == (result.labels + 1).tolist()
-    assert rows[-1]["probability"] == "0.5000"
+    assert rows[-1]["agreement"] == "0.5000"
 
 
 def test_results_are_frozen(result):

@@ -67,13 +67,13 @@ def test_rotation_scale_and_translation_are_found(rng):
     assert min(angles) < row.rotation_within < 15
     assert row.angle == min(float(rotation_angle(one)) for one in row.equivalents())
     assert row.mismatch < 0.1
-    assert (row.probability, row.support, row.observations) == (0.9, 1.0, 200.0)
+    assert (row.agreement, row.support, row.observations) == (0.9, 1.0, 200.0)
 
 
 def test_a_reference_is_compared_with_itself(rng):
     reference, _ = rows_of(table_of(rng, *two_states(rng)[:2]))
     assert (reference.scale, reference.scale_low, reference.scale_high) == (1.0, 1.0, 1.0)
-    assert (reference.angle, reference.rotation_within, reference.mismatch, reference.probability) == (0, 0, 0, 1)
+    assert (reference.angle, reference.rotation_within, reference.mismatch, reference.agreement) == (0, 0, 0, 1)
     points = rng.normal(size=(4, 3))
     np.testing.assert_allclose(reference.apply(points), points)
 
@@ -222,7 +222,7 @@ def test_every_state_of_the_toy_has_its_transformation(model):
     assert ellipse.scale_low < 1 < ellipse.scale_high
     assert circle.scale_low < (0.5 if circle.scale < 1 else 2) < circle.scale_high
     np.testing.assert_allclose(np.abs(circle.translation), [2, 2], atol=0.3)
-    assert circle.probability == model.coaction_[circle.state, circle.reference]
+    assert circle.agreement == model.coaction_[circle.state, circle.reference]
     assert circle.support > 0.9
 
 

@@ -77,7 +77,7 @@ def test_it_draws_where_it_is_told(families):
 
 def test_the_colour_bar_says_what_it_measures():
     labels = [bar.get_ylabel() for plot in (plot_similarity, plot_coclustering) for bar in plot(np.eye(2)).child_axes]
-    assert labels == ["similarity", "posterior probability of sharing a cluster"]
+    assert labels == ["similarity", "agreement on one cluster"]
 
 
 def test_limits_of_the_colours():

@@ -36,7 +36,7 @@ def row_of(state, action, reference, *, n_dims=2, **values):
         "mean": place,
         "axes": np.eye(n_dims),
         "observations": 50.0,
-        "probability": 0.9,
+        "agreement": 0.9,
         "support": 1.0,
     }
     return StateTransform(state=state, action=action, reference=reference, **defaults | values)
