@@ -1,7 +1,8 @@
-"""Small pieces of text: counts, lists, ordinals, voxels, numbers of clusters, and tables in Markdown."""
+"""Small pieces of text: counts, lists, ordinals, voxels, numbers of clusters, and tables."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -107,6 +108,20 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> s
     rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
     padded = [[row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in cells]
     return "\n".join(f"| {' | '.join(row)} |" for row in [padded[0], rule, *padded[1:]])
+
+
+def html_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table as HTML, for notebooks.
+
+    Examples
+    --------
+    >>> html_table(["state", "steps"], [["a<b", None]])
+    '<table><tr><th>state</th><th>steps</th></tr><tr><td>a&lt;b</td><td></td></tr></table>'
+    """
+    texts = [["" if cell is None else escape(str(cell)) for cell in row] for row in rows]
+    lines = ["".join(f"<th>{escape(name)}</th>" for name in header)]
+    lines += ["".join(f"<td>{text}</td>" for text in row) for row in texts]
+    return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
 
 
 def spread(values: Sequence[float]) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy.special import logsumexp, ndtri, softmax
 from scipy.stats import rankdata
 
 from homothety.errors import InputError
+from homothety.phrases import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -68,6 +70,15 @@ class Verdict:
     agree: bool
     text: str
     table: tuple[Diagnosis, ...]
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {'agree' if self.agree else 'not yet'}, {self.text}>"
+
+    def _repr_html_(self) -> str:
+        """Return the verdict and its table, for notebooks."""
+        rows = [(one.name, f"{one.r_hat:.3f}", f"{one.ess:.0f}", one.trouble) for one in self.table]
+        table = html_table(["quantity", "R-hat", "effective sample size", "trouble"], rows) if rows else ""
+        return f"<p>{escape(self.text)}</p>{table}"
 
 
 def judge(

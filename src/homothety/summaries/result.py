@@ -10,7 +10,9 @@ import platform
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -22,7 +24,7 @@ from homothety.datasets.readers.checks import require
 from homothety.errors import InputError
 from homothety.models.frames.grouping import MergeTree
 from homothety.persistence import write_value
-from homothety.phrases import number_of
+from homothety.phrases import html_table, number_of
 from homothety.summaries.partitions import coclustering, membership, relabel_by_size
 from homothety.summaries.paths import segments_table
 from homothety.summaries.tables import partition_rows, segmentation_tables
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from homothety.summaries.transforms import StateTransform, TransformTable
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+_N_SHOWN = 10  # rows of a table in a notebook
 _NO_SETTINGS = ("progress", "checkpoint")  # parameters on which no number depends
 _FrameLibrary = Literal["pandas", "polars", "arrow"]
 
@@ -155,6 +158,13 @@ class _Base(ABC):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} by {self.provenance.model}: {self.headline}>"
 
+    def _repr_html_(self) -> str:
+        """Return the outcome and the first rows of the first table, for notebooks."""
+        name, table = next(iter(self.tables().items()))
+        rows = list(islice(table, _N_SHOWN))
+        shown = html_table(list(rows[0]), [list(row.values()) for row in rows]) if rows else ""
+        return f"<p>{escape(self.headline)}.</p>{shown}<p>All rows: <code>to_frame({name!r})</code>.</p>"
+
     def save(self, path: str | Path) -> None:
         """Write the result to one file without pickle; `homothety.load` reads it."""
         write_value(self, Path(path))
@@ -254,7 +264,7 @@ class Segmentation(_Base):
     state_actions : ndarray of int, shape (n_states,), optional
         Action that most steps of each state have.
     coaction : ndarray of shape (n_states, n_states), optional
-        Probability that two states are one action.
+        Agreement: share of kept sweeps in which two states are one action.
     transform_table : TransformTable, optional
         How the states of each action differ.
     frame_table : FrameTable, optional
