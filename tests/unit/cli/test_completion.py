@@ -51,4 +51,4 @@ def test_every_option_of_every_command_is_in_every_script(shell, run):
 
 
 def test_shells_are_those_of_the_library():
-    assert set(SHELLS) == set(shtab.SUPPORTEDSHELLS)
+    assert set(SHELLS) == set(shtab.SUPPORTED_SHELLS)
