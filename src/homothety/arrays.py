@@ -70,14 +70,14 @@ def check_whole(value: int, name: str) -> int:
     try:
         return index(value)
     except TypeError:
-        raise InputError(f"{name} is {value!r}, needed a whole number.") from None
+        raise InputError(f"{name} is {value!r}, needed a whole number.", name) from None
 
 
 def check_count(value: int, name: str, minimum: int = 1) -> int:
     """Return a whole number of at least `minimum`, or raise naming it."""
     count = check_whole(value, name)
     if count < minimum:
-        raise InputError(f"{name} is {count}, needed at least {minimum}.")
+        raise InputError(f"{name} is {count}, needed at least {minimum}.", name)
     return count
 
 
@@ -88,7 +88,7 @@ def check_positive(value: float, name: str) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if isinstance(value, str) or not 0 < number < np.inf:
-        raise InputError(f"{name} is {value!r}, needed a finite number above 0.")
+        raise InputError(f"{name} is {value!r}, needed a finite number above 0.", name)
     return number
 
 
@@ -96,7 +96,7 @@ def check_option(value: object, name: str, options: Collection[object]) -> None:
     """Raise if a value is none of those allowed."""
     if value not in options:
         *first, last = map(repr, options)
-        raise InputError(f"{name} is {value!r}, needed {', '.join(first)} or {last}.")
+        raise InputError(f"{name} is {value!r}, needed {', '.join(first)} or {last}.", name)
 
 
 def check_points(points: ArrayLike, name: str = "points") -> FloatArray:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("point", "vector", "quaternion", "plain")
 _NORM_TOLERANCE = 1e-2  # quaternions are often recorded with two or three decimals
-_HINT = "To use positions, vectors and quaternions, name the channels (x, y, z, qw, ...), or give blocks=[...]."
+_HINT = "To use positions, vectors and quaternions, name the channels (x, y, z, qw, ...), or give blocks=."
 _MOST_LISTED = 8  # blocks, and plain channels, that a sentence names
 
 
@@ -139,18 +139,24 @@ def check_blocks(kinds: Sequence[str], n_dims: int, names: Sequence[str] | None 
     """
     _check_names(names, n_dims)
     if isinstance(kinds, str) or not hasattr(kinds, "__iter__"):
-        raise InputError(f"blocks is {kinds!r}, needed 'auto' or a list of kinds: {', '.join(map(repr, _KINDS))}.")
+        raise InputError(
+            f"blocks is {kinds!r}, needed 'auto' or a list of kinds: {', '.join(map(repr, _KINDS))}.", "blocks"
+        )
     kinds = tuple(kinds)
     for place, kind in enumerate(kinds):
         if kind not in _KINDS:
-            raise InputError(f"blocks[{place}] is {kind!r}, needed one of {', '.join(map(repr, _KINDS))}.")
+            raise InputError(
+                f"blocks has {kind!r} at place {place}, counted from 0, needed one of {', '.join(map(repr, _KINDS))}.",
+                "blocks",
+            )
     dims = [dim for dim in (3, 2) if sum(_n_channels(kind, dim) for kind in kinds) == n_dims]
     if not dims:
-        raise InputError(_misfit(kinds, n_dims))
+        raise InputError(_misfit(kinds, n_dims), "blocks")
     if dims == [2] and "quaternion" in kinds:
         raise InputError(
             f"blocks is {list(kinds)}, which fits the {n_dims} channels only with points and vectors in 2-D, but a "
-            "quaternion needs 3-D. Give points and vectors with three channels, or the quaternion as four 'plain'."
+            "quaternion needs 3-D. Give points and vectors with three channels, or the quaternion as four 'plain'.",
+            "blocks",
         )
     blocks = ChannelBlocks(kinds, tuple(range(n_dims)), dims[0], "")
     called = [[_called(channel, names) for channel in channels] for channels in blocks.channels]
@@ -180,7 +186,8 @@ def check_quaternions(recordings: Sequences, blocks: ChannelBlocks) -> None:
                 f"Recording {i} ({recordings.names[i]}): the quaternion ({called}) has norm {norms[wrong[0]]:.3g} at "
                 f"step {wrong[0] - recordings.starts[i]} ({wrong.size} such steps in all recordings), needed 1 within "
                 f"{_NORM_TOLERANCE}. Divide quaternions by their norm and cut steps at which tracking was lost; if "
-                "these channels are no quaternion, list each as 'plain' in blocks=[...]."
+                "these channels are no quaternion, list each as 'plain' in blocks=.",
+                "blocks",
             )
 
 
@@ -229,7 +236,7 @@ def _hints(names: Sequence[str], has_blocks: bool) -> str:
     if unordered:
         return (
             f" The names {_listed(unordered, 'channels')} do not say which channel of a quaternion is w: rename them "
-            "to qw, qx, qy, qz, or give blocks=[...]."
+            "to qw, qx, qy, qz, or give blocks=."
         )
     if not has_blocks and len(names) > 1:
         return f" {_HINT}"

@@ -1,7 +1,26 @@
 """All errors and warnings that the library defines, so that callers can catch them by name."""
 
+from __future__ import annotations
 
-class InputError(ValueError):
+
+class _Message(Exception):  # noqa: N818
+    """A message that knows which parameters it names, so that the command line can name its options instead.
+
+    Parameters
+    ----------
+    message : str
+    *parameters : str
+        Each stands at the beginning of the message, or wherever ``=`` follows it.
+    item : int, optional
+        Number of the matrix that the message calls ``X[item]``.
+    """
+
+    def __init__(self, message: str = "", *parameters: str, item: int | None = None) -> None:
+        super().__init__(message)
+        self.parameters, self.item = parameters, item
+
+
+class InputError(_Message, ValueError):
     """Input that cannot be used; the message names the item, what was found, what is needed and what to do."""
 
 
@@ -23,7 +42,8 @@ class SweepError(InputError):
     """
 
     def __init__(self, part: str, remedy: str, needed_by: str = "This move") -> None:
-        super().__init__(part, remedy, needed_by)  # what a copy in another process is made from
+        super().__init__()
+        self.args = (part, remedy, needed_by)  # what a copy in another process is made from
         self.part, self.remedy, self.needed_by = part, remedy, needed_by
 
     def __str__(self) -> str:
@@ -41,7 +61,7 @@ class ClusterError(OSError):
     """A cluster that lost work it was given; what was written to disk until then is there."""
 
 
-class HomothetyWarning(UserWarning):
+class HomothetyWarning(_Message, UserWarning):
     """Base of all warnings of this library."""
 
 

@@ -107,7 +107,9 @@ class Preprocessing:
         self._set("quaternions", _check_disjoint(self.quaternions, "quaternions"))
         for quaternion in self.quaternions:
             if len(quaternion) != 4:
-                raise InputError(f"quaternions has one of {len(quaternion)} dimensions, needed four dimensions each.")
+                raise InputError(
+                    f"quaternions has one of {len(quaternion)} dimensions, needed four dimensions each.", "quaternions"
+                )
         for quaternion, group in product(self.quaternions, self.groups):
             if set(quaternion).intersection(group) not in (set(), set(quaternion)):
                 raise InputError(f"Group {group} holds a part of quaternion {quaternion}, needed all of it or none.")
@@ -117,7 +119,9 @@ class Preprocessing:
             raise InputError("velocity_dims means nothing without velocities. Set it to 'append' or 'replace'.")
         if self.groups and not isinstance(self.scale, str):
             raise InputError(
-                "groups means nothing without scale='std' or scale='range'. Choose one, or leave the groups out."
+                "groups means nothing without scale='std' or scale='range'. Choose one, or leave out groups=.",
+                "groups",
+                "scale",
             )
 
     def fit(self, sequences: Any, *, allow_constant: bool = False) -> FittedPreprocessing:
@@ -141,10 +145,18 @@ class Preprocessing:
         quaternion_sides = [_mean_rotation(recordings.steps[:, list(dims)]) for dims in self.quaternions]
         series = [self._prepare(one, quaternion_sides) for one in _named(recordings)]
         offset = mean_of_known(np.concatenate(series)) if self.centre == "all" else np.zeros(series[0].shape[1])
-        factors = self._factors([self._centred(one, offset) for one in series], recordings.n_dims)
+        centred = [self._centred(one, offset) for one in series]
+        factors = self._factors(centred, recordings.n_dims, self._name_dims(recordings.called))
         return FittedPreprocessing(
             self, recordings.n_dims, frozen(offset), frozen(factors), tuple(frozen(side) for side in quaternion_sides)
         )
+
+    def _name_dims(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return what the channels of the output are called, given the names of those of the recordings."""
+        moving = self._moving_dims(len(names))
+        if self.velocities == "append":
+            return (*names, *(f"velocity of {names[dim]}" for dim in moving))
+        return tuple(f"velocity of {name}" if dim in moving else name for dim, name in enumerate(names))
 
     @property
     def stride(self) -> int:
@@ -195,23 +207,27 @@ class Preprocessing:
         """Subtract the mean of this recording, or the given offset."""
         return series - (mean_of_known(series) if self.centre == "series" else offset)
 
-    def _factors(self, centred: list[FloatArray], n_input_dims: int) -> FloatArray:
-        """Return the factor of each dimension of the output."""
+    def _factors(self, centred: list[FloatArray], n_input_dims: int, names: Sequence[str]) -> FloatArray:
+        """Return the factor of each channel of the output, of these names."""
         steps = np.concatenate(centred)
         factors = np.ones(steps.shape[1])
         if self.scale is None:
             return factors
         if not isinstance(self.scale, str):
             if len(self.scale) != len(factors):
-                raise InputError(f"scale has {len(self.scale)} factors, needed one for each of {len(factors)} dims.")
+                raise InputError(
+                    f"scale has {len(self.scale)} factors, needed one for each of {len(factors)} dims.", "scale"
+                )
             return np.array(self.scale, dtype=np.float64)
-        _check_moving(centred)
+        _check_moving(centred, names)
         for group in self._output_groups(n_input_dims):
             size = _group_size(steps[:, group], self.scale)
             if not _LEAST_SIZE < size < 1 / _LEAST_SIZE:
                 raise InputError(
-                    f"Dimensions {group} vary by {size:.3g}: too {'much' if size > 1 else 'little'} to be squared, and "
-                    f"scale={self.scale!r} cannot bring them to one size. Give them in another unit."
+                    f"Channels {', '.join(names[dim] for dim in group)} vary by {size:.3g}: too "
+                    f"{'much' if size > 1 else 'little'} to be squared, and scale={self.scale!r} cannot bring them to "
+                    "one size. Give them in another unit.",
+                    "scale",
                 )
             factors[group] = 1 / size
         return factors
@@ -235,7 +251,9 @@ class Preprocessing:
         for option, groups in named.items():
             highest = max(chain.from_iterable(groups), default=0)
             if highest >= n_dims:
-                raise InputError(f"{option} names dimension {highest}, but recordings have {n_dims}, counted from 0.")
+                raise InputError(
+                    f"{option} names dimension {highest}, but recordings have {n_dims}, counted from 0.", option
+                )
         moving = set(self._moving_dims(n_dims)) if self.velocities == "replace" else set()
         for group in self.groups:
             if moving.intersection(group) not in (set(), set(group)):
@@ -367,7 +385,8 @@ class FittedPreprocessing:
         if array.ndim == 0 or len(array) != n_kept:
             raise InputError(
                 f"labels has shape {array.shape}, needed {n_kept} entries, "
-                f"as one step in {every} of {n_steps} was kept."
+                f"as one step in {every} of {n_steps} was kept.",
+                "labels",
             )
         nearest = (np.arange(n_steps) + every // 2) // every
         return array[np.minimum(nearest, n_kept - 1)]
@@ -382,10 +401,7 @@ class FittedPreprocessing:
         """
         if len(names) != self.n_input_dims:
             raise InputError(f"names has {len(names)} entries, needed one for each of {self.n_input_dims} dimensions.")
-        moving = self.settings._moving_dims(self.n_input_dims)
-        if self.settings.velocities == "append":
-            return (*names, *(f"velocity of {names[dim]}" for dim in moving))
-        return tuple(f"velocity of {name}" if dim in moving else name for dim, name in enumerate(names))
+        return self.settings._name_dims(names)
 
     def to_record(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts and lists, ready for JSON."""
@@ -496,28 +512,28 @@ def _group_size(steps: FloatArray, scale: str) -> float:
     return float(np.sqrt(variance_of_known(steps).mean()) if scale == "std" else range_of_known(steps).max())
 
 
-def _check_moving(centred: list[FloatArray]) -> None:
-    """Raise naming a dimension that differs at most between recordings, of which centring leaves only rounding."""
+def _check_moving(centred: list[FloatArray], names: Sequence[str]) -> None:
+    """Raise naming a channel that differs at most between recordings, of which centring leaves only rounding."""
     levels = np.stack([np.fmin.reduce(one) for one in centred])
     still = np.all([range_of_known(one) == 0 for one in centred], axis=0)
     still &= range_of_known(levels) <= ROUNDING * np.nanmax(np.abs(np.concatenate(centred)))
     if still.any():
         raise InputError(
-            f"After centring, dimension {int(still.argmax())} is constant in every series, so it cannot be scaled. "
-            "Leave it out, or centre over all series."
+            f"After centring, channel {names[int(still.argmax())]} is constant in every recording, so it cannot be "
+            "scaled. Leave it out, or centre over all recordings."
         )
 
 
 def _check_choice(value: str | None, name: str, choices: tuple[str, ...]) -> None:
     """Raise unless the value is None or one of the choices."""
     if value is not None and value not in choices:
-        raise InputError(f"{name} is {value!r}, needed one of {', '.join(map(repr, choices))}, or None.")
+        raise InputError(f"{name} is {value!r}, needed one of {', '.join(map(repr, choices))}, or None.", name)
 
 
 def _check_steps(value: Any, name: str, minimum: int = 1, or_else: str = "") -> int:
     """Return a number of steps, or raise unless it is an integer and large enough; `or_else` names alternatives."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
-        raise InputError(f"{name} is {value!r}, needed a whole number of at least {minimum}{or_else}.")
+        raise InputError(f"{name} is {value!r}, needed a whole number of at least {minimum}{or_else}.", name)
     return int(value)
 
 
@@ -527,7 +543,8 @@ def _check_window(value: Any) -> None:
     if not is_whole or value < _MIN_WINDOW or value % 2 == 0:
         raise InputError(
             f"smooth is {value!r}, needed an odd number of steps, at least {_MIN_WINDOW}: a shorter window smooths "
-            "nothing, and an even one has no middle."
+            "nothing, and an even one has no middle.",
+            "smooth",
         )
 
 
@@ -535,7 +552,9 @@ def _check_factors(factors: Sequence[float]) -> tuple[float, ...]:
     """Return factors as a tuple, or raise unless all can be divided by."""
     values = np.asarray(factors, dtype=np.float64)
     if values.ndim != 1 or not np.isfinite(values).all() or (values == 0).any():
-        raise InputError(f"scale is {factors!r}, needed one finite number other than zero per dimension of the output.")
+        raise InputError(
+            f"scale is {factors!r}, needed one finite number other than zero per dimension of the output.", "scale"
+        )
     return tuple(values.tolist())
 
 
@@ -543,11 +562,11 @@ def _check_disjoint(groups: Sequence[Sequence[int]], name: str) -> tuple[tuple[i
     """Return groups of dimensions as tuples, or raise if one is empty or a dimension comes twice or is negative."""
     checked = tuple(tuple(_check_steps(dim, f"A dimension in {name}", 0) for dim in group) for group in groups)
     if not all(checked):
-        raise InputError(f"{name} has an empty group, needed at least one dimension in each. Leave it out.")
+        raise InputError(f"{name} has an empty group, needed at least one dimension in each. Leave it out.", name)
     dims = list(chain.from_iterable(checked))
     for place, dim in enumerate(dims):
         if dim in dims[:place]:
-            raise InputError(f"{name} names dimension {dim} twice, needed each dimension once at most.")
+            raise InputError(f"{name} names dimension {dim} twice, needed each dimension once at most.", name)
     return checked
 
 

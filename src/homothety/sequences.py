@@ -70,6 +70,11 @@ class Sequences:
         return self.steps.shape[1]
 
     @property
+    def called(self) -> tuple[str, ...]:
+        """Names of the channels, or their numbers where they have none."""
+        return self.channels or tuple(map(str, range(self.n_dims)))
+
+    @property
     def lengths(self) -> IntArray:
         """Number of time steps of each series, shape (n_series,)."""
         return np.diff(self.starts)
@@ -180,17 +185,17 @@ def check_sequences(
     # A number alone does not tell which of many files is meant.
     titles = [f"Recording {i}" + f" ({name})" * (names is not None) for i, name in enumerate(checked_names)]
     _check_shapes(series, titles, min_steps)
-    _check_finite(series, titles, allow_missing)
-    _check_size(series, titles)
     starts = np.concatenate([[0], np.cumsum([len(one) for one in series])]).astype(np.int64)
     starts.setflags(write=False)
     steps = frozen(np.concatenate(series))
-    if not allow_constant:
-        check_measured(steps)
-        _check_varying(steps)
     checked_channels = _check_channels(channels, columns if known is None else known, steps.shape[1])
-    rate = rate if times is None else rate_of(times, checked_names)
-    return Sequences(steps, starts, checked_names, checked_channels, rate)
+    recordings = Sequences(steps, starts, checked_names, checked_channels, rate)
+    _check_finite(recordings, titles, allow_missing)
+    _check_size(recordings, titles)
+    if not allow_constant:
+        check_measured(recordings)
+        _check_varying(recordings)
+    return recordings if times is None else replace(recordings, rate=rate_of(times, checked_names))
 
 
 def interpolated(sequences: Sequences) -> Sequences:
@@ -339,40 +344,40 @@ def _check_shapes(series: list[FloatArray], titles: list[str], min_steps: int) -
             raise InputError(f"{title} has {len(one)} steps, needed at least {min_steps}. Drop it.")
 
 
-def _check_finite(series: list[FloatArray], titles: list[str], allow_missing: bool) -> None:
+def _check_finite(recordings: Sequences, titles: list[str], allow_missing: bool) -> None:
     """Raise naming the first entry that is infinite, or NaN unless values may be missing."""
-    for title, one in zip(titles, series, strict=True):
+    for title, one in zip(titles, recordings, strict=True):
         bad = np.isinf(one) if allow_missing else ~np.isfinite(one)
         if bad.any():
             step, dim = np.argwhere(bad)[0]
+            remedy = "Set what is missing to NaN" if allow_missing else "Interpolate short gaps"
             raise InputError(
-                f"{title} holds {one[step, dim]} at step {step}, dimension {dim} ({int(bad.any(axis=1).sum())} such "
-                f"steps). {'Set what is missing to NaN' if allow_missing else 'Interpolate short gaps'}, or cut the "
-                "recording there."
+                f"{title} holds {one[step, dim]} at step {step}, channel {recordings.called[dim]} "
+                f"({int(bad.any(axis=1).sum())} such steps). {remedy}, or cut the recording there."
             )
 
 
-def check_measured(steps: FloatArray) -> None:
-    """Raise naming a dimension that is missing at every step of all series."""
-    absent = np.flatnonzero(np.isnan(steps).all(axis=0))
+def check_measured(recordings: Sequences) -> None:
+    """Raise naming a channel that is missing at every step of all recordings."""
+    absent = np.flatnonzero(np.isnan(recordings.steps).all(axis=0))
     if absent.size:
         raise InputError(
-            f"Dimension {absent[0]} is NaN at every step of all series, needed values in at least one. Leave it out, "
-            f"for example with np.delete(series, {absent.tolist()}, axis=1)."
+            f"Channel {recordings.called[absent[0]]} is NaN at every step of all recordings, needed values in at least "
+            "one. Leave that channel out."
         )
 
 
-def _check_size(series: list[FloatArray], titles: list[str]) -> None:
+def _check_size(recordings: Sequences, titles: list[str]) -> None:
     """Raise if squares of the values, or of how far they vary, cannot be computed with."""
-    for title, one in zip(titles, series, strict=True):
+    for title, one in zip(titles, recordings, strict=True):
         sizes = np.nan_to_num(np.abs(one))
         step, dim = np.unravel_index(sizes.argmax(), one.shape)
         if sizes[step, dim] > _LARGEST:
             raise InputError(
-                f"{title} holds {one[step, dim]:.3g} at step {step}, dimension {dim}: too large to be squared, needed "
-                f"at most {_LARGEST:g}. Give all recordings in a larger unit."
+                f"{title} holds {one[step, dim]:.3g} at step {step}, channel {recordings.called[dim]}: too large to "
+                f"be squared, needed at most {_LARGEST:g}. Give all recordings in a larger unit."
             )
-    widest = max(float(range_of_known(one).max()) for one in series)
+    widest = max(float(range_of_known(one).max()) for one in recordings)
     if 0 < widest < 1 / _LARGEST:
         raise InputError(
             f"No recording varies by more than {widest:.3g}: too little to be squared, needed {1 / _LARGEST:g}. "
@@ -380,16 +385,15 @@ def _check_size(series: list[FloatArray], titles: list[str]) -> None:
         )
 
 
-def _check_varying(steps: FloatArray) -> None:
-    """Raise naming a dimension that never changes: no covariance can be estimated along it."""
-    lowest, highest = np.fmin.reduce(steps), np.fmax.reduce(steps)
+def _check_varying(recordings: Sequences) -> None:
+    """Raise naming a channel that never changes: no covariance can be estimated along it."""
+    lowest, highest = np.fmin.reduce(recordings.steps), np.fmax.reduce(recordings.steps)
     constant = highest - lowest <= ROUNDING * np.maximum(np.abs(lowest), np.abs(highest))
     if constant.any():
-        dims = np.flatnonzero(constant)
+        called = [recordings.called[dim] for dim in np.flatnonzero(constant)]
         raise InputError(
-            f"Dimension {dims[0]} is {lowest[dims[0]]:g} at every step of all series (constant dimensions: "
-            f"{', '.join(map(str, dims))}). It tells nothing: leave it out, for example with np.delete(series, "
-            f"{dims.tolist()}, axis=1)."
+            f"Channel {called[0]} is {lowest[constant][0]:g} at every step of all recordings (constant channels: "
+            f"{', '.join(called)}). It tells nothing: leave it out."
         )
 
 

@@ -51,3 +51,9 @@ def test_what_is_no_array_of_numbers_is_named(values, message):
 
 def test_no_new_items_at_all_are_in_order():
     assert check_similarity_to(np.empty((0, 3)), 3).shape == (0, 3)
+
+
+def test_checks_tell_which_parameter_they_are_about():
+    with pytest.raises(InputError) as caught:
+        check_count(0, "n_items")
+    assert caught.value.parameters == ("n_items",)

@@ -179,7 +179,7 @@ def test_expand_takes_probabilities_too():
 def test_constant_new_series_pass_but_not_fitted_ones():
     fitted = Preprocessing(scale="std").fit([np.arange(8.0)[:, None]])
     assert np.ptp(fitted.transform([np.ones((4, 1))]).steps) == 0
-    with pytest.raises(InputError, match="Dimension 0"):
+    with pytest.raises(InputError, match="Channel 0"):
         Preprocessing().fit([np.ones((4, 1))])
 
 
@@ -251,7 +251,7 @@ def test_settings_that_do_not_fit_the_recordings(recordings, settings, message):
 
 def test_levels_lost_by_centring_cannot_be_scaled():
     levels = [np.column_stack([np.arange(4.0), np.full(4, level)]) for level in (0.1, 0.7)]
-    with pytest.raises(InputError, match="After centring, dimension 1 is constant"):
+    with pytest.raises(InputError, match="After centring, channel 1 is constant"):
         Preprocessing(centre="series", scale="std").fit(levels)
 
 

@@ -115,13 +115,13 @@ def test_constant_over_all_series_is_named(series):
     for one in series:
         one[:, 1] = 0.1
     series[0][:, 1] = np.nextafter(0.1, 1)  # rounding is no movement
-    with pytest.raises(InputError, match=r"Dimension 1 is 0\.1 at every step of all series.*np\.delete"):
+    with pytest.raises(InputError, match=r"Channel 1 is 0\.1 at every step of all recordings.*leave it out"):
         check_sequences(series)
 
 
 def test_constant_can_be_allowed():
     assert check_sequences(np.ones((4, 2)), allow_constant=True).n_steps == 4
-    with pytest.raises(InputError, match="constant dimensions: 0, 1"):
+    with pytest.raises(InputError, match="constant channels: 0, 1"):
         check_sequences(np.ones((4, 2)))
 
 
@@ -159,9 +159,9 @@ def bad_series(kind):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("nan", r"Recording 1 holds nan at step 2, dimension 1 \(1 such steps\)"),
+        ("nan", r"Recording 1 holds nan at step 2, channel 1 \(1 such steps\)"),
         ("inf", r"Recording 1 holds -inf at step 2"),
-        ("masked", r"Recording 0 holds nan at step 3, dimension 1"),
+        ("masked", r"Recording 0 holds nan at step 3, channel 1"),
         ("empty", r"Recording 1 has 0 steps, needed at least 2"),
         ("none", r"X holds no series"),
         ("mixed", r"Recording 1 has 3 dimensions but recording 0 has 2"),
@@ -212,7 +212,7 @@ def test_names_must_match_and_differ(series):
 
 
 def test_errors_call_series_by_the_names_they_have():
-    with pytest.raises(InputError, match=r"Recording 1 \(lift\) holds nan at step 0, dimension 1"):
+    with pytest.raises(InputError, match=r"Recording 1 \(lift\) holds nan at step 0, channel 1"):
         check_sequences({"reach": np.eye(2), "lift": [[1.0, np.nan], [0.0, 1.0]]})
 
 
@@ -245,9 +245,9 @@ def test_missing_values_pass_where_they_may():
             np.array([[1.0, np.inf], [np.nan, 2.0]]),
             "Recording 0 holds inf at step 0, .* what is missing to",
         ),
-        (np.array([[1.0, np.nan], [2.0, np.nan]]), "Dimension 1 is NaN at every step of all series"),
-        (np.array([[1.0, 7.0], [2.0, np.nan]]), "Dimension 1 is 7 at every step of all series"),
-        (np.array([[1.0, np.nan], [2.0, 1e200]]), r"Recording 0 holds 1e\+200 at step 1, dimension 1"),
+        (np.array([[1.0, np.nan], [2.0, np.nan]]), "Channel 1 is NaN at every step of all recordings"),
+        (np.array([[1.0, 7.0], [2.0, np.nan]]), "Channel 1 is 7 at every step of all recordings"),
+        (np.array([[1.0, np.nan], [2.0, 1e200]]), r"Recording 0 holds 1e\+200 at step 1, channel 1"),
     ],
 )
 def test_what_cannot_be_is_named_among_missing_values(series, message):

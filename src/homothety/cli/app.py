@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from homothety._version import __version__
 from homothety.cli import check, cluster, compare, demo, finished, segment
 from homothety.cli.console import Console
-from homothety.cli.options import add_command, limited_memory, on_cluster
-from homothety.cli.wording import in_options
+from homothety.cli.options import add_command, in_options, limited_memory, on_cluster
 from homothety.errors import HomothetyWarning, InputError
 from homothety.files import printable
 
@@ -141,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(quiet=args.quiet, as_json=args.json)
     with warnings.catch_warnings():
         warnings.simplefilter("always", HomothetyWarning)
-        warnings.showwarning = lambda message, *_, **__: console.warn(in_options(str(message), args.parser))
+        warnings.showwarning = lambda message, *_, **__: console.warn(in_options(str(message), message, args.parser))
         try:
             memory = limited_memory(getattr(args, "max_memory", None))
             with memory, on_cluster(getattr(args, "cluster", None), console), console.announcing_compilation():
@@ -156,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (ValueError, ImportError, OSError, MemoryError) as error:
             if not _is_expected(error):
                 raise
-            console.fail(in_options(explain(error), args.parser))
+            console.fail(in_options(explain(error), error, args.parser))
             return _BAD_INPUT
     return 0 if finished else getattr(args, "otherwise", _INTERRUPTED)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,7 +141,8 @@ def run(args: argparse.Namespace, console: Console) -> bool:
                 fit(model, items.matrices, console, size=size, source=source, positions=positions)
         except NotSPDError as error:
             where = _where_is(error, items)
-            raise InputError(f"{args.file}: {error}{where} Or leave all such matrices out with --only-spd.") from error
+            text = f"{args.file}: {error}{where} Or leave all such matrices out with --only-spd."
+            raise InputError(text, item=error.item) from error
         model.result_ = replace(model.result_, numbers=index)
         written = results.write(model, items, folder, with_figures=args.figures)
     this.end(interrupted=model.result_.interrupted)
@@ -153,11 +153,9 @@ def run(args: argparse.Namespace, console: Console) -> bool:
 
 def _where_is(error: NotSPDError, items: MatrixSet) -> str:
     """Return the voxel of the matrix that an error names, as a sentence; nothing if there is none."""
-    named = re.search(r"\[(\d+)\]", str(error))
-    if named is None or items.positions is None:
+    if error.item is None or items.positions is None:
         return ""
-    number = int(named[1])
-    return f" Matrix {number} is {voxel_in_words(items.positions[number])}."
+    return f" Matrix {error.item} is {voxel_in_words(items.positions[error.item])}."
 
 
 def _check_image(items: MatrixSet, file: Path, console: Console) -> IntArray:

@@ -14,7 +14,6 @@ from homothety.cli.options import (
     check_figures,
     check_folder,
 )
-from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 
 if TYPE_CHECKING:
@@ -126,8 +125,7 @@ def _of_recordings(args: argparse.Namespace, console: Console) -> Comparison:
     console.say(f"Reading {recordings.title(args.files)}")
     usual = args.truth in (None, *_LABELS, *_STATES) or _is_file(args.truth)
     items = read_sequences(args.files, **recordings.reading_options(args), labels=None if usual else args.truth)
-    with columns_called(recordings.dimension_names(items, args.velocities)):
-        preprocessing = recordings.chosen_preprocessing(args, items)
+    preprocessing = recordings.chosen_preprocessing(args, items)
     methods = comparing.segmentation_methods(items, preprocessing, **_effort(args), max_states=args.max_states)
     baseline = methods.pop("one-state")
     chosen = comparing.choose(methods, args.methods)

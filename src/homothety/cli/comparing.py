@@ -14,8 +14,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from homothety._version import __version__
 from homothety.cli.figures import draw_paths, write_figures
-from homothety.cli.recordings import dimension_names
-from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 from homothety.estimators.baselines import CRPMixture, GMMSelection
 from homothety.estimators.methods import METHODS, fit_whole, labels_of
@@ -201,8 +199,7 @@ def segmentation_methods(items: SequenceSet, preprocessing: Preprocessing, **set
 
     def labels(key: str, seed: int | None) -> list[IntArray]:
         model = METHODS[key].make(seed=seed, preprocessing=preprocessing, subsample=preprocessing.subsample, **settings)
-        with columns_called(dimension_names(items, preprocessing.velocities)):
-            return labels_of(fit_whole(model, items))
+        return labels_of(fit_whole(model, items))
 
     return {key: Method(key, method.title, partial(labels, key)) for key, method in METHODS.items()}
 

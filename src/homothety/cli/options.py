@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,45 @@ REPORT = "report.html"  # in the folder of a run
 
 # From the arguments to whether the command came to its end.
 _Command: TypeAlias = Callable[[Namespace, "Console"], bool]
+
+
+# Options that are called otherwise than the parameters they set.
+_CALLED = {"groups": "--scale-together", "labels": "--truth", "positions": "--spatial"}
+
+
+def in_options(text: str, message: object, parser: ArgumentParser) -> str:
+    """Return the text of an error or a warning with the options of a command in the place of parameters.
+
+    Parameters
+    ----------
+    text : str
+        What is said of the message.
+    message : Exception
+        Errors and warnings of the library know which parameters they name.
+    parser : ArgumentParser
+        Of the command: a parameter it has no option for stays as it is.
+
+    Examples
+    --------
+    >>> parser = ArgumentParser()
+    >>> _ = parser.add_argument("--jobs")
+    >>> error = InputError("n_jobs is 0, needed 1 or more.", "n_jobs")
+    >>> in_options(str(error), error, parser)
+    '--jobs is 0, needed 1 or more.'
+    """
+    for name in getattr(message, "parameters", ()):
+        place = rf"\b{name}\b" if "_" in name else rf"(?:^|(?<=: )){name}\b|\b{name}(?==)"
+        if option := _option(name, parser):
+            text = re.sub(rf"({place})(=(?!['\w]))?", option, text)
+    item = getattr(message, "item", None)
+    return text.replace(f"X[{item}]", f"matrix {item}, counted from 0,")
+
+
+def _option(name: str, parser: ArgumentParser) -> str | None:
+    """Return the option that sets a parameter, if the command has one."""
+    dashed = name.replace("_", "-")
+    known = (_CALLED.get(name, ""), f"--{dashed}", f"--{dashed.removeprefix('n-')}")
+    return next((option for option in known if option in parser._option_string_actions), None)
 
 
 def add_command(commands: Any, name: str, run: _Command, *, help: str, description: str, epilog: str) -> ArgumentParser:

@@ -144,12 +144,6 @@ def title(files: list[Path]) -> str:
     return printable(str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more")
 
 
-def dimension_names(items: SequenceSet, velocities: str | None) -> list[str]:
-    """Return the names of the dimensions of prepared recordings, or numbers for those without names."""
-    names = list(items.channels) or [str(dim) for dim in range(items.n_dims)]
-    return names + [f"velocity of {name}" for name in names if velocities == "append"]
-
-
 _OF_OTHERS = {
     "quaternions": "quaternions are found by the names of columns, or listed with --blocks",
     "smooth": "velocities are smoothed over a few of the steps that are used",

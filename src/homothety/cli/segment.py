@@ -17,7 +17,6 @@ from homothety.cli.options import (
     sweeps,
     words,
 )
-from homothety.cli.wording import columns_called
 from homothety.errors import InputError
 from homothety.phrases import number_of
 from homothety.times import steps_of
@@ -198,13 +197,12 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     this = runs.of(args, folder, _digest(items), console)
     size = f"{number_of(len(items), 'recording')}, {items.n_steps} steps of {number_of(items.n_dims, 'channel')}"
     with this.explaining_interrupts():
-        with columns_called(_prepared_columns(args, items)):
-            model = _build_model(args, items)
-            if args.model in _FRAMED:
-                console.say(_channel_blocks(args, items).sentence.replace("blocks=[...]", "--blocks"))
-                size += ", after a search for frames to start from"
-            with this.sampling(model):
-                fit(model, items, console, size=size, source=recordings.title(args.files))
+        model = _build_model(args, items)
+        if args.model in _FRAMED:
+            console.say(_channel_blocks(args, items).sentence.replace("blocks=", "--blocks"))
+            size += ", after a search for frames to start from"
+        with this.sampling(model):
+            fit(model, items, console, size=size, source=recordings.title(args.files))
         written = results.write(model, items, folder, kind=args.format, with_figures=args.figures)
         exported = results.write_exports(model.result_, items, folder, kinds, args.files[0])
     this.end(interrupted=model.result_.interrupted)
@@ -227,7 +225,7 @@ def _build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
     if args.model in _FRAMED:
         own = recordings.own_preparation(args)
         return homothety.ActionHMM(random_state=args.seed, **own, **_chosen_parameters(args, items.rate))
-    if args.model == "icsc" and len(recordings.dimension_names(items, args.velocities)) == 1:
+    if args.model == "icsc" and items.n_dims == 1 and args.velocities != "append":
         raise InputError(
             f"{recordings.title(args.files)} has 1 column of measurements, needed 2 or more: an action is a shape, and "
             "a line has none. Use --model ibp to find states alone, or add --velocities append."
@@ -238,14 +236,6 @@ def _build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
         random_state=args.seed, preprocessing=preprocessing, **_chosen_parameters(args, items.rate)
     )
     return model
-
-
-def _prepared_columns(args: argparse.Namespace, items: SequenceSet) -> list[str]:
-    """Return the names of dimensions in error messages; empty if the model rearranges the columns."""
-    if args.model not in _FRAMED:
-        return recordings.dimension_names(items, args.velocities)
-    blocks = _channel_blocks(args, items)
-    return [] if list(blocks.order) != sorted(blocks.order) else recordings.dimension_names(items, None)
 
 
 def _channel_blocks(args: argparse.Namespace, items: SequenceSet) -> ChannelBlocks:

@@ -133,7 +133,9 @@ def spectral_embedding(
     matrix = check_similarity(similarity)
     _check_unit_diagonal(matrix)
     if not (isinstance(n_components, str) or 1 <= check_whole(n_components, "n_components") <= len(matrix)):
-        raise InputError(f"n_components is {n_components}, needed 1 to {len(matrix)}, the number of items.")
+        raise InputError(
+            f"n_components is {n_components}, needed 1 to {len(matrix)}, the number of items.", "n_components"
+        )
     degrees = matrix.sum(axis=1)
     eigenvalues, vectors = np.linalg.eigh(normalised_laplacian(matrix))
     if isinstance(n_components, str) and eigenvalues[-1] - eigenvalues[0] < _NO_SPREAD:
@@ -181,7 +183,9 @@ def count_columns(eigenvalues: FloatArray, n_components: int | str) -> int:
         return int(n_components)
     rules = {"damped": count_structured, "paper": count_primary, "published": count_primary_adapted}
     if n_components not in rules:
-        raise InputError(f"n_components is {n_components!r}, needed a number or one of {', '.join(sorted(rules))}.")
+        raise InputError(
+            f"n_components is {n_components!r}, needed a number or one of {', '.join(sorted(rules))}.", "n_components"
+        )
     # The leading eigenvector of a connected graph, brought to unit rows, is the same number for every item.
     return min(max(rules[n_components](eigenvalues), 2), len(eigenvalues))
 

@@ -119,7 +119,7 @@ def resolve_variant(variant: str | SPCMVariant) -> SPCMVariant:
         return variant
     if not isinstance(variant, str) or variant not in SPCM_VARIANTS:
         known = ", ".join(repr(name) for name in SPCM_VARIANTS)
-        raise InputError(f"variant is {variant!r}, needed one of {known}, or an SPCMVariant.")
+        raise InputError(f"variant is {variant!r}, needed one of {known}.", "variant")
     return SPCM_VARIANTS[variant]
 
 
@@ -145,7 +145,7 @@ def tolerance_factor(n_dims: int, tolerance: float) -> float:
     1.12147
     """
     if not 0 <= tolerance < np.inf:
-        raise InputError(f"tolerance is {tolerance}, needed a finite number of at least 0.")
+        raise InputError(f"tolerance is {tolerance}, needed a finite number of at least 0.", "tolerance")
     with np.errstate(over="ignore"):
         return min(float(np.power(10.0, tolerance * np.exp(-float(n_dims)))), _LARGEST)
 

@@ -193,7 +193,8 @@ def _checked_symmetric(distance: FloatArray) -> FloatArray:
         i, j = divmod(int(asymmetry.argmax()), len(asymmetry))
         raise InputError(
             f"measure is not symmetric: {distance[i, j]:.6g} for pair ({i}, {j}), {distance[j, i]:.6g} for ({j}, {i}). "
-            "Pass for example lambda a, b: (d(a, b) + d(b, a)) / 2."
+            "Pass for example lambda a, b: (d(a, b) + d(b, a)) / 2.",
+            "measure",
         )
     upper = np.triu(distance, k=1)
     return upper + upper.T
@@ -327,7 +328,9 @@ def pairwise_similarity(
                 f"bandwidth is {bandwidth} but measure {measure!r} has none. Use tolerance, or a variant's rate."
             )
         if tolerance is None:
-            raise InputError("tolerance is None, needed a number. Use pairwise_distance for values without one.")
+            raise InputError(
+                "tolerance is None, needed a number. Use pairwise_distance for values without one.", "tolerance"
+            )
         return _spcm(X, Y, resolve_variant(variant), floor, tolerance)
     if bandwidth is None and Y is not None:
         bandwidth = similarity_bandwidth(X, measure=measure, floor=floor)
@@ -395,7 +398,7 @@ def _check_measure(measure: object) -> None:
     """Raise unless `measure` is callable or one of the known names, which the message lists."""
     if not callable(measure) and measure not in MEASURES:
         known = ", ".join(repr(name) for name in MEASURES)
-        raise InputError(f"measure is {measure!r}, needed one of {known}, or a function of two matrices.")
+        raise InputError(f"measure is {measure!r}, needed one of {known}.", "measure")
 
 
 def _spcm(

@@ -136,7 +136,8 @@ def _symmetrised(X: ArrayLike, name: str) -> FloatArray:
     if broken.any():
         raise InputError(
             f"{name}[{_first(broken)}] holds NaN or infinity ({int(broken.sum())} of {len(stack)} matrices do). "
-            "Drop or repair them."
+            "Drop or repair them.",
+            item=_first(broken),
         )
     allowed, largest = _allowed_asymmetry(X), np.abs(stack).max(axis=(1, 2))
     asymmetry = np.abs(stack / 2 - stack.swapaxes(-1, -2) / 2).max(axis=(1, 2)) * 2
@@ -200,7 +201,8 @@ def _checked_spectra(covariances: FloatArray, name: str) -> FloatArray:
         raise NotSPDError(
             f"{name}[{index}] is not positive definite: smallest eigenvalue {smallest[index]:.3g}, needed > 0 "
             f"(rounding excuses {0 - max(rounding[index], 0):.3g}); {int(bad.sum())} of {len(spectra)} matrices fail. "
-            "Estimate it with shrinkage or a ridge (sample_covariance), or drop it."
+            "Estimate it with shrinkage or a ridge, or drop it.",
+            item=index,
         )
     return spectra
 

@@ -238,7 +238,7 @@ class ActionHMM(LaysNewRecordings):
         self._begin_fit()
         self._check_parameters()
         recordings = check_sequences(X, lengths=lengths, allow_constant=True, allow_missing=self._allows_missing())
-        check_measured(recordings.steps)
+        check_measured(recordings)
         self.blocks_ = blocks = self._channel_blocks(recordings)
         check_quaternions(recordings, blocks)
         self._check_blocks_vary(recordings)
@@ -292,9 +292,11 @@ class ActionHMM(LaysNewRecordings):
         if self.n_actions is not None:
             check_count(self.n_actions, "n_actions")
         if isinstance(self.frames, str) and self.frames not in ("auto", "one", "each"):
-            raise InputError(f"frames is {self.frames!r}, needed 'auto', 'one', 'each' or a label for each recording.")
+            raise InputError(
+                f"frames is {self.frames!r}, needed 'auto', 'one', 'each' or a label for each recording.", "frames"
+            )
         if self.velocities not in (True, False, "auto"):
-            raise InputError(f"velocities is {self.velocities!r}, needed True, False or 'auto'.")
+            raise InputError(f"velocities is {self.velocities!r}, needed True, False or 'auto'.", "velocities")
 
     def _check_blocks_vary(self, recordings: Sequences) -> None:
         """Raise naming the channels of a block that are the same at every step of all recordings."""
@@ -328,9 +330,11 @@ class ActionHMM(LaysNewRecordings):
             and lacks_coordinate(blocks, prepared.starts, self._lacking).all()
         ):
             warnings.warn(
-                "Every recording lacks a coordinate of a point or vector at nearly all steps. Frames are searched for "
-                "as if these coordinates stood still, and may be wrong. Compare with rotations='none'.",
-                MissingCoordinateWarning,
+                MissingCoordinateWarning(
+                    "Every recording lacks a coordinate of a point or vector at nearly all steps. Frames are searched "
+                    "for as if these coordinates stood still, and may be wrong. Compare with rotations='none'.",
+                    "rotations",
+                ),
                 stacklevel=3,
             )
 
@@ -341,9 +345,11 @@ class ActionHMM(LaysNewRecordings):
             return
         free = ", and the rotation about its line cannot be determined" * bool(self.line_axes_.any())
         warnings.warn(
-            f"Every recording lies on a straight line, so that few actions can be told apart{free}. To find more "
-            "actions, give the position along the line and its velocity as two plain channels with blocks=[...].",
-            StraightRecordingsWarning,
+            StraightRecordingsWarning(
+                f"Every recording lies on a straight line, so that few actions can be told apart{free}. To find more "
+                "actions, give the position along the line and its velocity as two plain channels with blocks=.",
+                "blocks",
+            ),
             stacklevel=3,
         )
 
@@ -452,9 +458,11 @@ class ActionHMM(LaysNewRecordings):
             return
         found = "1 action is" if n_found == 1 else f"{n_found} actions are"
         warnings.warn(
-            f"n_actions is {self.n_actions}, but {found} reported: states are merged into actions and never split, and "
-            "no more states were found. Make least_stay= or subsample= smaller to find finer states.",
-            FewerActionsWarning,
+            FewerActionsWarning(
+                f"n_actions is {self.n_actions}, but {found} reported: states are merged into actions and never split, "
+                "and no more states were found. Make least_stay= or subsample= smaller to find finer states.",
+                *("n_actions", "least_stay", "subsample"),
+            ),
             stacklevel=5,
         )
 

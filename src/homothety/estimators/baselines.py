@@ -300,7 +300,8 @@ class TwoStageHMM(Fitted, BaseEstimator):
         if least_stay > 1:
             raise InputError(
                 f"least_stay is {least_stay}, and a segmenter is given, which has its own. Set it there: "
-                f"segmenter={type(self.segmenter).__name__}(least_stay={least_stay}, ...)."
+                f"segmenter={type(self.segmenter).__name__}(least_stay={least_stay}, ...).",
+                "least_stay",
             )
         return clone(self.segmenter)
 

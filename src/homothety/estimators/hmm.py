@@ -243,7 +243,7 @@ class IBPHMM(SampledSegmenter):
         if self.n_start is not None:
             check_count(self.n_start, "n_start")
         if self.step_weight != "auto" and check_positive(self.step_weight, "step_weight") > 1:
-            raise InputError(f"step_weight is {self.step_weight}, needed at most 1, or 'auto'.")
+            raise InputError(f"step_weight is {self.step_weight}, needed at most 1, or 'auto'.", "step_weight")
 
     def _start(self, lacking: BoolArray | None) -> Any:
         """Return the function that makes the first state of a chain, given which values are missing."""
@@ -288,7 +288,8 @@ def _check_max_states(max_states: int) -> None:
     if check_count(max_states, "max_states") > _MAX_STATES:
         raise InputError(
             f"max_states is {max_states}, needed at most {_MAX_STATES}: memory and time grow with its square. A few "
-            "more than the states you expect are enough."
+            "more than the states you expect are enough.",
+            "max_states",
         )
 
 
@@ -491,14 +492,15 @@ def make_emission(
     So the answer does not depend on the units of a dimension, and nothing has to be scaled.
     """
     if name not in ("gaussian", "diagonal", "autoregressive"):
-        raise InputError(f"emission is {name!r}, needed 'gaussian', 'diagonal' or 'autoregressive'.")
+        raise InputError(f"emission is {name!r}, needed 'gaussian', 'diagonal' or 'autoregressive'.", "emission")
     dof = prepared.n_dims + 2.0 if dof is None else check_positive(dof, "dof")
     _check_prior(mean_strength, dof, scale, least_dof=2 if name == "diagonal" else prepared.n_dims + 1)
     if name == "autoregressive":
         if prepared.missing is not None:
             raise InputError(
                 "Values are missing, NaN, and autoregressive states need the steps before each one. Interpolate them, "
-                "or use emission='gaussian'."
+                "or use emission='gaussian'.",
+                "emission",
             )
         moves = np.concatenate([np.diff(series, axis=0) for series in prepared])
         return _autoregressive_emission(prepared, order, moves, dof, scale)
@@ -855,8 +857,6 @@ def make_grouping(grouping: GroupingName | icsc.Grouping) -> icsc.Grouping:
     known: dict[str, icsc.Grouping] = {"shapes": icsc.ShapeGrouping(), "links": icsc.LinkGrouping()}
     if isinstance(grouping, str):
         if grouping not in known:
-            raise InputError(
-                f"grouping is {grouping!r}, needed 'shapes', 'links' or a grouping of homothety.models.icsc."
-            )
+            raise InputError(f"grouping is {grouping!r}, needed 'shapes', 'links' or a grouping.", "grouping")
         return known[grouping]
     return grouping

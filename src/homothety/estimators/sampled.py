@@ -202,7 +202,7 @@ class SampledChains(_ChainSettings, Fitted):
         if not isinstance(self.n_sweeps, str):
             return check_whole(self.n_sweeps, "n_sweeps")
         if self.n_sweeps != "auto":
-            raise InputError(f"n_sweeps is {self.n_sweeps!r}, needed a whole number, or 'auto'.")
+            raise InputError(f"n_sweeps is {self.n_sweeps!r}, needed a whole number, or 'auto'.", "n_sweeps")
         auto = self.auto_sweeps
         return auto.alone if self.n_chains == 1 else Rounds(auto.first, auto.most, differences)
 
@@ -226,9 +226,11 @@ class SampledChains(_ChainSettings, Fitted):
         if differ := chains.differences():
             weighted = weights_in_words(chains)
             warnings.warn(
-                f"The chains do not agree: R-hat is {' and '.join(differ)}, needed {WARNED_R_HAT} or less. Another run "
-                f"may give another answer. {f'{weighted} ' * bool(weighted)}{self._remedy()}",
-                ConvergenceWarning,
+                ConvergenceWarning(
+                    f"The chains do not agree: R-hat is {' and '.join(differ)}, needed {WARNED_R_HAT} or less. Another "
+                    f"run may give another answer. {f'{weighted} ' * bool(weighted)}{self._remedy()}",
+                    "n_sweeps",
+                ),
                 stacklevel=depth_in_library(),
             )
 

@@ -256,7 +256,9 @@ class Segmenter(Fitted, BaseEstimator):
         if self.states_.order or settings.velocities == "replace":
             raise InputError(
                 "Only positions under Gaussian states can be imputed. Use emission='gaussian', and no velocities, or "
-                "velocities='append'."
+                "velocities='append'.",
+                "emission",
+                "velocities",
             )
         recordings = check_sequences(X, lengths=lengths, min_steps=1, allow_constant=True, allow_missing=True)
         return self._imputed(recordings, level)
@@ -543,7 +545,7 @@ class SampledSegmenter(SampledChains, Segmenter):
 def _warn_of(findings: Iterable[str]) -> None:
     """Warn of faults of recordings, one warning for each."""
     for text in findings:
-        warnings.warn(text, DataWarning, stacklevel=depth_in_library())
+        warnings.warn(DataWarning(text, "outliers"), stacklevel=depth_in_library())
 
 
 def _check_spread(prepared: Sequences) -> None:
@@ -552,12 +554,14 @@ def _check_spread(prepared: Sequences) -> None:
     still = np.flatnonzero(~(spread > _ROUNDING * np.fmax.reduce(np.abs(prepared.steps))))
     if still.size:
         raise InputError(
-            f"Dimension {still[0]} of the prepared series is the same at every step looked at. Leave it out, or "
-            "prepare it in another way: other steps, no velocities, or centred over all series instead of each."
+            f"Channel {prepared.called[still[0]]} of the prepared recordings is the same at every step used. Leave it "
+            "out, or prepare it in another way: other steps, no velocities, or centred over all recordings instead of "
+            "each."
         )
     far = np.flatnonzero(offset > _MOST_OFFSET * spread)
     if far.size:
         raise InputError(
-            f"Dimension {far[0]} varies by {spread[far[0]]:.3g} about {offset[far[0]]:.3g}: too little, so far from "
-            "zero, to be computed with. Centre the recordings: Preprocessing(centre='all')."
+            f"Channel {prepared.called[far[0]]} varies by {spread[far[0]]:.3g} about {offset[far[0]]:.3g}: too little, "
+            "so far from zero, to be computed with. Centre the recordings: centre='all'.",
+            "centre",
         )

@@ -311,7 +311,8 @@ class SPCMMixture(LinkMixture):
         if self.model == "shapes" and given:
             raise InputError(
                 f"model='shapes' has no {', '.join(given)}: these are settings of the SPCM-CRP mixture. Leave them "
-                "out, or use model='links'."
+                "out, or use model='links'.",
+                "model",
             )
         if self.model == "shapes" or (self.model == "auto" and not given):
             return "shapes"
@@ -332,10 +333,11 @@ class SPCMMixture(LinkMixture):
         """Cluster matrices by the mixture of shapes."""
         noise = check_positive(self.resolution, "resolution")
         if noise < _LEAST_RESOLUTION:
-            raise InputError(f"resolution is {noise:g}, needed at least {_LEAST_RESOLUTION:g}.")
+            raise InputError(f"resolution is {noise:g}, needed at least {_LEAST_RESOLUTION:g}.", "resolution")
         if not check_positive(self.min_eigenvalue, "min_eigenvalue") < 1:
             raise InputError(
-                f"min_eigenvalue is {self.min_eigenvalue!r}, needed a share of the largest eigenvalue, below 1."
+                f"min_eigenvalue is {self.min_eigenvalue!r}, needed a share of the largest eigenvalue, below 1.",
+                "min_eigenvalue",
             )
         spectra = spectra_in_blocks(X, floor=self.min_eigenvalue)
         nearly_singular = self._find_nearly_singular(spectra)
@@ -372,10 +374,13 @@ class SPCMMixture(LinkMixture):
         if self.min_eigenvalue < _NEARLY_SINGULAR and 0 < n_found <= n_matrices / 2:
             some = ", ".join(map(str, found[:_N_NAMED])) + ", ..." * (n_found > _N_NAMED)
             warnings.warn(
-                f"{n_found} of {n_matrices} matrices (numbers {some}) have an eigenvalue below {_NEARLY_SINGULAR:g} of "
-                "their largest, as if it had been clipped: they may form clusters of their own. Leave them out, or "
-                "pass min_eigenvalue=, for example 0.001, to which such eigenvalues are raised.",
-                NearlySingularWarning,
+                NearlySingularWarning(
+                    f"{n_found} of {n_matrices} matrices (numbers {some}) have an eigenvalue below "
+                    f"{_NEARLY_SINGULAR:g} of their largest, as if it had been clipped: they may form clusters of "
+                    "their own. Leave them out, or pass min_eigenvalue=, for example 0.001, to which such eigenvalues "
+                    "are raised.",
+                    "min_eigenvalue",
+                ),
                 stacklevel=depth_in_library(),
             )
         return found
@@ -410,10 +415,16 @@ class SPCMMixture(LinkMixture):
     def _choose_solver(self, n_matrices: int, *, has_positions: bool) -> _Solver:
         """Return "exact" or "ordered"."""
         if self.solver == "sample":
-            raise InputError("solver='sample' is of the mixture of shapes; links need 'auto', 'exact' or 'ordered'.")
+            raise InputError(
+                "solver='sample' is of the mixture of shapes; links need 'auto', 'exact' or 'ordered'.", "solver"
+            )
         if self.solver == "exact":
             if has_positions:
-                raise InputError("solver='exact' knows no neighbours: use solver='ordered', or leave positions= out.")
+                raise InputError(
+                    "solver='exact' knows no neighbours: use solver='ordered', or leave positions= out.",
+                    "positions",
+                    "solver",
+                )
             return "exact"
         if self.solver == "auto" and not has_positions and not (n_matrices > MAX_EXACT and is_spcm(self.measure)):
             return "exact"
@@ -421,14 +432,18 @@ class SPCMMixture(LinkMixture):
             raise InputError(
                 f"solver='ordered' works out similarities one by one, from eigenvalues alone, which measure="
                 f"{self.measure!r} does not allow. Use measure='bspcm', or solver='exact' with fewer matrices and "
-                "without positions."
+                "without positions.",
+                "solver",
+                "measure",
             )
         return "ordered"
 
     def _fit_ordered(self, X: ArrayLike, positions: ArrayLike | None) -> None:
         """Cluster many matrices without the similarities of all pairs."""
         if self.sample_concentration:
-            raise InputError("sample_concentration needs all similarities: use solver='exact', or leave it out.")
+            raise InputError(
+                "sample_concentration needs all similarities: use solver='exact', or leave it out.", "solver"
+            )
         check_positive(self.concentration, "concentration")
         variant, spectra = resolve_variant(self._variant), spectra_in_blocks(X)
         # A run without a seed that is resumed from its checkpoint has to find the same order again.
@@ -453,7 +468,8 @@ class SPCMMixture(LinkMixture):
         neighbors = ordered.grid_neighbors(positions)
         if len(neighbors) != len(self.order_):
             raise InputError(
-                f"positions has {len(neighbors)} rows for {len(self.order_)} matrices, needed one for each."
+                f"positions has {len(neighbors)} rows for {len(self.order_)} matrices, needed one for each.",
+                "positions",
             )
         places = np.append(np.argsort(self.order_), -1)  # nobody stays nobody
         return places[neighbors[self.order_]], check_positive(self.neighbor_share, "neighbor_share")
@@ -564,14 +580,17 @@ class SPCMMixture(LinkMixture):
         """Return coordinates of matrices that need no embedding."""
         coordinates = {"shape": shape_coordinates, "log-euclidean": log_euclidean_coordinates}
         if self._points not in coordinates:
-            raise InputError(f"points is {self._points!r}, needed 'spectral', 'shape' or 'log-euclidean'.")
+            raise InputError(f"points is {self._points!r}, needed 'spectral', 'shape' or 'log-euclidean'.", "points")
         if matrices is None:
-            raise InputError(f"points={self._points!r} needs the matrices themselves, not a precomputed similarity.")
+            raise InputError(
+                f"points={self._points!r} needs the matrices themselves, not a precomputed similarity.", "points"
+            )
         points = coordinates[self._points](matrices)
         if points.shape[1] > _MAX_FULL_DIMS and not self.diagonal:
             raise InputError(
                 f"points={self._points!r} gives {points.shape[1]} coordinates per matrix, and covariances of more than "
-                f"{_MAX_FULL_DIMS} cannot be sampled in reasonable time. Use points='spectral', or diagonal=True."
+                f"{_MAX_FULL_DIMS} cannot be sampled in reasonable time. Use points='spectral'.",
+                "points",
             )
         return points
 
@@ -590,12 +609,12 @@ def _check_n_samples(n_samples: ArrayLike, n_matrices: int) -> FloatArray:
     try:
         given = np.asarray(n_samples)
     except ValueError as error:
-        raise InputError(f"n_samples has rows of different lengths, {needed}.") from error
+        raise InputError(f"n_samples has rows of different lengths, {needed}.", "n_samples") from error
     if given.dtype.kind not in "iuf":
-        raise InputError(f"n_samples has dtype {given.dtype}, {needed}.")
+        raise InputError(f"n_samples has dtype {given.dtype}, {needed}.", "n_samples")
     if given.shape not in ((), (n_matrices,)):
-        raise InputError(f"n_samples has shape {given.shape}, {needed}.")
+        raise InputError(f"n_samples has shape {given.shape}, {needed}.", "n_samples")
     numbers = given.astype(np.float64)
     if not (np.isfinite(numbers) & (numbers >= 1)).all():
-        raise InputError(f"n_samples has values from {numbers.min()} to {numbers.max()}, {needed}.")
+        raise InputError(f"n_samples has values from {numbers.min()} to {numbers.max()}, {needed}.", "n_samples")
     return numbers

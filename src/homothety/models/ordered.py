@@ -141,7 +141,8 @@ def _check_places(positions: ArrayLike) -> IntArray:
     array = real_array(positions, "positions")
     if array.ndim != 2 or array.shape[1] == 0:
         raise InputError(
-            f"positions has shape {array.shape}, needed (n_items, n_axes): one column per axis of the grid."
+            f"positions has shape {array.shape}, needed (n_items, n_axes): one column per axis of the grid.",
+            "positions",
         )
     bad = ~(np.isfinite(array) & (np.rint(array) == array)).all(axis=1)
     if bad.any():
@@ -197,7 +198,9 @@ class Model(PointsOfClusters):
         if self.neighbors is not None:
             check_array(self.neighbors, "neighbors", (len(points), *self.neighbors.shape[1:2]), np.int64)
         if not (np.isfinite(self.neighbor_share) and self.neighbor_share >= 0):
-            raise InputError(f"neighbor_share is {self.neighbor_share}, needed a finite number of at least 0.")
+            raise InputError(
+                f"neighbor_share is {self.neighbor_share}, needed a finite number of at least 0.", "neighbor_share"
+            )
 
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit this model, in which links lead to an item before, or to the item itself."""

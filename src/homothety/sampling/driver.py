@@ -123,9 +123,15 @@ class Schedule:
         if isinstance(self.n_sweeps, Rounds):
             raise InputError(
                 f"n_burn is {self.n_burn}, and the first round has {self.first} sweeps: needed 0 <= n_burn < "
-                f"{self.first}. For a longer burn-in, give n_sweeps as a number."
+                f"{self.first}. For a longer burn-in, give n_sweeps as a number.",
+                "n_burn",
+                "n_sweeps",
             )
-        raise InputError(f"n_burn is {self.n_burn} and n_sweeps is {self.n_sweeps}: needed 0 <= n_burn < n_sweeps.")
+        raise InputError(
+            f"n_burn is {self.n_burn} and n_sweeps is {self.n_sweeps}: needed 0 <= n_burn < n_sweeps.",
+            "n_burn",
+            "n_sweeps",
+        )
 
     def cut(self, trace: Trace, n_sweeps: int, n_burn: int) -> Trace:
         """Return the first sweeps of a trace, with the states after a burn-in that is no shorter than `kept_from`."""
@@ -292,7 +298,8 @@ class Chain:
         if visit.n_sweeps > (self.n_most or self.n_sweeps):
             raise CheckpointError(
                 f"Chain {self.number} has made {visit.n_sweeps} sweeps already, n_sweeps is only {self.n_sweeps}. "
-                "Ask for as many or more, or use another folder."
+                "Ask for as many or more, or use another folder.",
+                "n_sweeps",
             )
         if visit.n_sweeps < self.n_sweeps:
             with suppress(OSError):  # a disk that cannot be written to is warned of when it is time to write
@@ -417,7 +424,7 @@ def run_chains(
     In rounds, chains keep states from the burn-in of the first round on, and the early ones are dropped at the end.
     """
     if n_jobs == 0:
-        raise InputError("n_jobs is 0, needed 1 or more; -1 for as many as there are cores.")
+        raise InputError("n_jobs is 0, needed 1 or more; -1 for as many as there are cores.", "n_jobs")
     checkpoints = Checkpoints(Path(checkpoint)) if isinstance(checkpoint, str | Path) else checkpoint
     schedule = Schedule(n_sweeps, n_burn, None if checkpoints is None else checkpoints.keep_from)
     schedule.check(n_chains)

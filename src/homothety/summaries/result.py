@@ -404,7 +404,9 @@ class Segmentation(_Base):
         if check_count(n_actions, "n_actions") > n_states:
             raise InputError(
                 f"n_actions is {n_actions}, but only {n_states} states were found, which are not split further. "
-                "Shorten least_stay to find finer states."
+                "Make least_stay= smaller to find finer states.",
+                "n_actions",
+                "least_stay",
             )
         merged = [(first, second) for first, second in self.merges.tolist()]
         return MergeTree(merged, self.merge_gains.tolist()).labels(n_states, n_actions)

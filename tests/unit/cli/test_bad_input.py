@@ -90,10 +90,10 @@ CASES = {
     "binary file called csv": ("segment garbage.csv", "garbage.csv cannot be read"),
     "text among numbers": ("segment text.csv", "text.csv, line 3, column 2 is 'four', needed a number"),
     "rows of different lengths": ("segment ragged.csv", "ragged.csv, line 3 has 1 columns where 2 were expected"),
-    "NaN": ("segment nan.csv --model hmm", "Recording 0 (nan) holds nan at step 1, column y"),
-    "infinity": ("segment inf.csv", "Recording 0 (inf) holds inf at step 1, column y"),
+    "NaN": ("segment nan.csv --model hmm", "Recording 0 (nan) holds nan at step 1, channel y"),
+    "infinity": ("segment inf.csv", "Recording 0 (inf) holds inf at step 1, channel y"),
     "a single step": ("segment one.csv", "has 1 steps, needed at least 2"),
-    "column that stands still": ("segment still.csv --model icsc", "Column y is 2 at every step"),
+    "column that stands still": ("segment still.csv --model icsc", "Channel y is 2 at every step"),
     "files with other columns": ("segment good.csv wide.csv", "wide.csv has 3 dimensions but good.csv has 2"),
     "folder without recordings": ("segment pictures", "pictures holds no file ending in .csv"),
     "broken archive": ("segment broken.npz", "broken.npz cannot be read"),
@@ -119,7 +119,7 @@ CASES = {
     "unknown method": ("compare labelled.npz --methods ibp,lda", "--methods has 'lda', needed some of hmm, hdp"),
     "spike": (
         "segment spike.csv --model icsc",
-        "Recording 0 (spike) holds 1e+200 at step 1, column y: too large to be",
+        "Recording 0 (spike) holds 1e+200 at step 1, channel y: too large to be",
     ),
     "recordings that hardly move": (
         "segment tiny.csv --model icsc --scale std",

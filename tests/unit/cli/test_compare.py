@@ -210,7 +210,7 @@ def test_matrices_without_a_class_are_named_before_anything_runs(run, toy, tmp_p
 def test_constant_columns_are_called_by_their_names(run, recordings, tmp_path):
     write_demo(tmp_path / "demo.csv", recordings.sequences[0] * [1, 0] + [0, 2], recordings.states[0], "x,y,label")
     answer = run("compare", tmp_path / "demo.csv", "-o", tmp_path / "results", *QUICK)
-    assert "Column y is 2 at every step" in answer.error
+    assert "Channel y is 2 at every step" in answer.error
 
 
 def test_figures_of_an_earlier_comparison_are_removed(run, recordings, tmp_path):

@@ -457,7 +457,7 @@ def test_dimensions_of_prepared_series_are_called_by_their_columns(run, tmp_path
     options = ("--velocities", "append", "--scale", "std", "--centre", "series", "--subsample", "1")
     answer = run("segment", "--model", "icsc", tmp_path / "line.csv", *options, "-o", tmp_path / "results")
     assert answer.status == 2
-    assert "column velocity of time passed is constant" in answer.error
+    assert "channel velocity of time passed is constant" in answer.error
 
 
 def test_names_of_channels_reach_the_model(run, rng, tmp_path, monkeypatch):

@@ -115,7 +115,7 @@ def test_settings_that_cannot_be_are_named(gappy):
         IBPHMM(missing="drop").fit(gappy)
     with pytest.raises(InputError, match="autoregressive states need the steps before each one"):
         IBPHMM(emission="autoregressive").fit(gappy)
-    with pytest.raises(InputError, match="Dimension 1 is NaN at every step of all series"):
+    with pytest.raises(InputError, match="Channel 1 is NaN at every step of all recordings"):
         IBPHMM().fit([np.column_stack([one[:, 0], np.full(len(one), np.nan)]) for one in gappy])
 
 

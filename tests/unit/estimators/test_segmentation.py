@@ -485,9 +485,9 @@ def test_a_start_of_the_wrong_length_is_refused(toy):
         ([np.zeros((0, 2))], "Recording 0 has 0 steps, needed at least 2"),
         ([np.zeros((1, 2))], "Recording 0 has 1 steps, needed at least 2"),
         ([np.eye(4), np.eye(3)], "Recording 1 has 3 dimensions but recording 0 has 4"),
-        ([np.ones((9, 2))], "Dimension 0 is 1 at every step"),
+        ([np.ones((9, 2))], "Channel 0 is 1 at every step"),
         ([np.full((9, 2), np.nan)], "Recording 0 holds nan at step 0|Dimension 0 is NaN at every step of all series"),
-        ([np.array([[1.0, np.inf], [0.0, 1.0]])], "Recording 0 holds inf at step 0, dimension 1"),
+        ([np.array([[1.0, np.inf], [0.0, 1.0]])], "Recording 0 holds inf at step 0, channel 1"),
         ([np.arange(5.0)], r"Recording 0 has shape \(5,\)"),
         ("series.csv", "X is str, needed a list of arrays"),
     ],
@@ -613,8 +613,8 @@ def test_score_is_in_the_units_of_the_recordings(estimator, toy):
 @pytest.mark.parametrize(
     ("series", "preprocessing", "message"),
     [
-        (np.column_stack([np.arange(40.0), np.sin(np.arange(40))]), {"velocities": "replace"}, "Dimension 0 of the"),
-        (1e9 + np.random.default_rng(0).normal(size=(40, 2)), {"centre": None}, "Dimension 0 varies by .* about 1e"),
+        (np.column_stack([np.arange(40.0), np.sin(np.arange(40))]), {"velocities": "replace"}, "Channel 0 of the"),
+        (1e9 + np.random.default_rng(0).normal(size=(40, 2)), {"centre": None}, "Channel 0 varies by .* about 1e"),
     ],
 )
 def test_dimensions_that_cannot_be_computed_with_are_named(series, preprocessing, message):

@@ -162,7 +162,7 @@ def _outcome(answer: Mapping[str, Any], path: Path, limit: int) -> Any:
             warnings.warn(text, _named(category, Warning, UserWarning), stacklevel=5)
         if "error" not in answer:
             return _SETS[answer["set"]](**answer["fields"])
-        kind, text = str(answer["error"]), str(answer["text"])
+        kind, text, named = str(answer["error"]), str(answer["text"]), map(str, answer["parameters"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path} cannot be read: the program for such files answers nonsense.") from error
     if kind == "MemoryError":
@@ -170,7 +170,7 @@ def _outcome(answer: Mapping[str, Any], path: Path, limit: int) -> Any:
             f"{path} cannot be read: that takes more than {in_words(limit)} of memory. If you trust the file, "
             "allow more with --max-memory."
         )
-    raise ImportError(text) if kind == "ImportError" else _named(kind, InputError, InputError)(text)
+    raise ImportError(text) if kind == "ImportError" else _named(kind, InputError, InputError)(text, *named)
 
 
 def _named(name: str, base: type[Any], otherwise: type[Any]) -> type[Any]:
@@ -218,9 +218,9 @@ def _answer(read: Callable[[str, Path, Mapping[str, Any]], Any], request: dict[s
             parts = {field.name: getattr(found, field.name) for field in fields(found)}
             answer = {"set": type(found).__name__, "fields": parts}
         except (InputError, ImportError, MemoryError) as error:
-            answer = {"error": type(error).__name__, "text": str(error)}
+            answer = {"error": type(error).__name__, "text": str(error), "parameters": getattr(error, "parameters", ())}
         except RecursionError as error:
-            answer = {"error": "InputError", "text": f"{request['path']} cannot be read: {error}."}
+            answer = {"error": "InputError", "text": f"{request['path']} cannot be read: {error}.", "parameters": ()}
     own = [(one.category.__name__, str(one.message)) for one in caught if hasattr(errors, one.category.__name__)]
     return answer | {"warnings": own}
 

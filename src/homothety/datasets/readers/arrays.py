@@ -77,7 +77,8 @@ def _choose_array(arrays: _Arrays, variable: str | None, path: Path) -> str:
     if "matrices" not in arrays and len(three_dimensional) != 1:
         raise InputError(
             f"{path} holds {listed(arrays)}; needed an array called 'matrices' or exactly one of shape "
-            "(n_matrices, n_dims, n_dims). Say which it is with variable=."
+            "(n_matrices, n_dims, n_dims). Say which it is with variable=.",
+            "variable",
         )
     return "matrices" if "matrices" in arrays else three_dimensional[0]
 
@@ -119,7 +120,8 @@ def _choose_variable(variables: _Arrays, variable: str | None, path: Path) -> tu
         if len(stacks) != 1:
             raise InputError(
                 f"{path} holds {listed(variables)}; needed exactly one variable that is {_MATLAB_NEEDED}. "
-                "Say which it is with variable=."
+                "Say which it is with variable=.",
+                "variable",
             )
         return next(iter(stacks.items()))
     name, _, field = (variable or "matrices").partition(".")
@@ -127,7 +129,8 @@ def _choose_variable(variables: _Arrays, variable: str | None, path: Path) -> tu
     if stack is None:
         raise InputError(
             f"{path}, variable {variable or name!r} is no set of matrices of one size; needed {_MATLAB_NEEDED}. "
-            "A field of structs is chosen with variable='name.field'."
+            "A field of structs is chosen with variable='name.field'.",
+            "variable",
         )
     return variable or name, stack
 
@@ -370,7 +373,9 @@ def read_archive_series(
         variable = next(iter(series))
     variable = _choose_recordings(arrays, variable, lengths, path)
     if labels == variable:
-        raise InputError(f"{path}, array {variable!r} holds the series, needed another one for labels=. Name that.")
+        raise InputError(
+            f"{path}, array {variable!r} holds the series, needed another one for labels=. Name that.", "labels"
+        )
     steps = as_numbers(arrays[variable], f"{path}, array {variable!r}")
     return _cut(steps, path, columns, lengths, channels, arrays.get(_STATES), arrays.get(str(labels or _LABELS)))
 
@@ -437,7 +442,8 @@ def _one_per_array(series: _Arrays, path: Path, columns: Columns, channels: tupl
     if len({steps.shape[1] for steps in checked}) > 1:
         raise InputError(
             f"{path} holds {listed(series)}: arrays of different numbers of dimensions are no series of one kind. "
-            "Say which array to read with variable=. A name with a star, such as 'data/*/actions', reads several."
+            "Say which array to read with variable=. A name with a star, such as 'data/*/actions', reads several.",
+            "variable",
         )
     return whole_series(checked, columns, channels, path, names=tuple(series))
 
@@ -457,7 +463,8 @@ def _choose_recordings(arrays: _Arrays, variable: str | None, lengths: ArrayLike
     if len(fitting) > 1:
         raise InputError(
             f"{path} holds {listed(arrays)}; needed exactly one array of {n_steps} steps, as lengths add up to. "
-            "Say which it is with variable=."
+            "Say which it is with variable=.",
+            "variable",
         )
     return fitting[0]
 
@@ -472,7 +479,9 @@ def _choose_mat_variable(variables: _Arrays, variable: str | None, path: Path) -
     no_vectors = [name for name in arrays if not _is_vector(variables[name])]
     likeliest = matrices or list(cells) or no_vectors or arrays
     if len(likeliest) != 1:
-        raise InputError(f"{path} holds {listed(variables)}; needed {_MAT_NEEDED}. Say which it is with variable=.")
+        raise InputError(
+            f"{path} holds {listed(variables)}; needed {_MAT_NEEDED}. Say which it is with variable=.", "variable"
+        )
     return likeliest[0]
 
 

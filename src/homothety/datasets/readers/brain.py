@@ -94,7 +94,9 @@ def _measured(epochs: Any, kind: str | None, item: str) -> tuple[FloatArray, tup
     kinds = sorted(set(epochs.get_channel_types(picks="data")))
     if (kind is None and len(kinds) != 1) or (kind is not None and kind not in kinds):
         found = ", ".join(kinds) or "none"
-        raise InputError(f"{item} has channels of these kinds: {found}; needed one of them. Choose with variable=.")
+        raise InputError(
+            f"{item} has channels of these kinds: {found}; needed one of them. Choose with variable=.", "variable"
+        )
     chosen = epochs.copy().pick(kind or kinds[0], exclude="bads")
     if len(chosen) == 0:
         raise InputError(f"{item} has no epochs that were not dropped, needed at least one.")
@@ -187,7 +189,8 @@ def _resolve_order(order: str | None, image: Any, path: Path) -> str:
         return check_order("nifti")
     raise InputError(
         f"{path} does not say in which order its six components are. Pass order='fsl' for xx, xy, xz, yy, yz, zz, "
-        "order='mrtrix' for xx, yy, zz, xy, xz, yz, or order='dipy' for xx, xy, yy, xz, yz, zz."
+        "order='mrtrix' for xx, yy, zz, xy, xz, yz, or order='dipy' for xx, xy, yy, xz, yz, zz.",
+        "order",
     )
 
 
@@ -224,7 +227,8 @@ def _read_tensors(image: Any, inside: BoolArray, positions: IntArray, order: str
         voxel = tuple(positions[bad.argmax()].tolist())
         raise InputError(
             f"{path}: the tensor of voxel {voxel} holds NaN or infinity ({int(bad.sum())} such of {len(bad)}). "
-            "Leave such voxels out with mask=."
+            "Leave such voxels out with mask=.",
+            "mask",
         )
     return tensors
 

@@ -76,7 +76,7 @@ def blame_file(path: Path, remedy: str) -> Iterator[None]:
     except InputError as error:
         if str(path) in str(error) or type(error) is not InputError:
             raise
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {error}", *error.parameters, item=error.item) from error
     except (ImportError, MemoryError):
         raise
     except Exception as error:  # a broken file can make these libraries raise nearly anything
@@ -190,7 +190,9 @@ def n_dims_of_triangle(n_components: int) -> int:
 def check_order(order: str) -> str:
     """Return the order under its plain name, or raise listing the names there are."""
     if order not in get_args(ComponentOrder):
-        raise InputError(f"order is {order!r}, needed one of {', '.join(map(repr, get_args(ComponentOrder)))}.")
+        raise InputError(
+            f"order is {order!r}, needed one of {', '.join(map(repr, get_args(ComponentOrder)))}.", "order"
+        )
     return _SAME_AS.get(order, order)
 
 
@@ -230,12 +232,14 @@ def find_columns(
     """
     wanted = [columns] if isinstance(columns, str | int) else list(columns)
     if not wanted:
-        raise InputError(f"{option} is empty, needed at least one name or number. Leave it out to read all.")
+        raise InputError(f"{option} is empty, needed at least one name or number. Leave it out to read all.", option)
     found = [at for column in wanted for at in _find_all(column, names, n_columns, path)]
     for place, at in enumerate(found):
         if at in found[:place]:
             called = names[at] if names else at
-            raise InputError(f"{option} names column {called!r} twice, needed each once at most. Leave one out.")
+            raise InputError(
+                f"{option} names column {called!r} twice, needed each once at most. Leave one out.", option
+            )
     return found
 
 

@@ -329,12 +329,14 @@ def _check_same_dims(sets: list[SequenceSet], files: list[Path]) -> None:
         if one.n_dims != sets[0].n_dims:
             raise InputError(
                 f"{path} has {one.n_dims} dimensions but {files[0]} has {sets[0].n_dims}. "
-                "All files must measure the same ones; choose them with columns=."
+                "All files must measure the same ones; choose them with columns=.",
+                "columns",
             )
         if one.channels and sets[0].channels and one.channels != sets[0].channels:
             raise InputError(
                 f"{path} has columns {', '.join(one.channels)} but {files[0]} has {', '.join(sets[0].channels)}. "
-                "Choose those to read, in one order, with columns=."
+                "Choose those to read, in one order, with columns=.",
+                "columns",
             )
 
 

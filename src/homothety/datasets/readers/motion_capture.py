@@ -60,7 +60,9 @@ def read_bvh_series(path: Path, columns: Columns, variable: str | None) -> Seque
     """Read one recording: its channels as they are, or the positions that follow from them."""
     wanted = variable or _CHANNELS
     if wanted not in (_CHANNELS, _POSITIONS):
-        raise InputError(f"{path} has no {wanted!r}. It holds {_CHANNELS} and {_POSITIONS}: choose with variable=.")
+        raise InputError(
+            f"{path} has no {wanted!r}. It holds {_CHANNELS} and {_POSITIONS}: choose with variable=.", "variable"
+        )
     with blame_file(path, _BVH_REMEDY):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         start = [line.strip().upper() for line in lines].index("MOTION")

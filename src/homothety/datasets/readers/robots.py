@@ -60,7 +60,7 @@ def _choose_topic(bag: Any, topic: str | None, path: Path) -> str:
         return str(name)
     there = "; ".join(f"{one} ({info.msgtype}, {info.msgcount} messages)" for one, info in sorted(topics.items()))
     missing = "has several topics" if topic is None else f"has no topic {topic!r}"
-    raise InputError(f"{path} {missing}; it has {there or 'none'}. Say which to read with topic=.")
+    raise InputError(f"{path} {missing}; it has {there or 'none'}. Say which to read with topic=.", "topic")
 
 
 def _numbers(bag: Any, topic: str, path: Path) -> tuple[FloatArray, tuple[str, ...], FloatArray | None]:
@@ -74,7 +74,8 @@ def _numbers(bag: Any, topic: str, path: Path) -> tuple[FloatArray, tuple[str, .
     if not 1 <= n_channels <= _MAX_CHANNELS:  # before all the others are read, which may be images
         raise InputError(
             f"{path}, topic {topic} has {n_channels} numbers in a message, needed 1 to {_MAX_CHANNELS}. "
-            "Choose a topic of measurements with topic=."
+            "Choose a topic of measurements with topic=.",
+            "topic",
         )
     messages = sorted(bag.messages(connections=connections), key=lambda message: message[1])
     rows, stamps = [], []

@@ -339,7 +339,9 @@ def _find_asked(
         if at is not None and at in chosen:
             raise InputError(
                 f"{path}, column {frame.names[at] if frame.names else at!r} is named by {option}= and by columns=, but "
-                "is no measurement then. Leave it out of one of them."
+                "is no measurement then. Leave it out of one of them.",
+                option,
+                "columns",
             )
     return chosen
 
@@ -349,7 +351,7 @@ def _find_measured(frame: Frame, path: Path, others: list[int | None]) -> list[i
     names = [name.lower() for name in frame.names] or ["column"] * frame.n_columns
     chosen = [at for at, name in enumerate(names) if name not in _NOT_MEASURED and at not in others]
     if not chosen:
-        raise InputError(f"{path} has no column of measurements. Name them with columns=.")
+        raise InputError(f"{path} has no column of measurements. Name them with columns=.", "columns")
     return chosen
 
 
@@ -367,7 +369,8 @@ def _rows_by_group(frame: Frame, group_at: int, path: Path) -> tuple[list[IntArr
     if gaps.size:
         raise InputError(
             f"{path}, {frame.place(int(gaps[0]))} has nothing in the column of group= ({gaps.size} such rows), needed "
-            "the name of a series. Fill it in, or take those rows out."
+            "the name of a series. Fill it in, or take those rows out.",
+            "group",
         )
     groups, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -457,7 +460,9 @@ class ParquetFrame(Frame):
             n_values, values = sizes.pop(), values.flatten()
         kind = values.type
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise InputError(f"{item} is of type {kind}, needed numbers. Choose columns of numbers with columns=.")
+            raise InputError(
+                f"{item} is of type {kind}, needed numbers. Choose columns of numbers with columns=.", "columns"
+            )
         numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
         return numbers.reshape(self.n_rows, n_values)
 

@@ -70,7 +70,8 @@ def find_gaps(emission: Emission, missing: BoolArray, starts: IntArray, fill: Fl
     """
     if emission.order:
         raise InputError(
-            "Values are missing, and autoregressive states need all of them. Use emission='gaussian', or interpolate."
+            "Values are missing, and autoregressive states need all of them. Use emission='gaussian', or interpolate.",
+            "emission",
         )
     structure = emission.structure
     edges = structure.starts - emission.n_regressors

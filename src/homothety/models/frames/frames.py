@@ -66,13 +66,15 @@ class Blocks:
         known = get_args(_Kind)
         unknown = [kind for kind in self.kinds if kind not in known]
         if unknown or not self.kinds:
-            raise InputError(f"blocks has {unknown[0] if unknown else 'no kind'!r}, needed some of {', '.join(known)}.")
+            raise InputError(
+                f"blocks has {unknown[0] if unknown else 'no kind'!r}, needed some of {', '.join(known)}.", "blocks"
+            )
         if self.dim not in (2, 3):
             raise InputError(f"dim is {self.dim!r}, needed 2 or 3.")
         if self.rotations not in get_args(Rotations):
-            raise InputError(f"rotations is {self.rotations!r}, needed 'all', 'yaw' or 'none'.")
+            raise InputError(f"rotations is {self.rotations!r}, needed 'all', 'yaw' or 'none'.", "rotations")
         if self.dim == 2 and "orientation" in self.kinds:
-            raise InputError("blocks has an orientation, which needs three-dimensional points and vectors.")
+            raise InputError("blocks has an orientation, which needs three-dimensional points and vectors.", "blocks")
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
