@@ -14,7 +14,7 @@ from benchmarks.timing import best_of
 from homothety.covariance.spectra import spectra_in_blocks
 
 EXACT, ORDERED, MANY_ORDERED = 2_000, 50_000, 400_000  # matrices that are measured on
-N_SERIES, N_STEPS = 8, 4_000
+N_RECORDINGS, N_STEPS = 8, 4_000
 STATES, DIMENSIONS = (4, 8, 16), (3, 6, 12, 24)
 
 
@@ -58,7 +58,7 @@ def segmentation_constants() -> dict[str, str]:
     """Return nanoseconds a step and sweep, as a sum of terms in states of a series and dimensions."""
     rows, times = [], []
     for n_states, n_dims in product(STATES, DIMENSIONS):
-        model, state = clustered(made(N_SERIES, N_STEPS, n_dims, n_states), n_states)
+        model, state = clustered(made(N_RECORDINGS, N_STEPS, n_dims, n_states), n_states)
         k = float(np.mean(state.active.sum(axis=1) ** 3) ** (1 / 3))
         rows.append([1.0, k, k * n_dims**2, k**3])
         times.append(1e9 * median_sweep(model, state, n_sweeps=5) / model.n_steps)
@@ -66,7 +66,7 @@ def segmentation_constants() -> dict[str, str]:
     weights = 1 / np.array(times)
     terms, _ = nnls(np.array(rows) * weights[:, None], np.ones(len(times)))
     off = np.abs(np.array(rows) @ terms * weights - 1)
-    tiny = median_sweep(*clustered(made(N_SERIES, 20, 3, 4), 4), n_sweeps=20)
+    tiny = median_sweep(*clustered(made(N_RECORDINGS, 20, 3, 4), 4), n_sweeps=20)
     names = ("step", "step_state", "step_state_dims", "step_states")
     found = {name: f"{term:.0f}" if term >= 10 else f"{term:.1g}" for name, term in zip(names, terms, strict=True)}
     return found | {"step_off": f"{off.max():.0%}", "sweep": f"{1e3 * tiny:.0f}"}

@@ -69,10 +69,10 @@ def cluster_field(n: int, solver: str, n_sweeps: int = N_SWEEPS) -> dict[str, fl
     }
 
 
-def segment_long(n_series: int, n_steps: int = 5_000) -> dict[str, float]:
+def segment_long(n_recordings: int, n_steps: int = 5_000) -> dict[str, float]:
     """Return what a sweep over long recordings takes, and over the grating recordings, both at ten states."""
     small = median_sweep(*clustered(grating(), 10), n_sweeps=5)
-    recordings = made(n_series=n_series, n_steps=n_steps, n_dims=6, n_states=10)
+    recordings = made(n_recordings=n_recordings, n_steps=n_steps, n_dims=6, n_states=10)
     before = peak_gigabytes()
     large = median_sweep(*clustered(recordings, 10), n_sweeps=3)
     data = recordings.steps.nbytes / 2**30

@@ -108,7 +108,7 @@ def sweep_rows() -> list[Row]:
     """Compare a sweep with evaluating the log densities of the same states by SciPy, and say what 500 sweeps take."""
     sequences = grating()
     model, state = clustered(sequences, N_STATES)
-    name = f"A sweep, {sequences.n_series} series, {sequences.n_steps:,} steps, {sequences.n_dims}-D, {N_STATES} states"
+    name = f"A sweep, {len(sequences)} series, {sequences.n_steps:,} steps, {sequences.n_dims}-D, {N_STATES} states"
     ours = median_sweep(model, state, n_sweeps=15)
     reference = best_of(lambda: scipy_evidence(sequences.steps, state.path), repeats=5)
     return [row(f"{name}: SciPy's log densities of these states", ours, reference, 0.2)]
@@ -148,14 +148,14 @@ def grating() -> Sequences:
     if (folder / "grating_7d.npz").exists():
         with np.load(folder / "grating_7d.npz", allow_pickle=False) as archive:
             return check_sequences(archive["x"], lengths=archive["lengths"])
-    return made(n_series=12, n_steps=2882, n_dims=7)
+    return made(n_recordings=12, n_steps=2882, n_dims=7)
 
 
-def made(n_series: int = 8, n_steps: int = 2000, n_dims: int = 4, n_states: int = N_STATES) -> Sequences:
+def made(n_recordings: int = 8, n_steps: int = 2000, n_dims: int = 4, n_states: int = N_STATES) -> Sequences:
     """Return series that stay about 50 steps in each of some Gaussian states."""
     rng = np.random.default_rng(n_dims)
     means, series = 4 * rng.normal(size=(n_states, n_dims)), []
-    for _ in range(n_series):
+    for _ in range(n_recordings):
         path = np.repeat(rng.integers(n_states, size=n_steps // 50 + 1), 50)[:n_steps]
         series.append(means[path] + rng.normal(size=(n_steps, n_dims)))
     return check_sequences(series)
@@ -191,7 +191,7 @@ def scipy_evidence(steps: np.ndarray, path: np.ndarray) -> None:
 
 def scaling() -> dict[str, dict[int, float]]:
     """Return seconds per sweep by what grows, and its size."""
-    settings = {"steps per series": "n_steps", "series": "n_series", "states": "n_states", "dimensions": "n_dims"}
+    settings = {"steps per series": "n_steps", "series": "n_recordings", "states": "n_states", "dimensions": "n_dims"}
     times: dict[str, dict[int, float]] = {}
     for name, sizes in SIZES.items():
         times[name] = {size: time_of(**{settings[name]: size}) for size in sizes}

@@ -56,7 +56,7 @@ class SequenceRecipe:
     file : str
         Name in the folder of data sets.
     preprocessing : Preprocessing
-    n_series : int, optional
+    n_recordings : int, optional
         How many of the series to take, from the first on; by default all.
     n_channels : int, optional
         How many of the channels to take, from the first on; by default all.
@@ -67,7 +67,7 @@ class SequenceRecipe:
     title: str
     file: str
     preprocessing: Preprocessing = field(default_factory=lambda: Preprocessing(centre=None))
-    n_series: int | None = None
+    n_recordings: int | None = None
     n_channels: int | None = None
     printed_as: str = ""
 
@@ -136,7 +136,7 @@ def load_sequence_set(key: str, folder: Path, *, prepare: bool = True) -> Sequen
     path = folder / recipe.file
     if not path.is_file() and key in MADE:
         return MADE[key](TOY_SEED)
-    recordings = _first_series(read_sequences(path, columns=_channels(recipe)), recipe.n_series)
+    recordings = _first_series(read_sequences(path, columns=_channels(recipe)), recipe.n_recordings)
     if not prepare:
         return recordings
     fitted = recipe.preprocessing.fit(recordings.sequences)
@@ -178,12 +178,12 @@ def _channels(recipe: SequenceRecipe) -> list[int] | None:
     return None if recipe.n_channels is None else list(range(recipe.n_channels))
 
 
-def _first_series(recordings: SequenceSet, n_series: int | None) -> SequenceSet:
+def _first_series(recordings: SequenceSet, n_recordings: int | None) -> SequenceSet:
     """Return the first so many series with what is known of them."""
     return replace(
         recordings,
-        sequences=recordings.sequences[:n_series],
-        states=recordings.states and recordings.states[:n_series],
-        actions=recordings.actions and recordings.actions[:n_series],
-        names=recordings.names[:n_series],
+        sequences=recordings.sequences[:n_recordings],
+        states=recordings.states and recordings.states[:n_recordings],
+        actions=recordings.actions and recordings.actions[:n_recordings],
+        names=recordings.names[:n_recordings],
     )

@@ -25,15 +25,16 @@ from homothety.summaries.transforms import TransformTable
 ACTION_OF_STATE = np.array([0, 0, 1, 2])
 
 
-def make_recordings(n_series=3, n_steps=120, n_dims=3, names=None):
+def make_recordings(n_recordings=3, n_steps=120, n_dims=3, names=None):
     """Return series that wave differently in each quarter; x, y and z come first."""
     rng = np.random.default_rng(0)
     t = np.linspace(0, 40, n_steps)[:, None]
     sequences = [
-        np.sin(t * rng.uniform(0.2, 2, n_dims) + i) + 0.05 * rng.normal(size=(n_steps, n_dims)) for i in range(n_series)
+        np.sin(t * rng.uniform(0.2, 2, n_dims) + i) + 0.05 * rng.normal(size=(n_steps, n_dims))
+        for i in range(n_recordings)
     ]
     channels = tuple("xyz"[:n_dims]) + tuple(f"q{dim}" for dim in range(max(n_dims - 3, 0)))
-    return SequenceSet(sequences, names=tuple(names or (f"demo {i}" for i in range(n_series))), channels=channels)
+    return SequenceSet(sequences, names=tuple(names or (f"demo {i}" for i in range(n_recordings))), channels=channels)
 
 
 def make_segmentation(recordings, *, unsure=0.55):
@@ -59,9 +60,9 @@ def make_framed_segmentation(recordings, *, shared=False):
     model.blocks_, model.middle_orientations_, model.has_path_, model.least_looks_ = channels, [], True, 4
     model.recordings_digest_ = digest_of(check_sequences(recordings))
     model.block_weights_ = np.full(len(channels.kinds), 0.2)
-    n_series, dim, half = len(recordings), channels.dim, np.sqrt(0.5)
-    turns = np.tile([1.0, 0, 0, 0][: 4 if dim == 3 else 2], (n_series, 1))
-    log_sizes, places = np.zeros((n_series, 1)), np.zeros((n_series, 1, dim))
+    n_recordings, dim, half = len(recordings), channels.dim, np.sqrt(0.5)
+    turns = np.tile([1.0, 0, 0, 0][: 4 if dim == 3 else 2], (n_recordings, 1))
+    log_sizes, places = np.zeros((n_recordings, 1)), np.zeros((n_recordings, 1, dim))
     if not shared:
         turns[0] = [half, 0, 0, half] if dim == 3 else [0.0, 1.0]
         log_sizes[0], places[0, 0, 0] = np.log(2), 5.0
@@ -72,17 +73,17 @@ def make_framed_segmentation(recordings, *, shared=False):
         offset=found.preparation.offset,
         factors=found.preparation.factors,
         names=recordings.names,
-        reference=n_series - 1,
+        reference=n_recordings - 1,
         reference_name=recordings.names[-1],
-        labels=np.minimum(np.arange(n_series), 0 if shared else 1),
+        labels=np.minimum(np.arange(n_recordings), 0 if shared else 1),
         turns=turns,
         log_sizes=log_sizes,
         places=places,
-        angle_errors=np.full(n_series, np.radians(4)),
+        angle_errors=np.full(n_recordings, np.radians(4)),
         size_intervals=log_sizes[:, :, None] + width,
         place_intervals=places[:, :, :, None] + width,
-        agreements=np.ones(n_series),
-        free_axes=np.zeros((n_series, dim)),
+        agreements=np.ones(n_recordings),
+        free_axes=np.zeros((n_recordings, dim)),
     )
     trace = found.chains.trace | made_up_trace(("n_action_segments", "action_entropy"))
     compared = ("log_joint", "n_actions", "n_action_segments", "action_entropy")

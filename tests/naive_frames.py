@@ -103,7 +103,7 @@ def log_joint(model, state):
     labels = np.repeat(frames.labels, np.diff(model.starts))
     aligned = np.array([aligned_step(blocks, frames, f, step) for f, step in zip(labels, model.steps, strict=True)])
     plain = replace(model.segmentation, z=model.emission.augment_steps(aligned))
-    at = (segmentation.gamma, segmentation.mass, segmentation.alpha, segmentation.kappa)
+    at = (segmentation.mass, segmentation.concentration, segmentation.alpha, segmentation.kappa)
     total = naive_ibphmm.log_density(plain, segmentation.active, segmentation.path, *at)
     weights = model.emission.blocks.weights
     for f in labels:
@@ -137,10 +137,10 @@ def draw_frames(rng, blocks, prior, labels):
     return Frames(np.array(labels, dtype=np.int64), turns, sizes, places)
 
 
-def draw_labels(rng, n_series, concentration):
+def draw_labels(rng, n_recordings, concentration):
     """Seat recordings one after the other at frames of others, or at a new one."""
     labels = []
-    for i in range(n_series):
+    for i in range(n_recordings):
         counts = np.append(np.bincount(labels) if labels else [], concentration)
         labels.append(int(rng.choice(len(counts), p=counts / (i + concentration))))
     return np.array(labels)
@@ -192,7 +192,7 @@ def draw_world(rng, world, proposals=None, labels=None, **settings):
     """Draw everything from the prior: a model and a state."""
     segmentation, state = naive_ibphmm.draw_world(rng, world, proposals)
     if labels is None:
-        labels = draw_labels(rng, world.n_series, world.concentration)
+        labels = draw_labels(rng, world.n_recordings, world.concentration)
     frames = draw_frames(rng, world.blocks, world.prior, labels)
     canonical = segmentation.z[:, segmentation.emission.n_regressors :]
     steps = recorded_steps(world.blocks, frames, canonical, segmentation.starts)
@@ -246,7 +246,7 @@ def statistics(model, state):
 
 def leaving_statistics(aligned, segmentation):
     """The probability of leaving, alone and together with paths, features and parameters of the prior of paths."""
-    leaving, path = segmentation.leaving, segmentation.path.reshape(aligned.n_series, -1)
+    leaving, path = segmentation.leaving, segmentation.path.reshape(aligned.n_recordings, -1)
     several = segmentation.active.sum(axis=1) > 1
     switched = (path[:, 1:] != path[:, :-1]).sum(axis=1)
     values = [1.0, leaving, segmentation.n_states, several.sum(), switched.sum(), (several & (switched == 0)).sum()]

@@ -28,10 +28,10 @@ from homothety.sequences import Sequences
 class World:
     """Everything the prior needs: hyper-priors as (shape, rate), or a number that is fixed."""
 
-    n_series: int = 3
+    n_recordings: int = 3
     n_steps: int = 4
-    gamma: tuple[float, float] | float = (3.0, 2.0)
-    mass: tuple[float, float] | float = (3.0, 3.0)
+    mass: tuple[float, float] | float = (3.0, 2.0)
+    concentration: tuple[float, float] | float = (3.0, 3.0)
     alpha: tuple[float, float] | float = (3.0, 3.0)
     kappa: tuple[float, float] | float = (3.0, 2.0)
     coefficients: tuple[tuple[float, ...], ...] = ((0.0,),)
@@ -79,21 +79,21 @@ def draw_number(rng, prior):
     return prior if isinstance(prior, float) else float(rng.gamma(prior[0], 1 / prior[1]))
 
 
-def draw_buffet(rng, n_series, gamma, mass):
-    """Let one customer after the other take dishes that others took, then new ones, (n_series, n_features)."""
+def draw_buffet(rng, n_recordings, mass, concentration):
+    """Let one customer after the other take dishes that others took, then new ones, (n_recordings, n_states)."""
     columns = []
-    for i in range(n_series):
+    for i in range(n_recordings):
         for column in columns:
-            column.append(rng.random() < sum(column) / (mass + i))
-        columns.extend([False] * i + [True] for _ in range(rng.poisson(gamma * mass / (mass + i))))
-    return np.array(columns, dtype=bool).reshape(len(columns), n_series).T
+            column.append(rng.random() < sum(column) / (concentration + i))
+        columns.extend([False] * i + [True] for _ in range(rng.poisson(mass * concentration / (concentration + i))))
+    return np.array(columns, dtype=bool).reshape(len(columns), n_recordings).T
 
 
 def draw_features(rng, world):
     """Draw the four parameters and who has which feature, again and again until nobody is without."""
     while True:
-        at = [draw_number(rng, prior) for prior in (world.gamma, world.mass, world.alpha, world.kappa)]
-        active = draw_buffet(rng, world.n_series, *at[:2])
+        at = [draw_number(rng, prior) for prior in (world.mass, world.concentration, world.alpha, world.kappa)]
+        active = draw_buffet(rng, world.n_recordings, *at[:2])
         if active.any(axis=1).all():
             return at, active
 
@@ -141,22 +141,22 @@ def draw_steps(rng, world, path, whiteners):
     coefficients = -roots @ whiteners[:, :, :n_regressors]
     noise = np.einsum("tde,te->td", roots[path], rng.standard_normal((len(path), n_dims)))
     series = []
-    for i, part in enumerate(path.reshape(world.n_series, world.n_steps)):
+    for i, part in enumerate(path.reshape(world.n_recordings, world.n_steps)):
         steps = [np.full(n_dims, world.first)] * world.order
         for t, k in enumerate(part, start=i * world.n_steps):
             regressors = np.concatenate(steps[: -world.order - 1 : -1]) if world.order else np.ones(n_regressors)
             steps.append(coefficients[k] @ regressors + noise[t])
         series.append(np.array(steps))
-    starts = (world.n_steps + world.order) * np.arange(world.n_series + 1)
-    return Sequences(np.concatenate(series), starts, tuple("abcdefgh"[: world.n_series]))
+    starts = (world.n_steps + world.order) * np.arange(world.n_recordings + 1)
+    return Sequences(np.concatenate(series), starts, tuple("abcdefgh"[: world.n_recordings]))
 
 
 def draw_world(rng, world, proposals=None):
     """Draw everything from the prior: a model and a state."""
     at, active = draw_features(rng, world)
-    n_features = active.shape[1]
-    shapes = at[2] + at[3] * np.eye(n_features)
-    weights = rng.standard_gamma(np.tile(shapes, (world.n_series, 1, 1)))
+    n_states = active.shape[1]
+    shapes = at[2] + at[3] * np.eye(n_states)
+    weights = rng.standard_gamma(np.tile(shapes, (world.n_recordings, 1, 1)))
     weights = np.maximum(weights, 1e-300) * (active[:, :, None] & active[:, None, :])
     leaving = world.leaving
     if world.leaving_range is not None:
@@ -164,13 +164,13 @@ def draw_world(rng, world, proposals=None):
     path = np.concatenate(
         [
             draw_path(rng, np.flatnonzero(active[i]), weights[i], world.n_steps, world.least_stay, leaving)
-            for i in range(world.n_series)
+            for i in range(world.n_recordings)
         ]
     )
     emission = world.emission
-    parameters = [draw_parameters(rng, emission) for _ in range(n_features)]
+    parameters = [draw_parameters(rng, emission) for _ in range(n_states)]
     whiteners = np.array([naive_emissions.whitener(*pair) for pair in parameters])
-    state = ChainState(active, np.arange(n_features), weights, whiteners, path, *at, n_features, leaving=leaving)
+    state = ChainState(active, np.arange(n_states), weights, whiteners, path, *at, n_states, leaving=leaving)
     return make_model(world, draw_steps(rng, world, path, whiteners), proposals), state
 
 
@@ -178,28 +178,28 @@ def make_model(world, sequences, proposals=None):
     """Return the model of these series; a number that is fixed gets any prior, its move is left out."""
     priors = [
         GammaPrior(1.0, 1.0) if isinstance(prior, float) else GammaPrior(*prior)
-        for prior in (world.gamma, world.mass, world.alpha, world.kappa)
+        for prior in (world.mass, world.concentration, world.alpha, world.kappa)
     ]
-    hyperpriors = Hyperpriors(priors[0], None if isinstance(world.mass, float) else priors[1], *priors[2:])
+    hyperpriors = Hyperpriors(priors[0], None if isinstance(world.concentration, float) else priors[1], *priors[2:])
     model = Model.from_sequences(sequences, world.emission, hyperpriors, proposals or PROPOSALS, world.least_stay)
     return replace(model, leaving=world.leaving, leaving_range=world.leaving_range)
 
 
-PROPOSALS = Proposals(window=(1, 3), n_split_merge=2, n_halving=2, n_switches=2, n_concentration=2, n_mass=2)
+PROPOSALS = Proposals(window=(1, 3), n_split_merge=2, n_halving=2, n_switches=2, n_concentration=2, n_buffet=2)
 
 
 # --- numbers that do not depend on the order of features -------------------------------------------------------------
 
 
 def observations(model):
-    """Observations of every series, squeezed between -1 and 1: they have few moments. (n_series, n_steps)"""
-    return np.tanh(model.z[:, -1]).reshape(model.n_series, -1)
+    """Observations of every series, squeezed between -1 and 1: they have few moments. (n_recordings, n_steps)"""
+    return np.tanh(model.z[:, -1]).reshape(model.n_recordings, -1)
 
 
 def feature_statistics(model, state):
     n_owners, n_active, points = state.active.sum(axis=0), state.active.sum(axis=1), observations(model)
     spread = np.abs(np.diff(points, axis=1)).mean(axis=1)
-    n_once, n_all = (n_owners == 1).sum(), (n_owners == model.n_series).sum()
+    n_once, n_all = (n_owners == 1).sum(), (n_owners == model.n_recordings).sum()
     together = (state.active[0] & state.active[-1]).sum()
     return [
         state.n_states,
@@ -211,15 +211,15 @@ def feature_statistics(model, state):
         (n_active * spread).sum(),
         n_once * spread.sum(),
         together * points[0].mean() * points[-1].mean(),
-        state.n_states * state.gamma,
         state.n_states * state.mass,
+        state.n_states * state.concentration,
         n_all * state.alpha,
         n_all * state.kappa,
     ]
 
 
 def hyper_statistics(model, state):
-    at = np.array([state.gamma, state.mass, state.alpha, state.kappa])
+    at = np.array([state.mass, state.concentration, state.alpha, state.kappa])
     return [*at, *np.log(at)]
 
 
@@ -255,7 +255,7 @@ def emission_statistics(model, state):
 
 
 def path_statistics(model, state):
-    path, points = state.path.reshape(model.n_series, -1), observations(model)
+    path, points = state.path.reshape(model.n_recordings, -1), observations(model)
     switched = path[:, 1:] != path[:, :-1]
     first = path[0, 0] == path[-1, 0]
     products = points[:, 1:] * points[:, :-1]
@@ -275,8 +275,8 @@ def path_statistics(model, state):
 def transition_statistics(model, state):
     """How probable the transitions that were taken are: weights and paths together."""
     shares = state.weights / np.maximum(state.weights.sum(axis=2, keepdims=True), 1e-300)
-    path = state.path.reshape(model.n_series, -1)
-    taken = shares[np.arange(model.n_series)[:, None], path[:, :-1], path[:, 1:]]
+    path = state.path.reshape(model.n_recordings, -1)
+    taken = shares[np.arange(model.n_recordings)[:, None], path[:, :-1], path[:, 1:]]
     switched = path[:, 1:] != path[:, :-1]
     return [taken.mean(), (taken * switched).mean(), taken[:, 0].mean()]
 
@@ -305,21 +305,21 @@ def statistics(model, state, groups=tuple(STATISTICS)):
 # --- densities -------------------------------------------------------------------------------------------------------
 
 
-def log_feature_prior(active, gamma, mass):
+def log_feature_prior(active, mass, concentration):
     """Every pattern of owners has a Poisson number of features; told apart, the factorials go."""
-    n_series = len(active)
+    n_recordings = len(active)
     total = 0.0
-    for n_owners in range(1, n_series + 1):
-        n_patterns = math.comb(n_series, n_owners)
-        total -= n_patterns * pattern_rate(n_owners, n_series, gamma, mass)
+    for n_owners in range(1, n_recordings + 1):
+        n_patterns = math.comb(n_recordings, n_owners)
+        total -= n_patterns * pattern_rate(n_owners, n_recordings, mass, concentration)
     for column in active.T:
-        total += math.log(pattern_rate(column.sum(), n_series, gamma, mass))
+        total += math.log(pattern_rate(column.sum(), n_recordings, mass, concentration))
     return total
 
 
-def pattern_rate(n_owners, n_series, gamma, mass):
+def pattern_rate(n_owners, n_recordings, mass, concentration):
     """Expected number of features that a given set of so many series has, and no other."""
-    return gamma * mass * beta(n_owners, n_series - n_owners + mass)
+    return mass * concentration * beta(n_owners, n_recordings - n_owners + concentration)
 
 
 def log_path_prior(paths, active, alpha, kappa, least_stay=1, leaving=0.0):
@@ -344,16 +344,16 @@ def log_one_path(path, own, alpha, kappa, least_stay=1, leaving=0.0):
     return total
 
 
-def log_data(model, path, n_features):
+def log_data(model, path, n_states):
     """Log marginal likelihood of all steps."""
-    return sum(naive_emissions.log_marginal(model.z[path == k], model.emission) for k in range(n_features))
+    return sum(naive_emissions.log_marginal(model.z[path == k], model.emission) for k in range(n_states))
 
 
-def log_density(model, active, path, gamma, mass, alpha, kappa):
+def log_density(model, active, path, mass, concentration, alpha, kappa):
     """Target of splits and merges."""
     paths = np.split(path, model.starts[1:-1])
     log_paths = log_path_prior(paths, active, alpha, kappa, model.least_stay, model.leaving)
-    return log_feature_prior(active, gamma, mass) + log_paths + log_data(model, path, active.shape[1])
+    return log_feature_prior(active, mass, concentration) + log_paths + log_data(model, path, active.shape[1])
 
 
 def log_likelihood(active, weights, log_evidence):
@@ -369,8 +369,8 @@ def log_likelihood(active, weights, log_evidence):
     return math.log(total)
 
 
-def sticky_weights(n_features, alpha, kappa):
-    return alpha + kappa * np.eye(n_features)
+def sticky_weights(n_states, alpha, kappa):
+    return alpha + kappa * np.eye(n_states)
 
 
 # --- flips, draw for draw --------------------------------------------------------------------------------------------
@@ -385,14 +385,14 @@ def broken_births(**broken):
         yield
 
 
-def flip_shared_features(rng, order, n_others, n_series, mass, active, weights, log_evidence):
+def flip_shared_features(rng, order, n_others, n_recordings, concentration, active, weights, log_evidence):
     """Switch features one after the other, with the random numbers of the kernel; returns features and counts."""
     active, n_tried, n_accepted = list(active), 0, 0
     for k in order:
         if n_others[k] == 0 or (active[k] and sum(active) == 1):
             continue
         flipped = [not value if n == k else value for n, value in enumerate(active)]
-        prob = n_others[k] / (n_series + mass - 1)
+        prob = n_others[k] / (n_recordings + concentration - 1)
         log_prior = {True: math.log(prob), False: math.log(1 - prob)}
         gain = log_likelihood(flipped, weights, log_evidence) - log_likelihood(active, weights, log_evidence)
         n_tried += 1
@@ -440,7 +440,7 @@ def _log_paths(z, own, parameters, alpha, kappa):
     return log_joint, float(np.logaddexp.reduce(list(log_joint.values())))
 
 
-def log_prob_of_split(model, before, after, a, anchors, order, mass, alpha, kappa):
+def log_prob_of_split(model, before, after, a, anchors, order, concentration, alpha, kappa):
     """Log probability that a split of `a` leads from one (active, path) to another, from scratch.
 
     See docs/model.md, section 3.10.
@@ -449,7 +449,7 @@ def log_prob_of_split(model, before, after, a, anchors, order, mass, alpha, kapp
     first, second = anchors
     b, total = active.shape[1], 0.0
     parameters = {k: naive_emissions.plug_in(model.z[path == k], model.emission) for k in range(b)}
-    series_of = np.repeat(np.arange(model.n_series), np.diff(model.starts))
+    series_of = np.repeat(np.arange(model.n_recordings), np.diff(model.starts))
     # What each series has added to either half: its features, and which steps.
     given = {
         first: ((1, 0), path == a, np.zeros(len(path), bool)),
@@ -459,7 +459,7 @@ def log_prob_of_split(model, before, after, a, anchors, order, mass, alpha, kapp
     for place, i in enumerate([*order, first, second]):
         given.pop(i, None)
         n_unseen_now = n_unseen - min(place, len(order)) - (1 if i in order else 0)
-        n_seen = model.n_series - n_unseen_now - 1
+        n_seen = model.n_recordings - n_unseen_now - 1
         n_owners = [sum(halves[h] for halves, *_ in given.values()) for h in (0, 1)]
         for h, half in enumerate((a, b)):
             chosen = np.zeros(len(path), bool)
@@ -473,7 +473,7 @@ def log_prob_of_split(model, before, after, a, anchors, order, mass, alpha, kapp
                 continue
             value = 0.0
             for h, anchor in enumerate(anchors):
-                prob = n_owners[h] / (n_seen + mass)
+                prob = n_owners[h] / (n_seen + concentration)
                 value += 0.0 if i == anchor else math.log(prob if option[h] else 1 - prob)
             own = others + [half for half, taken in zip((a, b), option, strict=True) if taken]
             log_options[option] = value + _log_paths(model.z[series_of == i], tuple(own), parameters, alpha, kappa)[1]
@@ -524,9 +524,9 @@ def all_splits(model, active, path, a, anchors):
 
 # --- the smallest posterior, enumerated ------------------------------------------------------------------------------
 
-TINY = World(2, 2, gamma=1.0, mass=1.0, alpha=1.0, kappa=2.0)
+TINY = World(2, 2, mass=1.0, concentration=1.0, alpha=1.0, kappa=2.0)
 TINY_STEPS = np.array([[-1.0], [1.5], [1.2], [0.9]])
-TINY_BLOCKS = BlockWorld(2, 2, gamma=1.0, mass=1.0, alpha=1.0, kappa=2.0)
+TINY_BLOCKS = BlockWorld(2, 2, mass=1.0, concentration=1.0, alpha=1.0, kappa=2.0)
 TINY_BLOCK_STEPS = np.array([[-2.0, 1.0, 0.5], [3.0, -2.5, -4.0], [2.5, -2.0, -4.5], [2.0, -3.0, 4.0]])
 MAX_FEATURES = 9
 
@@ -563,7 +563,7 @@ def posterior_of_patterns(log_partition):
 
 def _log_pattern(n_first, n_second, n_both, log_partition):
     """Log probability of a pattern and the observations: Poisson numbers of features, all paths summed out."""
-    rates = [pattern_rate(m, 2, TINY.gamma, TINY.mass) for m in (1, 1, 2)]
+    rates = [pattern_rate(m, 2, TINY.mass, TINY.concentration) for m in (1, 1, 2)]
     log_prior = sum(stats.poisson.logpmf(n, rate) for n, rate in zip((n_first, n_second, n_both), rates, strict=True))
     # Features are told apart by number: first those of both, then the others.
     own = [range(n_both + n_first), [*range(n_both), *range(n_both + n_first, n_both + n_first + n_second)]]
@@ -606,7 +606,7 @@ def _log_partition(labels, weight):
     return sum(naive_emissions.log_weighted_marginal(group[:, 1], weight, TINY.emission) for group in groups)
 
 
-def by_n_features(patterns):
+def by_n_states(patterns):
     """The same probabilities or frequencies by number of features."""
     totals = defaultdict(float)
     for pattern, prob in patterns.items():
@@ -616,7 +616,7 @@ def by_n_features(patterns):
 
 # --- the smallest posterior that a least stay changes ----------------------------------------------------------------
 
-STAYING = World(2, gamma=0.8, mass=1.0, alpha=0.5, kappa=0.2, least_stay=2)
+STAYING = World(2, mass=0.8, concentration=1.0, alpha=0.5, kappa=0.2, least_stay=2)
 STAYING_STEPS = np.array([[-0.6], [1.0], [0.8], [-0.5], [-0.3], [0.9]])
 STAYING_STARTS = (0, 5, 6)
 MAX_STAYING = 7  # features
@@ -640,7 +640,7 @@ def staying_posterior(world=STAYING):
     whatever the numbers of its features.
     """
     logs = defaultdict(lambda: -math.inf)
-    rates = [pattern_rate(m, 2, world.gamma, world.mass) for m in (1, 1, 2)]
+    rates = [pattern_rate(m, 2, world.mass, world.concentration) for m in (1, 1, 2)]
     for pattern in product(range(MAX_STAYING + 1), repeat=3):
         n_first, n_second, n_both = pattern
         n_left, n_right = n_first + n_both, n_second + n_both
@@ -695,5 +695,5 @@ def relabelled(state, order):
     )
 
 
-def all_orders(n_features):
-    return list(permutations(range(n_features)))
+def all_orders(n_states):
+    return list(permutations(range(n_states)))

@@ -47,7 +47,7 @@ from homothety.models.ibphmm.model import (
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """Which series has which feature, (n_series, n_features), and the path through them, (n_steps,)."""
+    """Which series has which feature, (n_recordings, n_states), and the path through them, (n_steps,)."""
 
     model: object
     active: np.ndarray
@@ -58,12 +58,12 @@ class Allocation:
         object.__setattr__(self, "path", read_only(self.path))
 
     @property
-    def n_features(self):
+    def n_states(self):
         return self.active.shape[1]
 
     @cached_property
     def statistics(self):
-        return path_statistics(self.model, self.path, self.n_features)
+        return path_statistics(self.model, self.path, self.n_states)
 
     @cached_property
     def factors(self):
@@ -79,14 +79,14 @@ class Allocation:
 
     @cached_property
     def counts(self):
-        return transition_counts(self.model, self.path, self.n_features)
+        return transition_counts(self.model, self.path, self.n_states)
 
     def log_density(self, at):
         """Log density of features, told apart, paths and data; minus infinity if a stay is too short for the model."""
         if has_short_stay(self.path, self.model.starts, self.model.least_stay):
             return -np.inf
         n_owners = self.active.sum(axis=0)
-        log_features = log_owner_prior(n_owners, self.model.n_series, at.gamma, at.mass)
+        log_features = log_owner_prior(n_owners, self.model.n_recordings, at.mass, at.concentration)
         log_paths = log_path_prior(self.counts, self.active, at.alpha, at.kappa, self.model.leaving)
         return log_features + log_paths + float(self.log_marginals.sum())
 
@@ -99,7 +99,7 @@ class Allocation:
 
 def concentrations_of(state):
     """The four parameters above features and transitions."""
-    return Concentrations(state.gamma, state.mass, state.alpha, state.kappa)
+    return Concentrations(state.mass, state.concentration, state.alpha, state.kappa)
 
 
 def make_trial(model, active, path, whiteners, at, target, between=ANYWHERE):
@@ -135,7 +135,7 @@ def redrawn(rng, current, active, owners, whiteners, at, target=None, least=-np.
 
 def put_last(allocation, b):
     """The same allocation with feature `b` numbered last."""
-    return allocation.reordered(np.append(np.delete(np.arange(allocation.n_features), b), b))
+    return allocation.reordered(np.append(np.delete(np.arange(allocation.n_states), b), b))
 
 
 def renewed(state, allocation, ids):
@@ -146,7 +146,7 @@ def renewed(state, allocation, ids):
 
 def split_or_merge(rng, model, state):
     """The move of that name."""
-    return try_often(rng, model, state, try_once, model.proposals.n_split_merge if model.n_series > 1 else 0)
+    return try_often(rng, model, state, try_once, model.proposals.n_split_merge if model.n_recordings > 1 else 0)
 
 
 def halve_or_join(rng, model, state):
@@ -197,7 +197,7 @@ def try_often(rng, model, state, propose, n_trials):
 def try_once(rng, current, state):
     """Propose one split or merge; return the new allocation with the ids of its features, or None if rejected."""
     at = concentrations_of(state)
-    first, second = draw_pair(rng, current.model.n_series)
+    first, second = draw_pair(rng, current.model.n_recordings)
     own = np.flatnonzero(current.active[first])
     a = int(own[rng.integers(len(own))])
     b = draw_index(rng, np.exp(log_second_choice(current, a, second)))
@@ -230,7 +230,7 @@ def gain_of(proposed, current, at):
 
 def log_second_choice(allocation, a, second):
     """Return the log probability of each feature to be chosen in the second series after `a` in the first."""
-    emission, out = allocation.model.emission, np.empty(allocation.n_features)
+    emission, out = allocation.model.emission, np.empty(allocation.n_states)
     union, factor = np.empty((2, 1, *emission.prior_scale.shape))
     settings = (emission.log_prior_constant, emission.structure)
     known = (*allocation.statistics, allocation.log_marginals, emission.prior_scale)
@@ -252,7 +252,7 @@ def split(rng, current, a, first, second, at, bar=NO_BAR):
     anchors = Anchors(first, second, other_owners(rng, current.active[:, a], first, second))
     proposed, log_forth = allocate_split(rng, current, a, anchors, at)
     log_forth += log_choice(current, a, a, first, second)
-    log_back = log_choice(proposed, a, current.n_features, first, second)
+    log_back = log_choice(proposed, a, current.n_states, first, second)
     least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
     _, log_paths = allocate_merge(rng, proposed, a, at, target=current, least=least)
     return proposed, log_back + log_paths - log_forth
@@ -337,13 +337,13 @@ def allocate_in_batches(model, rng, anchors, least, trial, halves):
 
 def halved(current, a, anchors):
     """Return features and paths to begin with: of the halves of `a` the anchors have one each, and nobody else any."""
-    active = np.column_stack([current.active, np.zeros(current.model.n_series, dtype=bool)])
+    active = np.column_stack([current.active, np.zeros(current.model.n_recordings, dtype=bool)])
     active[anchors.order, a] = False
     active[anchors.second, [a, -1]] = (False, True)
     path = current.path.copy()
     start, stop = current.model.bounds[anchors.second]
     stretch = path[start:stop]
-    stretch[stretch == a] = current.n_features
+    stretch[stretch == a] = current.n_states
     return active, path
 
 
@@ -351,14 +351,14 @@ def make_halves(current, a, at):
     """Return two halves of feature `a` without steps and owners."""
     emission = current.model.emission
     sizes, scales = empty_statistics(emission, 2)
-    features, factors = np.array([a, current.n_features]), np.zeros_like(scales)
-    return Halves(features, np.zeros(2), sizes, scales, factors, at.mass)
+    features, factors = np.array([a, current.n_states]), np.zeros_like(scales)
+    return Halves(features, np.zeros(2), sizes, scales, factors, at.concentration)
 
 
 def try_halving(rng, current, state):
     """Propose to halve or to join; return the new allocation with the ids of its features, or None if rejected."""
     at, bar, axis = concentrations_of(state), Bar(np.log(rng.random())), int(rng.integers(N_AXES))
-    a = int(rng.integers(current.n_features))
+    a = int(rng.integers(current.n_states))
     if rng.random() < 0.5:
         proposed, log_ratio = halve(rng, current, a, axis, at)
         ids = np.append(state.ids, state.next_id)
@@ -382,16 +382,16 @@ def same_owners(active, a):
 def halve(rng, current, a, axis, at):
     """Propose two halves for feature `a`, the second of them last. Return the proposal and its log proposal ratio."""
     proposed, log_paths = draw_halves(rng, current, a, axis, at)
-    return proposed, -log_pairs(proposed, a) - (log_paths - np.log(current.n_features))
+    return proposed, -log_pairs(proposed, a) - (log_paths - np.log(current.n_states))
 
 
 def join(rng, current, a, b, axis, at, bar):
     """Propose to join feature `b` to `a`, of the same owners. Return the proposal and its log proposal ratio."""
     log_forth = -log_pairs(current, a)
     current, a = put_last(current, b), a - int(b < a)
-    joined = np.where(current.path == current.n_features - 1, a, current.path)
+    joined = np.where(current.path == current.n_states - 1, a, current.path)
     proposed = Allocation(current.model, current.active[:, :-1].copy(), joined)
-    log_back = -np.log(proposed.n_features)
+    log_back = -np.log(proposed.n_states)
     least = bar.least_back(gain_of(proposed, current, at), log_forth) - log_back
     _, log_halves = draw_halves(rng, proposed, a, axis, at, target=current, least=least)
     return proposed, log_back + log_halves - log_forth
@@ -399,14 +399,14 @@ def join(rng, current, a, b, axis, at, bar):
 
 def log_pairs(allocation, a):
     """Log of the number of equally likely choices of `a` and of a feature with the same owners."""
-    return float(np.log(allocation.n_features * len(same_owners(allocation.active, a))))
+    return float(np.log(allocation.n_states * len(same_owners(allocation.active, a))))
 
 
 def draw_halves(rng, current, a, axis, at, target=None, least=-np.inf):
     """Divide the steps of `a` between it and a new feature, or as in the target; return also the log probability."""
     active = np.column_stack([current.active, current.active[:, a]])
     owners, parameters = np.flatnonzero(active[:, a]), halved_parameters(current, a, axis)
-    return redrawn(rng, current, active, owners, parameters, at, target, least, between=(a, current.n_features))
+    return redrawn(rng, current, active, owners, parameters, at, target, least, between=(a, current.n_states))
 
 
 def halved_parameters(current, a, axis):
@@ -414,8 +414,8 @@ def halved_parameters(current, a, axis):
     emission = current.model.emission
     path = current.path.copy()
     own = np.flatnonzero(path == a)
-    path[own[second_half(current.model.z[own, emission.n_regressors :], axis)]] = current.n_features
-    found = path_statistics(current.model, path, current.n_features + 1)
+    path[own[second_half(current.model.z[own, emission.n_regressors :], axis)]] = current.n_states
+    found = path_statistics(current.model, path, current.n_states + 1)
     whiteners = np.concatenate([current.mean_parameters, np.empty((1, *current.mean_parameters.shape[1:]))])
     chosen = [a, -1]
     whiteners[chosen] = mean_parameters(emission, type(found)(*(values[chosen] for values in found)))

@@ -12,14 +12,14 @@ from homothety.models.ibphmm.model import Tried, log_owner_prior
 
 def swap_states(rng, model, state):
     active, path, n_accepted = np.array(state.active), np.array(state.path), 0
-    n_features, state = state.n_states, replace(state, weights=None, whiteners=None)
-    n_trials = model.proposals.n_swaps if model.n_series > 1 and n_features > 1 else 0
+    n_states, state = state.n_states, replace(state, weights=None, whiteners=None)
+    n_trials = model.proposals.n_swaps if model.n_recordings > 1 and n_states > 1 else 0
     for _ in range(n_trials):
-        a, b = int(rng.integers(0, n_features)), int(rng.integers(0, n_features - 1))
+        a, b = int(rng.integers(0, n_states)), int(rng.integers(0, n_states - 1))
         b += b >= a
         order = np.flatnonzero(active[:, a] | active[:, b])
         rng.shuffle(order)
-        blocks = [parts_of(model, path, i, n_features, a, b) for i in range(model.n_series)]
+        blocks = [parts_of(model, path, i, n_states, a, b) for i in range(model.n_recordings)]
         _, log_back = choose(rng, model, blocks, order, follows=True)
         turned, log_forth = choose(rng, model, blocks, order, follows=False)
         moved, moved_path = active.copy(), path.copy()
@@ -41,10 +41,10 @@ def way_back(log_back):
     return log_back
 
 
-def parts_of(model, path, i, n_features, a, b):
+def parts_of(model, path, i, n_states, a, b):
     """Return sizes and scatters of what a series has of two states."""
     first, last = model.bounds[i]
-    found = statistics_of(model.emission, model.z[first:last], path[first:last], n_features)
+    found = statistics_of(model.emission, model.z[first:last], path[first:last], n_states)
     return found.sizes[[a, b]], found.scales[[a, b]] - model.emission.prior_scale
 
 
@@ -71,11 +71,11 @@ def choose(rng, model, blocks, order, *, follows):
 
 def log_density(model, active, path, state):
     """Log density of features and data given the paths, parameters integrated out; paths keep theirs."""
-    n_features = active.shape[1]
-    evidence = log_marginals(model.emission, statistics_of(model.emission, model.z, path, n_features)).sum()
+    n_states = active.shape[1]
+    evidence = log_marginals(model.emission, statistics_of(model.emission, model.z, path, n_states)).sum()
     return evidence + owners_density(active, state)
 
 
 def owners_density(active, state):
     """Log density of who has which feature; a fault leaves it out."""
-    return log_owner_prior(active.sum(axis=0), len(active), state.gamma, state.mass)
+    return log_owner_prior(active.sum(axis=0), len(active), state.mass, state.concentration)

@@ -26,7 +26,7 @@ from homothety.archives import array_of, opened_archive, read_member
 from homothety.errors import InputError
 from homothety.files import printable, written_aside
 
-FORMAT = 2
+FORMAT = 3
 HEADER = "model.json"
 _MAX_DEPTH = 100  # of containers inside each other; models have about 20
 _OWN = "checkpoint"  # a parameter that names a folder of this machine, which is of no use elsewhere

@@ -193,7 +193,7 @@ class _Typical(NamedTuple):
 
     @classmethod
     def of(cls, recordings: Sequences) -> _Typical:
-        medians = np.full((recordings.n_series, recordings.n_dims), np.nan)
+        medians = np.full((recordings.n_recordings, recordings.n_dims), np.nan)
         spreads = medians.copy()
         for i in np.flatnonzero(recordings.lengths >= _MIN_STEPS).tolist():
             medians[i] = _quantiles(recordings[i], 0.5)[0]
@@ -276,7 +276,7 @@ def _long_stretches(recordings: Sequences, repeats: BoolArray) -> tuple[BoolArra
     for dim, column in enumerate(repeats.T):
         for first, end in _stretches(column, _MIN_STEPS - 1):
             is_long[first - 1 : end, dim] = True
-    n_other = (~is_long).sum(axis=0) - recordings.n_series
+    n_other = (~is_long).sum(axis=0) - recordings.n_recordings
     changes = (repeats & ~is_long).sum(axis=0) < _REPEATED * n_other
     return is_long, changes & (2 * n_other > recordings.n_steps)
 
@@ -289,7 +289,7 @@ def _dead_sensors(recordings: Sequences, is_long: BoolArray, is_continuous: Bool
     still = np.logical_and.reduceat(is_long, recordings.starts[:-1], axis=0)
     still &= _range_of(recordings) == 0
     moves = ~still.all(axis=1, keepdims=True)
-    return np.asarray(still & moves & is_continuous & (2 * still.sum(axis=0) < recordings.n_series))
+    return np.asarray(still & moves & is_continuous & (2 * still.sum(axis=0) < recordings.n_recordings))
 
 
 def _is_flatter(recordings: Sequences, dead: BoolArray, block: list[int]) -> BoolArray:
@@ -298,7 +298,7 @@ def _is_flatter(recordings: Sequences, dead: BoolArray, block: list[int]) -> Boo
     Recordings in planes or on lines have constant coordinates in some frames, and no sensor need be dead.
     """
     if len(block) == 1 or not dead[:, block].any():
-        return np.ones(recordings.n_series, dtype=bool)
+        return np.ones(recordings.n_recordings, dtype=bool)
     steps = (one[:, block] - mean_of_known(one[:, block]) for one in recordings)
     extents = np.stack([np.linalg.eigvalsh(known.T @ known) for known in map(np.nan_to_num, steps)])
     n_dims = (extents > _FLAT * np.maximum(extents[:, -1:], np.finfo(float).tiny)).sum(axis=1)

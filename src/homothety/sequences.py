@@ -36,7 +36,7 @@ class Sequences:
     ----------
     steps : ndarray of shape (n_steps, n_dims)
         The time steps of all series, one series after the other.
-    starts : ndarray of shape (n_series + 1,)
+    starts : ndarray of shape (n_recordings + 1,)
         Series ``i`` is ``steps[starts[i]:starts[i + 1]]``.
     names : tuple of str
         One for each series.
@@ -55,7 +55,7 @@ class Sequences:
     rate: float | None = field(default=None, compare=False)
 
     @property
-    def n_series(self) -> int:
+    def n_recordings(self) -> int:
         """Number of series."""
         return len(self.starts) - 1
 
@@ -76,19 +76,19 @@ class Sequences:
 
     @property
     def lengths(self) -> IntArray:
-        """Number of time steps of each series, shape (n_series,)."""
+        """Number of time steps of each series, shape (n_recordings,)."""
         return np.diff(self.starts)
 
     def __len__(self) -> int:
-        return self.n_series
+        return self.n_recordings
 
     def __getitem__(self, i: int) -> FloatArray:
         """Return series `i` as a view of shape (lengths[i], n_dims)."""
-        i = range(self.n_series)[i]
+        i = range(self.n_recordings)[i]
         return self.steps[self.starts[i] : self.starts[i + 1]]
 
     def __iter__(self) -> Iterator[FloatArray]:
-        return (self[i] for i in range(self.n_series))
+        return (self[i] for i in range(self.n_recordings))
 
     @cached_property
     def missing(self) -> BoolArray | None:
@@ -110,7 +110,7 @@ class Sequences:
         return [flat[start:end] for start, end in zip(self.starts[:-1], self.starts[1:], strict=True)]
 
     def __repr__(self) -> str:
-        return f"<Sequences: {self.n_series} series, {self.n_steps} steps of {self.n_dims} dimensions>"
+        return f"<Sequences: {self.n_recordings} series, {self.n_steps} steps of {self.n_dims} dimensions>"
 
 
 def check_sequences(
@@ -133,7 +133,7 @@ def check_sequences(
         (``frame.groupby("episode")``) or with an index whose first level tells series apart; and arrays of xarray,
         whose dimension ``time`` is that of steps, wherever it stands, and of three dimensions the first other one
         counts series. A column of times in data frames is no dimension, as in files: it tells the steps per second.
-    lengths : array_like of shape (n_series,), optional
+    lengths : array_like of shape (n_recordings,), optional
         Number of time steps of each series when `X` is a single array.
     names : sequence of str, optional
         One name per series, all different; by default the keys of a mapping, else "series 0", "series 1", ...
@@ -302,12 +302,12 @@ def _from_objects(array: NDArray[Any], item: str) -> NDArray[Any]:
         ) from error
 
 
-def _check_names(names: Sequence[str] | None, n_series: int) -> tuple[str, ...]:
+def _check_names(names: Sequence[str] | None, n_recordings: int) -> tuple[str, ...]:
     """Return one distinct name per series, or raise."""
     if names is None:
-        return tuple(f"series {i}" for i in range(n_series))
-    if len(names) != n_series:
-        raise InputError(f"names has {len(names)} entries for {n_series} series, needed one each.")
+        return tuple(f"series {i}" for i in range(n_recordings))
+    if len(names) != n_recordings:
+        raise InputError(f"names has {len(names)} entries for {n_recordings} series, needed one each.")
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -36,7 +36,7 @@ def browser():
 def pages(tmp_path_factory):
     """Return the paths of pages about series, clusters, an image, long series of many dimensions, and frames."""
     folder = tmp_path_factory.mktemp("pages")
-    recordings = {"series": make_recordings(), "long": make_recordings(n_series=12, n_steps=2900, n_dims=7)}
+    recordings = {"series": make_recordings(), "long": make_recordings(n_recordings=12, n_steps=2900, n_dims=7)}
     for name, items in recordings.items():
         write_report(make_segmentation(items), folder / f"{name}.html", data=items)
     write_report(clustered := make_clustering(), folder / "clusters.html")

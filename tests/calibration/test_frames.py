@@ -32,7 +32,9 @@ class FarApart(naive.FrameWorld):
 
 
 BLOCKS = Blocks(("point", "vector"))
-WORLD = FarApart(n_series=3, n_steps=60, leaving=0.15, gamma=4.0, mass=0.01, blocks=BLOCKS, place_spread=3.0)
+WORLD = FarApart(
+    n_recordings=3, n_steps=60, leaving=0.15, mass=4.0, concentration=0.01, blocks=BLOCKS, place_spread=3.0
+)
 N_STATES, LEAST_STEPS = 3, 5  # that every recording has, and of each
 ORIGIN = np.array([[-4.0, 6.0, 2.0]])  # of the recordings, in the units of the model
 FACTOR = 0.5  # from units of the recordings to those of the model
@@ -43,11 +45,11 @@ SWEEP = {name: move for name, move in default_sweep().items() if name in ("frame
 def draw_set(rng):
     """Draw a model and a state whose paths go through several states in every recording."""
     while True:
-        model, state = naive.draw_world(rng, WORLD, labels=np.arange(WORLD.n_series))
+        model, state = naive.draw_world(rng, WORLD, labels=np.arange(WORLD.n_recordings))
         paths = np.split(state.segmentation.path, model.starts[1:-1])
         counts = np.array([np.bincount(path, minlength=state.segmentation.n_states) for path in paths])
         if (counts >= LEAST_STEPS).all(axis=0).sum() >= N_STATES:
-            return replace(model, sharing="fixed", groups=np.arange(WORLD.n_series)), state
+            return replace(model, sharing="fixed", groups=np.arange(WORLD.n_recordings)), state
 
 
 def drawn_frames(seed, weight):

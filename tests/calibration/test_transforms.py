@@ -23,7 +23,7 @@ from homothety.summaries import transforms
 
 N_SETS = 150
 LEVEL, MAX_Z = 0.95, 4.0
-N_SERIES, SEGMENT, N_SEGMENTS = 3, 25, 4
+N_RECORDINGS, SEGMENT, N_SEGMENTS = 3, 25, 4
 BOX, APART = 25.0, 12.0  # half the width of the space states are put into, and how far their means are from each other
 # Lengths of axes, shortest first. Two are as good as equal. Axes between equal and clearly different are left out: told
 # apart by chance only, their directions are surer than they should be.
@@ -44,22 +44,22 @@ class Truth(NamedTuple):
 
 
 def draw_truth(rng, n_dims):
-    n_states = 2 * N_SERIES
+    n_states = 2 * N_RECORDINGS
     means = rng.uniform(-BOX, BOX, size=(n_states, n_dims))
     while np.linalg.norm(means[:, None] - means, axis=2)[np.triu_indices(n_states, 1)].min() < APART:
         means = rng.uniform(-BOX, BOX, size=(n_states, n_dims))
-    log_sizes = np.repeat(rng.uniform(-0.5, 0.5, size=N_SERIES), 2)
-    lengths = np.exp(log_sizes)[:, None] * np.tile(SHAPES[n_dims], (N_SERIES, 1))
+    log_sizes = np.repeat(rng.uniform(-0.5, 0.5, size=N_RECORDINGS), 2)
+    lengths = np.exp(log_sizes)[:, None] * np.tile(SHAPES[n_dims], (N_RECORDINGS, 1))
     return Truth(means, log_sizes, lengths, special_ortho_group.rvs(n_dims, n_states, random_state=rng))
 
 
 def draw_series(rng, truth):
     """Series in which two states take turns, and the path of each."""
-    paths = [np.tile(np.repeat([2 * i, 2 * i + 1], SEGMENT), N_SEGMENTS // 2) for i in range(N_SERIES)]
+    paths = [np.tile(np.repeat([2 * i, 2 * i + 1], SEGMENT), N_SEGMENTS // 2) for i in range(N_RECORDINGS)]
     n_dims = truth.means.shape[1]
     return [
         truth.means[path] + np.einsum("tij,tj->ti", truth.frames[path] * truth.lengths[path][:, None], noise)
-        for path, noise in zip(paths, rng.normal(size=(N_SERIES, N_SEGMENTS * SEGMENT, n_dims)), strict=True)
+        for path, noise in zip(paths, rng.normal(size=(N_RECORDINGS, N_SEGMENTS * SEGMENT, n_dims)), strict=True)
     ], paths
 
 

@@ -320,7 +320,7 @@ WIDE = 3.0  # of proposals, radians: the volume of rotations matters at such ang
 
 def angles_of_first(n_sweeps, seed=3):
     """Angle between the first recording's frame and the candidate, and sizes; the likelihood put to one."""
-    world = naive_frames.FrameWorld(n_series=2, n_steps=1, blocks=SPACE, concentration=2.0)
+    world = naive_frames.FrameWorld(n_recordings=2, n_steps=1, blocks=SPACE, concentration=2.0)
     rng = np.random.default_rng(seed)
     model, state = naive_frames.draw_world(rng, world, n_global=2)
     patches = {"candidate_frames": lambda *_: PROPOSED, "log_evidence": lambda *_: 0.0}

@@ -16,7 +16,7 @@ from homothety.models.ibphmm import Proposals, _kernels, default_sweep, init_sta
 from naive import total_variation
 
 N_SWEEPS, N_SWEEPS_LONG = 5_000, 200_000
-MAX_DISTANCE = {"n_features": 0.03, "patterns": 0.06}  # total variation; twice what so many sweeps leave
+MAX_DISTANCE = {"n_states": 0.03, "patterns": 0.06}  # total variation; twice what so many sweeps leave
 MAX_DISTANCE_LONG = 0.01
 
 
@@ -37,7 +37,7 @@ KNOWN_PATTERNS = {
 def test_enumeration_gives_the_probabilities_that_are_known():
     exact = naive.tiny_posterior()
     assert {p: exact[p] for p in KNOWN_PATTERNS} == pytest.approx(KNOWN_PATTERNS, abs=6e-5)
-    by_number = naive.by_n_features(exact)
+    by_number = naive.by_n_states(exact)
     assert {n: by_number[n] for n in KNOWN_N_FEATURES} == pytest.approx(KNOWN_N_FEATURES, abs=6e-5)
 
 
@@ -60,7 +60,7 @@ def chain_in(world, steps, n_sweeps, sweep, birth, seed):
         Proposals(birth=birth, window=(1, 2), n_split_merge=1, n_halving=1, n_switches=1),
     )
     model = naive.make_model(world, naive.tiny_sequences(steps), proposals)
-    at = {"gamma": world.gamma, "mass": world.mass, "alpha": world.alpha, "kappa": world.kappa}
+    at = {"mass": world.mass, "concentration": world.concentration, "alpha": world.alpha, "kappa": world.kappa}
     state, patterns = init_state(rng, model, n_shared=1, n_unique=0, **at), []
     for _ in range(n_sweeps):
         for move in sweep.values():
@@ -78,7 +78,7 @@ def distances_between(patterns, exact):
     """The same for given patterns after every sweep, and the posterior they should follow."""
     observed = {pattern: n / len(patterns) for pattern, n in Counter(patterns).items()}
     return {
-        "n_features": total_variation(naive.by_n_features(exact), naive.by_n_features(observed)),
+        "n_states": total_variation(naive.by_n_states(exact), naive.by_n_states(observed)),
         "patterns": total_variation(exact, observed),
     }
 
@@ -125,7 +125,7 @@ def double_choice(n_unique, n_active, original=_kernels.log_move_ratio):
 def test_published_ratio_is_caught():
     with naive.broken_births(log_move_ratio=double_choice):
         found = distances(N_SWEEPS, *SETTINGS["data-driven"])
-    assert found["n_features"] > 2 * MAX_DISTANCE["n_features"]
+    assert found["n_states"] > 2 * MAX_DISTANCE["n_states"]
 
 
 # --- blocks of dimensions --------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_patterns_follow_the_posterior_of_blocks_with_weights():
 
 def test_blocks_that_count_steps_in_full_are_caught():
     found = block_distances(N_SWEEPS // 4, structure_weights=(1.0, 1.0))
-    assert found["n_features"] > 2 * MAX_DISTANCE["n_features"]
+    assert found["n_states"] > 2 * MAX_DISTANCE["n_states"]
 
 
 @pytest.mark.slow
@@ -176,7 +176,7 @@ def staying_chain(n_sweeps, sweep, seed, world=naive.STAYING):
     model = naive.make_model(
         world, naive.staying_sequences(), Proposals(window=(1, 2), n_split_merge=1, n_halving=1, n_switches=1)
     )
-    at = {"gamma": world.gamma, "mass": world.mass, "alpha": world.alpha, "kappa": world.kappa}
+    at = {"mass": world.mass, "concentration": world.concentration, "alpha": world.alpha, "kappa": world.kappa}
     state, found = init_state(rng, model, n_shared=1, n_unique=0, **at), []
     for _ in range(n_sweeps):
         for move in sweep.values():
@@ -300,15 +300,15 @@ def test_broken_probability_of_leaving_is_caught_at_length(name):
 
 def n_unique_chain(birth, n_sweeps, seed):
     """Number of own features of both series after every attempt, the likelihood put to one. (n_sweeps, 2)"""
-    rng, world = np.random.default_rng(seed), replace(naive.TINY, gamma=3.0, mass=0.8)
+    rng, world = np.random.default_rng(seed), replace(naive.TINY, mass=3.0, concentration=0.8)
     model = naive.make_model(world, naive.tiny_sequences(), Proposals(birth=birth, window=(1, 2)))
-    state = init_state(rng, model, n_shared=1, n_unique=0, gamma=world.gamma, mass=world.mass)
+    state = init_state(rng, model, n_shared=1, n_unique=0, mass=world.mass, concentration=world.concentration)
     move, chain = default_sweep()["births and deaths"], []
     with naive.broken_births(series_log_likelihood=lambda *_: 0.0):
         for _ in range(n_sweeps):
             state, _ = move(rng, model, state)
             chain.append(state.active.sum(axis=1) - 1)
-    return np.array(chain), world.gamma * world.mass / (world.mass + 1)
+    return np.array(chain), world.mass * world.concentration / (world.concentration + 1)
 
 
 def distance_from_poisson(birth, n_sweeps=8_000):

@@ -21,7 +21,14 @@ MAX_DISTANCE, MAX_DISTANCE_LONG = 0.06, 0.02
 
 # Two recordings of two steps. One step lacks a dimension, of which the other tells much; one lacks both.
 WORLD = naive.World(
-    2, 2, gamma=1.0, mass=1.0, alpha=1.0, kappa=2.0, coefficients=((0.0,), (0.0,)), scale=((2.0, 1.2), (1.2, 1.5))
+    2,
+    2,
+    mass=1.0,
+    concentration=1.0,
+    alpha=1.0,
+    kappa=2.0,
+    coefficients=((0.0,), (0.0,)),
+    scale=((2.0, 1.2), (1.2, 1.5)),
 )
 STEPS = np.array([[-3.0, np.nan], [3.5, 3.0], [np.nan, np.nan], [-2.5, -3.0]])
 MISSING = np.isnan(STEPS)
@@ -52,7 +59,7 @@ def chain(n_sweeps, *, splits=True, seed=1, **moves):
     sweep = {name: move for name, move in default_sweep().items() if name not in left_out}
     sweep = missing.lifted_sweep(sweep) | moves
     model = missing.Model.of(model, MISSING)
-    at = {"gamma": WORLD.gamma, "mass": WORLD.mass, "alpha": WORLD.alpha, "kappa": WORLD.kappa}
+    at = {"mass": WORLD.mass, "concentration": WORLD.concentration, "alpha": WORLD.alpha, "kappa": WORLD.kappa}
     start = missing.lifted_start(lambda rng, model: init_state(rng, model, n_shared=1, n_unique=0, **at))
     state, patterns = start(rng, model), []
     for _ in range(n_sweeps):

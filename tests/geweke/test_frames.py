@@ -27,12 +27,12 @@ N_DRAWS, N_DRAWS_LONG = 500, 20_000
 N_CHAINS = 60
 NEAR = 0.4  # of proposals about candidates, wide enough for new frames to be accepted
 
-EVERYTHING_ON = {"n_series": 3, "n_steps": 5, "least_stay": 2, "leaving": 0.3}
+EVERYTHING_ON = {"n_recordings": 3, "n_steps": 5, "least_stay": 2, "leaving": 0.3}
 SPACE = Blocks(("point", "orientation", "vector"), still=(2,), shifted=(2,))
 YAW = Blocks(("vector", "orientation", "point"), rotations="yaw", shifted=(0,))
 WORLDS = {
     # Few steps leave frames wide open, so that a fault is seen.
-    "small": naive.FrameWorld(n_series=2, n_steps=2, leaving=0.3, blocks=Blocks(("point",), dim=2)),
+    "small": naive.FrameWorld(n_recordings=2, n_steps=2, leaving=0.3, blocks=Blocks(("point",), dim=2)),
     "plane": naive.FrameWorld(**EVERYTHING_ON),
     "space": naive.FrameWorld(**EVERYTHING_ON, blocks=SPACE),
     "yaw": naive.FrameWorld(**EVERYTHING_ON, blocks=YAW),
@@ -83,7 +83,7 @@ def test_frames_with_orientations_keep_the_prior():
 
 def z_of_new_frames(blocks, n_draws=N_DRAWS):
     """Largest change of the mean of a statistic when the frame of a recording is drawn anew given the states."""
-    world = naive.FrameWorld(n_series=1, n_steps=3, least_stay=2, leaving=0.3, blocks=blocks)
+    world = naive.FrameWorld(n_recordings=1, n_steps=3, least_stay=2, leaving=0.3, blocks=blocks)
     rng, differences = np.random.default_rng(5), []
     for _ in range(n_draws):
         model, state = naive.draw_world(rng, world)
@@ -216,7 +216,7 @@ def test_broken_sweep_is_caught_at_length():
 
 def leaving_paid_by_a_state_alone(rng, model, state):
     """The fault: a recording with one state, which cannot be left, counts as if it had stayed by choice."""
-    everywhere = np.ones((model.n_series, state.n_states), dtype=bool)
+    everywhere = np.ones((model.n_recordings, state.n_states), dtype=bool)
     counted = replace(state, active=everywhere if state.n_states > 1 else state.active)
     return replace(state, leaving=ibphmm.resample_leaving(rng, model, counted)[0].leaving), ()
 

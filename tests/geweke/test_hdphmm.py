@@ -118,7 +118,7 @@ def concentration_with_first_states(rng, model, state):
     """Lets the first states enter as if they had the concentration of a row."""
     first = hdphmm.sample_tables(rng, model.count_starts(state.path), model.initial_concentration * state.weights)
     tables = state.tables
-    n_left = np.append(tables.n_left, model.sequences.n_series)
+    n_left = np.append(tables.n_left, model.sequences.n_recordings)
     tables = tables._replace(n_left=n_left, n_tables=tables.n_tables + int(first.sum()))
     moved, _ = hdphmm.resample_concentration(rng, model, replace(state, tables=tables))
     return replace(moved, tables=state.tables), ()

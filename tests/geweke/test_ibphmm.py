@@ -109,13 +109,13 @@ def test_births_may_be_followed_by_births_or_shared_features(name):
     assert z_of_move(name, move) < MAX_Z
 
 
-@pytest.mark.parametrize("n_series", [2, 5])
-def test_features_switched_by_halves_keep_the_prior(n_series):
-    world = replace(naive.GAUSSIAN, n_series=n_series)
+@pytest.mark.parametrize("n_recordings", [2, 5])
+def test_features_switched_by_halves_keep_the_prior(n_recordings):
+    world = replace(naive.GAUSSIAN, n_recordings=n_recordings)
     assert z_of_move("shared features", moves.resample_shared_by_halves, world, n_times=3) < MAX_Z
 
 
-MANY = naive.World(6, 2, gamma=1.0, mass=1.0, alpha=0.8, kappa=1.5)  # enough owners for batches of several
+MANY = naive.World(6, 2, mass=1.0, concentration=1.0, alpha=0.8, kappa=1.5)  # enough owners for batches of several
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_splits_in_batches_keep_the_prior_at_length():
 
 @pytest.mark.slow
 def test_features_switched_by_halves_keep_the_prior_at_length():
-    world = replace(naive.GAUSSIAN, n_series=4)
+    world = replace(naive.GAUSSIAN, n_recordings=4)
     assert z_of_move("shared features", moves.resample_shared_by_halves, world, N_DRAWS_LONG, seed=2) < MAX_Z_LONG
 
 
@@ -165,9 +165,9 @@ def test_move_keeps_the_prior_at_length(name, world):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_series", [2, 3])
-def test_splits_and_merges_keep_the_prior_at_length(n_series):
-    world = naive.World(n_series, 3, gamma=1.5, mass=1.0, alpha=0.8, kappa=1.5)
+@pytest.mark.parametrize("n_recordings", [2, 3])
+def test_splits_and_merges_keep_the_prior_at_length(n_recordings):
+    world = naive.World(n_recordings, 3, mass=1.5, concentration=1.0, alpha=0.8, kappa=1.5)
     assert z_of_move("splits and merges", None, world, N_DRAWS_LONG, seed=3, n_split_merge=5) < MAX_Z_LONG
 
 
@@ -190,8 +190,8 @@ def test_forward_draws_have_the_means_that_are_known():
             state.n_states**2,
             (state.active.sum(axis=0) == 1).sum(),
             state.active.sum(),
-            state.gamma,
             state.mass,
+            state.concentration,
             state.alpha,
             state.kappa,
             (np.diff(state.path.reshape(3, -1)) != 0).sum(),
@@ -359,32 +359,35 @@ def back_for_sure(original, *args, target=None, **kwargs):
     return proposed, log_probability if target is None else 0.0
 
 
-def odds_of_more_series(original, rng, series, orders, n_owners, mass, *args):
+def odds_of_more_series(original, rng, series, orders, n_owners, concentration, *args):
     """Reckon with one series more."""
-    return original(rng, series, orders, n_owners, mass + 1, *args)
+    return original(rng, series, orders, n_owners, concentration + 1, *args)
 
 
-def odds_of_all_owners(original, rng, series, orders, _, mass, alpha, kappa, active, *args):
+def odds_of_all_owners(original, rng, series, orders, _, concentration, alpha, kappa, active, *args):
     """Count the series itself among the owners."""
     tried = []
     for i in series:
         n_others = active.sum(axis=0) - active[i]
         counted = np.minimum(n_others + active[i], len(active) - 1.0) + active[i]  # the kernel takes the series off
-        tried.append(original(rng, np.array([i]), orders, counted, mass, alpha, kappa, active, *args))
+        tried.append(original(rng, np.array([i]), orders, counted, concentration, alpha, kappa, active, *args))
     return tuple(np.sum(tried, axis=0).tolist())
 
 
-def popularity_without_mass(original, rng, active, mass):
+def popularity_without_concentration(original, rng, active, concentration):
     """Forget what the prior says of popularity."""
-    return original(rng, active, 1e-3 * mass)
+    return original(rng, active, 1e-3 * concentration)
 
 
 def switched_at_once(rng, model, state):
     """Switch all features of all series by one popularity, also those that vanish by it."""
     active, weights = state.active.copy(), state.weights.copy()
-    log_odds, orders = moves.draw_log_odds(rng, active, state.mass), moves.draw_orders(rng, model, state.n_states)
+    log_odds, orders = (
+        moves.draw_log_odds(rng, active, state.concentration),
+        moves.draw_orders(rng, model, state.n_states),
+    )
     data = moves.data_of(model, state)
-    moves.flip_block(data, state, orders, log_odds, active, weights, rng, np.arange(model.n_series))
+    moves.flip_block(data, state, orders, log_odds, active, weights, rng, np.arange(model.n_recordings))
     kept = active.any(axis=0)
     reduced = {"ids": state.ids[kept], "whiteners": state.whiteners[kept], "path": None}
     return replace(state, active=active[:, kept], weights=weights[:, kept][:, :, kept], **reduced), ()
@@ -448,11 +451,11 @@ def paths_against_time(rng, model, state):
     return replace(moved, weights=state.weights), info
 
 
-def gamma_by_unique_features(rng, model, state):
+def mass_by_unique_states(rng, model, state):
     """Count the features of one series alone, as the paper's text has it."""
     once = state.active.sum(axis=0) == 1
     reduced = replace(state, active=state.active[:, once], ids=state.ids[once])
-    return replace(state, gamma=moves.resample_buffet(rng, model, reduced)[0].gamma), ()
+    return replace(state, mass=moves.resample_buffet(rng, model, reduced)[0].mass), ()
 
 
 def without_jacobian(name, *parameters):
@@ -471,7 +474,7 @@ def emissions_with_more_dof(rng, model, state):
     return moves.resample_emissions(rng, replace(model, emission=emission), state)
 
 
-PAIR = naive.World(2, 2, gamma=2.0, mass=1.0, alpha=0.8, kappa=1.5)  # many features of the same owners
+PAIR = naive.World(2, 2, mass=2.0, concentration=1.0, alpha=0.8, kappa=1.5)  # many features of the same owners
 
 # Per fault: the move it is in, that move, and how often it is repeated to be seen.
 HALVES = "halves and joins"
@@ -481,9 +484,11 @@ FACTORIALS = (naive_splits.Allocation, "log_density", density_with_factorials)
 FAULTS = {
     "wrong odds": (SHARED, faulty(SHARED, (_kernels, "flip_in_turn", odds_of_more_series)), 1),
     "odds with oneself": (SHARED, faulty(SHARED, (_kernels, "flip_in_turn", odds_of_all_owners)), 1),
-    "popularity without mass": (
+    "popularity without concentration": (
         SHARED,
-        faulty(SHARED, (moves, "draw_log_odds", popularity_without_mass), move=moves.resample_shared_by_halves),
+        faulty(
+            SHARED, (moves, "draw_log_odds", popularity_without_concentration), move=moves.resample_shared_by_halves
+        ),
         3,
     ),
     "halves that switch all": (SHARED, switched_at_once, 3),
@@ -520,8 +525,8 @@ FAULTS = {
     "weights without totals": ("weights", weights_without_totals, 1),
     "weights without stickiness": ("weights", weights_without_stickiness, 1),
     "more degrees of freedom": ("emissions", emissions_with_more_dof, 1),
-    "gamma by unique features": ("buffet", gamma_by_unique_features, 1),
-    "c without jacobian": ("buffet", without_jacobian("buffet", "mass"), 1),
+    "mass by unique features": ("buffet", mass_by_unique_states, 1),
+    "c without jacobian": ("buffet", without_jacobian("buffet", "concentration"), 1),
 }
 
 

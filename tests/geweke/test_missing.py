@@ -181,9 +181,9 @@ def test_fault_in_missing_values_of_shared_states_is_caught():
 
 FRAMED = {
     "plane": naive_frames.FrameWorld(
-        n_series=3, n_steps=5, least_stay=2, leaving=0.3, blocks=Blocks(("point", "vector"), dim=2)
+        n_recordings=3, n_steps=5, least_stay=2, leaving=0.3, blocks=Blocks(("point", "vector"), dim=2)
     ),
-    "space": naive_frames.FrameWorld(n_series=3, n_steps=5, least_stay=2, leaving=0.3, blocks=Blocks(("point",))),
+    "space": naive_frames.FrameWorld(n_recordings=3, n_steps=5, least_stay=2, leaving=0.3, blocks=Blocks(("point",))),
 }
 
 

@@ -16,7 +16,7 @@ def series(rng):
 
 def test_list_is_kept_one_after_the_other(series):
     sequences = check_sequences(series)
-    assert (sequences.n_series, sequences.n_steps, sequences.n_dims, len(sequences)) == (3, 13, 3, 3)
+    assert (sequences.n_recordings, sequences.n_steps, sequences.n_dims, len(sequences)) == (3, 13, 3, 3)
     np.testing.assert_array_equal(sequences.starts, [0, 4, 6, 13])
     np.testing.assert_array_equal(sequences.lengths, [4, 2, 7])
     np.testing.assert_array_equal(sequences.steps, np.concatenate(series))
@@ -43,7 +43,7 @@ def test_what_was_given_stays_writable_and_apart(rng):
 
 
 def test_one_array_is_one_series(rng):
-    assert check_sequences(rng.normal(size=(6, 2))).n_series == 1
+    assert check_sequences(rng.normal(size=(6, 2))).n_recordings == 1
 
 
 def test_one_array_with_lengths_equals_the_list(series):
@@ -82,7 +82,7 @@ def test_checked_sequences_are_taken_again(series):
 
 
 def test_generators_of_series_are_taken(series):
-    assert check_sequences(one for one in series).n_series == 3
+    assert check_sequences(one for one in series).n_recordings == 3
 
 
 def test_negative_and_outside_indices(series):
@@ -108,7 +108,7 @@ def test_constant_in_one_series_only_is_fine(series):
 
 
 def test_levels_that_differ_between_series_are_fine():
-    assert check_sequences([np.array([[0.0, 1], [1, 1]]), np.array([[0.0, 2], [1, 2]])]).n_series == 2
+    assert check_sequences([np.array([[0.0, 1], [1, 1]]), np.array([[0.0, 2], [1, 2]])]).n_recordings == 2
 
 
 def test_constant_over_all_series_is_named(series):

@@ -215,7 +215,7 @@ def test_times_in_data_frames_are_taken_out_as_in_files(name):
         np.testing.assert_array_equal(found[0], frames[0][["x", "y"]])
         assert found.channels == (None if given is mixed else ("x", "y"))
     cut = check_sequences(pandas.concat(frames), lengths=[20, 20, 20])
-    assert (cut.rate, cut.channels, cut.n_series) == (50, ("x", "y"), 3)
+    assert (cut.rate, cut.channels, cut.n_recordings) == (50, ("x", "y"), 3)
     with pytest.raises(InputError, match="lengths add up to 20 but X has 60 steps"):
         check_sequences(pandas.concat(frames), lengths=[10, 10])
 

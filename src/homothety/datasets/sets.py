@@ -154,10 +154,10 @@ class Frames(NamedTuple):
 
     Attributes
     ----------
-    rotation : ndarray of shape (n_series, 3, 3)
-    size : ndarray of shape (n_series,)
-    origin : ndarray of shape (n_series, 3)
-    label : ndarray of shape (n_series,)
+    rotation : ndarray of shape (n_recordings, 3, 3)
+    size : ndarray of shape (n_recordings,)
+    origin : ndarray of shape (n_recordings, 3)
+    label : ndarray of shape (n_recordings,)
         Recordings with the same label share a frame.
     """
 

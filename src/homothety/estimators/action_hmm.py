@@ -141,7 +141,7 @@ class ActionHMM(LaysNewRecordings):
         How each recording is turned, resized and moved from the recording with most steps, with intervals.
     rate_ : float or None
         Steps per second, if the recordings have times or a rate.
-    frame_labels_ : ndarray of int, shape (n_series,)
+    frame_labels_ : ndarray of int, shape (n_recordings,)
         Recordings with the same label share a frame.
     blocks_ : ChannelBlocks
         Kinds of the channels; ``blocks_.sentence`` describes them in one line.
@@ -228,7 +228,7 @@ class ActionHMM(LaysNewRecordings):
             Recordings of any lengths; or all of them one after the other, with `lengths`. Names of channels are taken
             from data frames and data sets.
         y : ignored
-        lengths : array-like of shape (n_series,), optional
+        lengths : array-like of shape (n_recordings,), optional
             Steps of each recording if `X` is one array.
 
         Returns
@@ -309,7 +309,7 @@ class ActionHMM(LaysNewRecordings):
 
     def _say_which_rest(self, prepared: Sequences) -> None:
         """Warn of recordings that do not move."""
-        rests, groups = resting_recordings(self.prepared_blocks_, prepared), self._groups(prepared.n_series)
+        rests, groups = resting_recordings(self.prepared_blocks_, prepared), self._groups(prepared.n_recordings)
         then = "They are taken as recorded in the frame of another recording."
         if groups is not None:
             rests, then = rests & ~np.isin(groups, groups[~rests]), "The frames reported for them mean nothing."
@@ -364,7 +364,7 @@ class ActionHMM(LaysNewRecordings):
         if self.least_steps_ != "auto":
             self.least_looks_ = max(1, -(-int(self.least_steps_) // stride))
         is_limited = self.preprocessing_.settings.velocities is not None
-        groups = self._groups(prepared.n_series)
+        groups = self._groups(prepared.n_recordings)
         task = Task(prepared, self.prepared_blocks_, self.spans_, self.least_looks_, groups, is_limited)
         model, starts = (
             model_and_starts(self._search_rng(), task)
@@ -382,14 +382,14 @@ class ActionHMM(LaysNewRecordings):
     def _missing_of(self, prepared: Sequences) -> BoolArray | None:  # noqa: ARG002
         return self._lacking
 
-    def _groups(self, n_series: int) -> IntArray | None:
-        """Return the given frame labels of recordings, (n_series,); None if sharing is inferred."""
+    def _groups(self, n_recordings: int) -> IntArray | None:
+        """Return the given frame labels of recordings, (n_recordings,); None if sharing is inferred."""
         if isinstance(self.frames, str):
             framed = self.prepared_blocks_.turned or self.prepared_blocks_.placed
             if self.frames == "auto" and self._moving() and framed:
                 return None
-            return np.arange(n_series) if self.frames == "each" else np.zeros(n_series, dtype=np.int64)
-        return _frame_groups(self.frames, n_series)
+            return np.arange(n_recordings) if self.frames == "each" else np.zeros(n_recordings, dtype=np.int64)
+        return _frame_groups(self.frames, n_recordings)
 
     def _least_stay_in_looks(self) -> int:
         return self.least_looks_
@@ -685,12 +685,12 @@ def digest_of(recordings: Sequences) -> str:
     return sha256(recordings.starts.tobytes() + recordings.steps.tobytes()).hexdigest()
 
 
-def _frame_groups(labels: Sequence[Any], n_series: int) -> IntArray:
-    """Return labels of recordings as numbers from zero without gaps, (n_series,)."""
-    if not hasattr(labels, "__len__") or len(labels) != n_series:
+def _frame_groups(labels: Sequence[Any], n_recordings: int) -> IntArray:
+    """Return labels of recordings as numbers from zero without gaps, (n_recordings,)."""
+    if not hasattr(labels, "__len__") or len(labels) != n_recordings:
         found = f"has {len(labels)} labels" if hasattr(labels, "__len__") else f"is {labels!r}"
         raise InputError(
-            f"frames {found} for {n_series} recordings, needed a label for each recording, or 'auto', 'one' or 'each'."
+            f"frames {found} for {n_recordings} recordings, needed one label for each, or 'auto', 'one' or 'each'."
         )
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)

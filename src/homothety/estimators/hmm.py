@@ -77,13 +77,14 @@ class IBPHMM(SampledSegmenter):
         Weight of a used step, as a fraction of an independent observation. "auto" measures the correlation of
         neighbouring steps inside the states of short runs, see `homothety.decorrelation.independent_share`.
     gamma : float, optional
-        Rate of new states at the start; the number of recordings if not given. Sampled.
+        Mass of the Indian buffet process, the rate of new states, at the start; the number of recordings if not given.
+        Sampled.
     alpha : float, default=1.0
         Weight of a transition at the start. Sampled.
     kappa : float, default=10.0
         Extra weight of a self-transition (stickiness), at the start. Sampled.
     sample_mass : bool, default=False
-        Whether to sample the second parameter of the Indian buffet process too; it is one otherwise.
+        Whether to sample the second parameter of the Indian buffet process, its concentration, too; else it is one.
     start : {"annealed", "clusters", "private", "shared"} or list of array-like of int, default="annealed"
         States at the start: clusters of steps by k-means; these after a short run in which steps count little at
         first; states of each recording's own, or states that all share, both in blocks of equal length; or those of
@@ -133,7 +134,7 @@ class IBPHMM(SampledSegmenter):
     findings_ : tuple of str
         Faults of the recordings, such as outliers, copies and pauses, in one line each; `homothety.quality` looks for
         them.
-    active_ : ndarray of bool, shape (n_series, n_states)
+    active_ : ndarray of bool, shape (n_recordings, n_states)
         Which recording visits which state.
     means_ : ndarray of shape (n_states, n_dims)
         Means of the states, in the units of the recordings.
@@ -207,7 +208,7 @@ class IBPHMM(SampledSegmenter):
         emission = make_emission(
             prepared, self.emission, self.order, self.mean_strength, self.dof, self.scale, self._spread(prepared)
         )
-        hyperpriors = ibphmm.Hyperpriors(mass=ibphmm.GammaPrior(1.0, 1.0) if self.sample_mass else None)
+        hyperpriors = ibphmm.Hyperpriors(concentration=ibphmm.GammaPrior(1.0, 1.0) if self.sample_mass else None)
         proposals = ibphmm.Proposals(n_split_merge=self.n_split_merge)
         given = (emission, hyperpriors, proposals, self._least_stay_in_looks())
         self.step_weight_ = self._measured_weight(prepared, given) if self.step_weight == "auto" else self.step_weight
@@ -247,7 +248,7 @@ class IBPHMM(SampledSegmenter):
 
     def _start(self, lacking: BoolArray | None) -> Any:
         """Return the function that makes the first state of a chain, given which values are missing."""
-        options: dict[str, Any] = {"alpha": self.alpha, "kappa": self.kappa, "gamma": self.gamma}
+        options: dict[str, Any] = {"alpha": self.alpha, "kappa": self.kappa, "mass": self.gamma}
         if not isinstance(self.start, str):
             return partial(ibphmm.init_state, path=self._given_path(self.start), **options)
         if self.start == "annealed":
@@ -652,7 +653,8 @@ class ICSCHMM(IBPHMM, ReportsActions):
         How much of an independent observation a used step counts as. "auto" measures how much one step tells of the
         next inside the states of short runs, see `homothety.decorrelation.independent_share`.
     gamma : float, optional
-        Rate of new states at the start; the number of recordings if not given. Sampled.
+        Mass of the Indian buffet process, the rate of new states, at the start; the number of recordings if not given.
+        Sampled.
     alpha : float, default=1.0
         Weight of a transition at the start. Sampled.
     kappa : float, default=10.0
@@ -742,7 +744,7 @@ class ICSCHMM(IBPHMM, ReportsActions):
         Every change of state with the shortest interval that holds it with a probability of 90 %.
     findings_ : tuple of str
         Faults of the recordings, such as outliers, copies and pauses, in one line each.
-    active_ : ndarray of bool, shape (n_series, n_states)
+    active_ : ndarray of bool, shape (n_recordings, n_states)
         Which recording visits which state.
     step_weight_ : float
         How much of an independent observation a step counted as.
@@ -838,7 +840,7 @@ class ICSCHMM(IBPHMM, ReportsActions):
         ----------
         X : recordings
             New recordings, as `fit` takes them.
-        lengths : array-like of shape (n_series,), optional
+        lengths : array-like of shape (n_recordings,), optional
             Steps of each recording if `X` is one array.
 
         Returns

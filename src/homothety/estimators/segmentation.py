@@ -110,7 +110,7 @@ class Segmenter(Fitted, BaseEstimator):
         X : list of array-like of shape (n_steps_i, n_dims), or array-like of shape (n_steps, n_dims)
             Recordings of any lengths; or all of them one after the other, with `lengths`.
         y : ignored
-        lengths : array-like of shape (n_series,), optional
+        lengths : array-like of shape (n_recordings,), optional
             Steps of each recording if `X` is one array.
 
         Returns

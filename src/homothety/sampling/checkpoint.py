@@ -41,7 +41,7 @@ from homothety.sampling.recorders import Recorder, Visit
 from homothety.sampling.trace import Trace
 
 Fingerprint = dict[str, str]
-FORMAT = 2
+FORMAT = 3
 HEADER = "run.json"
 POSITION, BEFORE = "position.zip", "position-before.zip"
 _OWNER = "owner.txt"

@@ -91,18 +91,18 @@ class FrameTable:
     reference : int
         Recording that all frames are relative to; -1 if it is not among these recordings.
     reference_name : str
-    labels : ndarray of int, shape (n_series,)
+    labels : ndarray of int, shape (n_recordings,)
         Recordings with the same label share a frame.
     turns, log_sizes, places : ndarray
         As in `homothety.models.frames.Frames`, a row per recording, in prepared units.
-    angle_errors : ndarray of shape (n_series,)
+    angle_errors : ndarray of shape (n_recordings,)
         Radians.
-    size_intervals : ndarray of shape (n_series, n_sizes, 2)
+    size_intervals : ndarray of shape (n_recordings, n_sizes, 2)
         Of log sizes.
-    place_intervals : ndarray of shape (n_series, n_places, dim, 2)
+    place_intervals : ndarray of shape (n_recordings, n_places, dim, 2)
         Of where the origin of the recordings, not that of prepared units, is taken to; in prepared units.
-    agreements : ndarray of shape (n_series,)
-    free_axes : ndarray of shape (n_series, dim)
+    agreements : ndarray of shape (n_recordings,)
+    free_axes : ndarray of shape (n_recordings, dim)
         Directions about which rotations cannot be determined; zero for recordings that have none.
     """
 
@@ -224,7 +224,7 @@ def frame_table(
         The most probable draw: those that are turned far from it, recording by recording, are counted apart.
     middle : ndarray of shape (n_dims,)
         Middle of the reference, in prepared units: rotations and sizes are averaged about it.
-    axes : ndarray of shape (n_series, dim), optional
+    axes : ndarray of shape (n_recordings, dim), optional
         Directions of recordings on a straight line, zero for all others.
     spread : IntervalFactors, optional
         What the deviations of draws from their mean are multiplied by for intervals.
@@ -279,7 +279,7 @@ def frame_table(
 
 
 def _free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray:
-    """Return the axes about which the frames of straight recordings are undetermined, (n_series, dim).
+    """Return the axes about which the frames of straight recordings are undetermined, (n_recordings, dim).
 
     Recordings that share a frame with one that is not straight, or with the reference, have none.
     """

@@ -109,7 +109,7 @@ def change_probability(draws: Sequence[ArrayLike], starts: ArrayLike) -> FloatAr
     Parameters
     ----------
     draws : sequence of array_like of shape (n_steps,)
-    starts : array_like of shape (n_series + 1,)
+    starts : array_like of shape (n_recordings + 1,)
 
     Returns
     -------
@@ -140,7 +140,7 @@ def boundary_intervals(
     path : array_like of shape (n_steps,)
         The segmentation that is reported.
     draws : sequence of array_like of shape (n_steps,)
-    starts : array_like of shape (n_series + 1,)
+    starts : array_like of shape (n_recordings + 1,)
     level : float, default=0.9
         Least posterior probability that an interval holds.
     stride : int, default=1
@@ -186,7 +186,7 @@ def segments_table(path: ArrayLike, starts: ArrayLike, probability: ArrayLike | 
     Parameters
     ----------
     path : array_like of shape (n_steps,)
-    starts : array_like of shape (n_series + 1,)
+    starts : array_like of shape (n_recordings + 1,)
     probability : array_like of shape (n_steps,), optional
         How sure the state of each step is, see `state_probability`; a segment has the mean over its steps.
 
@@ -229,7 +229,7 @@ def colabelling(
     draws : sequence of array_like of shape (n_steps,)
     rows, columns : array_like of int of shape (n_rows,) and (n_columns,)
         Steps, counted over all recordings.
-    starts : array_like of shape (n_series + 1,), optional
+    starts : array_like of shape (n_recordings + 1,), optional
         Needed if `stride` is not 1.
     stride : int, default=1
         Number of steps from one look to the next, see `looks_around`. Steps between two looks of different states are
@@ -272,7 +272,7 @@ def state_probability(
     path : array_like of shape (n_steps,)
         The segmentation that is reported.
     draws : sequence of array_like of shape (n_steps,)
-    starts : array_like of shape (n_series + 1,), optional
+    starts : array_like of shape (n_recordings + 1,), optional
         Needed if `stride` is not 1.
     stride : int, default=1
         Number of steps from one look to the next, see `looks_around`. Steps between two looks of different states are
@@ -619,7 +619,7 @@ def looks_around(starts: ArrayLike, stride: int) -> tuple[IntArray, IntArray, Fl
 
     Parameters
     ----------
-    starts : array_like of shape (n_series + 1,)
+    starts : array_like of shape (n_recordings + 1,)
     stride : int
 
     Returns

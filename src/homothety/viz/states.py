@@ -138,7 +138,7 @@ def plot_features(
 
     Parameters
     ----------
-    active : array-like of bool, shape (n_series, n_states)
+    active : array-like of bool, shape (n_recordings, n_states)
         Such as `active_` of a fitted estimator.
     state_actions : array-like of int, shape (n_states,), optional
         Action of each state; -1 for none. States are sorted by it, and the actions are shown above. Without it they
@@ -162,17 +162,17 @@ def plot_features(
     """
     values = real_array(active, "active")
     if values.ndim != 2 or values.size == 0 or not np.isin(values, (0, 1)).all():
-        raise InputError(f"active has shape {values.shape}, needed (n_series, n_states) with values true or false.")
+        raise InputError(f"active has shape {values.shape}, needed (n_recordings, n_states) with values true or false.")
     owned = values.astype(bool)
-    n_series, n_states = owned.shape
-    titles = names_or_numbers(names, n_series, "series")
+    n_recordings, n_states = owned.shape
+    titles = names_or_numbers(names, n_recordings, "series")
     actions = group_items(state_actions, n_states, "state_actions")
     looks = state_looks({state: str(state) for state in range(n_states)}, np.arange(n_states), state_actions)
     order = sorted_items(actions)
-    ax = axes_or_new(ax, _cells_figsize(n_series, n_states))
-    ax.set(xlim=(-0.5, n_states - 0.5), ylim=(n_series - 0.5, -0.5), ylabel="recording")
+    ax = axes_or_new(ax, _cells_figsize(n_recordings, n_states))
+    ax.set(xlim=(-0.5, n_states - 0.5), ylim=(n_recordings - 0.5, -0.5), ylabel="recording")
     _fill_cells(ax, owned[:, order], [looks[state] for state in order])
-    label_rows(ax, np.arange(n_series), titles)
+    label_rows(ax, np.arange(n_recordings), titles)
     ax.spines["bottom"].set_visible(False)
     _label_states(ax, actions)
     return ax

@@ -225,10 +225,10 @@ def _check_sequences(series: Any) -> Sequences:
 def _check_labels(labels: Any, sequences: Sequences, name: str) -> tuple[IntArray, dict[int, str]]:
     """Return the number of every step of all recordings and the names of the numbers, or raise."""
     rows = [np.asarray(one) for one in labels]
-    if sequences.n_series == 1 and all(one.ndim == 0 for one in rows):
+    if sequences.n_recordings == 1 and all(one.ndim == 0 for one in rows):
         rows = [np.asarray(labels)]  # of a single recording
-    if len(rows) != sequences.n_series:
-        raise InputError(f"{name} has {len(rows)} arrays, needed {sequences.n_series}: one for each series.")
+    if len(rows) != sequences.n_recordings:
+        raise InputError(f"{name} has {len(rows)} arrays, needed {sequences.n_recordings}: one for each series.")
     for i, (one, n_steps) in enumerate(zip(rows, sequences.lengths, strict=True)):
         if one.shape != (n_steps,):
             raise InputError(f"{name}[{i}] has shape {one.shape}, needed ({n_steps},): a label for every step.")

@@ -12,10 +12,10 @@ from homothety.models.ibphmm.starts import init_annealed, measured_weight, weigh
 from homothety.sequences import check_sequences
 
 
-def switching(rng, n_series=4, n_steps=200, stay=40, correlation=0.0, n_dims=2):
+def switching(rng, n_recordings=4, n_steps=200, stay=40, correlation=0.0, n_dims=2):
     """Series that go to and fro between three places, with correlated noise about them."""
     states = np.arange(n_steps) // stay % 3
-    noise = rng.normal(size=(n_series, n_steps, n_dims)) * np.sqrt(1 - correlation**2)
+    noise = rng.normal(size=(n_recordings, n_steps, n_dims)) * np.sqrt(1 - correlation**2)
     centres = 6.0 * rng.normal(size=(3, n_dims))
     return [lfilter([1.0], [1.0, -correlation], one, axis=0) + centres[states] for one in noise], states
 
@@ -50,7 +50,7 @@ def test_a_run_of_no_sweeps_is_where_it_starts(rng):
 
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
 def test_the_weight_is_that_inside_states(correlation, rng):
-    series, states = switching(rng, n_series=6, n_steps=300, correlation=correlation)
+    series, states = switching(rng, n_recordings=6, n_steps=300, correlation=correlation)
     model, expected = model_of(series), (1 - correlation) / (1 + correlation)
     assert weight_in_states(model, np.tile(states, 6)) == pytest.approx(expected, abs=0.08)
     assert measured_weight(rng, model, 40) == pytest.approx(expected, abs=0.1)
@@ -60,7 +60,7 @@ def test_the_weight_is_that_inside_states(correlation, rng):
 
 def test_two_recordings_in_many_dimensions_keep_their_states(rng):
     # Few looks whose states last long: persistence is no redundancy.
-    series, _ = switching(rng, n_series=2, n_steps=120, stay=30, n_dims=12)
+    series, _ = switching(rng, n_recordings=2, n_steps=120, stay=30, n_dims=12)
     assert measured_weight(rng, model_of(series), 40) > 0.8
 
 

@@ -41,11 +41,13 @@ from homothety.models.ibphmm.model import log_hyperprior, log_repeated_unused
 from homothety.sampling import Checkpoints, run_chains
 
 WORLDS = {
-    "plane": naive.FrameWorld(n_series=3, n_steps=5, least_stay=2, leaving=0.3),
-    "weights": naive.FrameWorld(n_series=3, n_steps=5, weights=(0.3, 0.8, 0.5)),
-    "space": naive.FrameWorld(n_series=2, n_steps=4, blocks=Blocks(("point", "orientation", "vector"), shifted=(2,))),
-    "yaw": naive.FrameWorld(n_series=2, n_steps=4, blocks=Blocks(("orientation", "point"), rotations="yaw")),
-    "shared for good": naive.FrameWorld(n_series=3, n_steps=3, sharing="fixed"),
+    "plane": naive.FrameWorld(n_recordings=3, n_steps=5, least_stay=2, leaving=0.3),
+    "weights": naive.FrameWorld(n_recordings=3, n_steps=5, weights=(0.3, 0.8, 0.5)),
+    "space": naive.FrameWorld(
+        n_recordings=2, n_steps=4, blocks=Blocks(("point", "orientation", "vector"), shifted=(2,))
+    ),
+    "yaw": naive.FrameWorld(n_recordings=2, n_steps=4, blocks=Blocks(("orientation", "point"), rotations="yaw")),
+    "shared for good": naive.FrameWorld(n_recordings=3, n_steps=3, sharing="fixed"),
 }
 
 
@@ -99,7 +101,7 @@ def test_states_that_couple_blocks_are_refused():
 
 # --- nothing to move -------------------------------------------------------------------------------------------------
 
-PLAIN = naive.FrameWorld(n_series=3, n_steps=6, blocks=Blocks(("plain",) * 2, rotations="none"), sharing="fixed")
+PLAIN = naive.FrameWorld(n_recordings=3, n_steps=6, blocks=Blocks(("plain",) * 2, rotations="none"), sharing="fixed")
 
 
 @pytest.mark.parametrize("least_stay", [1, 2])
@@ -118,7 +120,18 @@ def test_plain_channels_in_one_frame_are_the_plain_model_bit_for_bit(least_stay)
         for move in ibphmm.default_sweep().values():
             segmentation, _ = move(theirs, plain, segmentation)
         state, segmentation = replace(state, step=state.step + 1), replace(segmentation, step=segmentation.step + 1)
-        for name in ("active", "ids", "weights", "whiteners", "path", "gamma", "mass", "alpha", "kappa", "next_id"):
+        for name in (
+            "active",
+            "ids",
+            "weights",
+            "whiteners",
+            "path",
+            "mass",
+            "concentration",
+            "alpha",
+            "kappa",
+            "next_id",
+        ):
             np.testing.assert_array_equal(getattr(state.segmentation, name), getattr(segmentation, name))
     assert ours.bit_generator.state == theirs.bit_generator.state
 
@@ -164,19 +177,19 @@ def test_likelihoods_of_recordings_are_those_of_aligned_steps_less_the_volume():
 # --- made-up recordings ----------------------------------------------------------------------------------------------
 
 
-def bent_recordings(rng, blocks, n_series=3, n_each=40, labels=None):
+def bent_recordings(rng, blocks, n_recordings=3, n_each=40, labels=None):
     """Recordings of the same three states, each seen through a frame of its own or those given; model and state."""
     n = blocks.n_dims
     means = np.diag([1.0, 2.5, 4.0]) @ np.eye(3, n) + np.linspace(-1, 1, n)  # no triangle with equal sides
     covariances = np.array([np.diag(np.linspace(0.02, 0.4, n)[np.roll(np.arange(n), k)]) for k in range(3)])
-    path = np.tile(np.repeat(np.arange(3), n_each), n_series)
+    path = np.tile(np.repeat(np.arange(3), n_each), n_recordings)
     noise = np.einsum("tab,tb->ta", np.linalg.cholesky(covariances)[path], rng.normal(size=(len(path), n)))
-    starts = 3 * n_each * np.arange(n_series + 1)
+    starts = 3 * n_each * np.arange(n_recordings + 1)
     prior = Prior(0.5, np.zeros((len(blocks.placed), blocks.dim)), np.full(len(blocks.placed), 3.0))
-    frames = naive.draw_frames(rng, blocks, prior, np.arange(n_series) if labels is None else labels)
+    frames = naive.draw_frames(rng, blocks, prior, np.arange(n_recordings) if labels is None else labels)
     steps = naive.recorded_steps(blocks, frames, means[path] + noise, starts)
-    world = naive.FrameWorld(n_series=n_series, n_steps=3 * n_each, blocks=blocks)
-    plain = naive_ibphmm.make_model(world, naive_ibphmm.Sequences(steps, starts, tuple("abcdefghijkl"[:n_series])))
+    world = naive.FrameWorld(n_recordings=n_recordings, n_steps=3 * n_each, blocks=blocks)
+    plain = naive_ibphmm.make_model(world, naive_ibphmm.Sequences(steps, starts, tuple("abcdefghijkl"[:n_recordings])))
     model = Model(steps, plain, blocks, prior)
     state = init_state(rng, model, frames=frames, start=lambda rng, one: ibphmm.init_state(rng, one, path=path))
     return model, state
@@ -313,7 +326,7 @@ def test_states_are_split_as_long_as_that_makes_starts_better():
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 0], [0, 0, 0, 0, 0], [0, 1, 2, 3, 4]])
 def test_recordings_of_one_frame_come_to_share_it(labels):
     rng, labels = np.random.default_rng(12), np.array(labels)
-    model, state = bent_recordings(rng, SPACES["plane"], n_series=5, labels=labels)
+    model, state = bent_recordings(rng, SPACES["plane"], n_recordings=5, labels=labels)
     frames = state.frames.taken(np.arange(5), labels)  # the same frames, but every recording has its own
     found = shared_frames(model, ChainState(state.segmentation, frames))
     np.testing.assert_array_equal(found.labels[:, None] == found.labels, labels[:, None] == labels)
@@ -332,7 +345,7 @@ def test_a_start_is_no_better_for_frames_that_it_does_not_need():
 
 def stays_of(rng, blocks, n_repeats, curve):
     """Recordings in which every step comes several times, along a curve that is the same in every stay."""
-    model, state = bent_recordings(rng, blocks, n_series=12, n_each=20)
+    model, state = bent_recordings(rng, blocks, n_recordings=12, n_each=20)
     frames, path = state.frames, np.repeat(state.segmentation.path, n_repeats)
     aligned = np.repeat(aligned_steps(blocks, frames, model.steps, model.starts), n_repeats, axis=0)
     if curve:
@@ -341,7 +354,7 @@ def stays_of(rng, blocks, n_repeats, curve):
         aligned = 0.2 * aligned + np.tile(way, (len(aligned) // len(way), 1))
     starts = n_repeats * model.starts
     steps = naive.recorded_steps(blocks, frames, aligned, starts)
-    world = naive.FrameWorld(n_series=12, n_steps=60 * n_repeats, blocks=blocks)
+    world = naive.FrameWorld(n_recordings=12, n_steps=60 * n_repeats, blocks=blocks)
     plain = naive_ibphmm.make_model(world, naive_ibphmm.Sequences(steps, starts, tuple("abcdefghijkl")))
     return Model(steps, plain, blocks, model.prior), frames, path
 
@@ -358,14 +371,14 @@ def test_intervals_are_as_wide_as_stays_differ(n_repeats, curve, low, high):
 
 
 def test_starts_of_short_recordings_have_few_states(rng):
-    model, _ = naive.draw_world(rng, naive.FrameWorld(n_series=2, n_steps=3))
+    model, _ = naive.draw_world(rng, naive.FrameWorld(n_recordings=2, n_steps=3))
     _, starts = search_starts(rng, model, most_states=12)
     assert all(np.isfinite(start.score) for start in starts)
     assert max(start.n_states for start in starts) <= 6
 
 
 def test_a_chain_of_one_step_recordings_is_no_error(rng):
-    world = naive.FrameWorld(n_series=3, n_steps=1, blocks=Blocks(("point", "vector")))
+    world = naive.FrameWorld(n_recordings=3, n_steps=1, blocks=Blocks(("point", "vector")))
     model, state = naive.draw_world(rng, world)
     for _ in range(20):
         for move in default_sweep().values():

@@ -257,17 +257,17 @@ def test_path_prior_sums_to_one():
     assert total == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("mass", [0.4, 1.0, 3.0])
-def test_feature_prior_is_that_of_poisson_numbers_of_patterns(mass):
+@pytest.mark.parametrize("concentration", [0.4, 1.0, 3.0])
+def test_feature_prior_is_that_of_poisson_numbers_of_patterns(concentration):
     active, _ = make_paths()
-    found = log_owner_prior(active.sum(axis=0), 3, 1.3, mass)
-    assert found == pytest.approx(naive.log_feature_prior(active, 1.3, mass), abs=1e-12)
+    found = log_owner_prior(active.sum(axis=0), 3, 1.3, concentration)
+    assert found == pytest.approx(naive.log_feature_prior(active, 1.3, concentration), abs=1e-12)
 
 
 def test_number_of_features_is_poisson_of_the_expected_rate():
-    rng, gamma, mass = np.random.default_rng(8), 1.4, 0.6
-    numbers = [naive.draw_buffet(rng, 3, gamma, mass).shape[1] for _ in range(4_000)]
-    rate = gamma * expected_new(3, mass)
+    rng, mass, concentration = np.random.default_rng(8), 1.4, 0.6
+    numbers = [naive.draw_buffet(rng, 3, mass, concentration).shape[1] for _ in range(4_000)]
+    rate = mass * expected_new(3, concentration)
     expected = {n: stats.poisson.pmf(n, rate) for n in range(12)}
     assert p_of_frequencies(Counter(numbers), expected) > MIN_P
 

@@ -21,8 +21,8 @@ ALPHA, KAPPA, LEAVING = 0.8, 1.7, 0.3
 ACTIVES = [(True,), (True, True), (True, False, True), (True, True, True)]
 
 
-def counts_of(path, n_features, least_stay):
-    counts = np.zeros((1, n_features, n_features))
+def counts_of(path, n_states, least_stay):
+    counts = np.zeros((1, n_states, n_states))
     _kernels.count_all_transitions(np.array(path), np.array([0, len(path)]), counts, least_stay)
     return counts
 
@@ -59,10 +59,10 @@ def test_a_price_that_a_state_alone_cannot_pay_is_caught():
     assert sums == pytest.approx([1.0, (1 - LEAVING) ** 3])
 
 
-def messages(least_stay, n_steps, n_features, seed=0):
+def messages(least_stay, n_steps, n_states, seed=0):
     """Evidence in three forms, and room for a chain."""
-    log_evidence = np.random.default_rng(seed).normal(scale=1.5, size=(n_steps, n_features))
-    return scaled(log_evidence), build_scratch(n_features, n_steps, least_stay, LEAVING)
+    log_evidence = np.random.default_rng(seed).normal(scale=1.5, size=(n_steps, n_states))
+    return scaled(log_evidence), build_scratch(n_states, n_steps, least_stay, LEAVING)
 
 
 def log_likelihood(active, weights, log_evidence, least_stay):
@@ -159,7 +159,7 @@ def shares_below_median(rng, move, *, n_draws=2_000):
     model = replace(model, leaving_range=(0.05, 0.6))
     assert (state.active.sum(axis=1) > 1).any()
     grid = np.geomspace(0.05, 0.6, 20_001)
-    counts = np.zeros((model.n_series, state.n_states, state.n_states))
+    counts = np.zeros((model.n_recordings, state.n_states, state.n_states))
     _kernels.count_all_transitions(np.array(state.path), model.starts, counts, 1)
     log_density = [log_path_prior(counts, state.active, state.alpha, state.kappa, value) for value in grid[::40]]
     probs = np.exp(np.interp(grid, grid[::40], log_density) - max(log_density))

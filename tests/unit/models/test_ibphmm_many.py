@@ -16,24 +16,26 @@ from homothety.sequences import check_sequences
 N_TRIED = 10
 
 
-def many_short(n_series):
+def many_short(n_recordings):
     """Return a model of recordings of three steps, and a state in which each has two states of its own."""
     rng = np.random.default_rng(0)
-    steps = check_sequences([rng.normal(size=(3, 2)) for _ in range(n_series)])
+    steps = check_sequences([rng.normal(size=(3, 2)) for _ in range(n_recordings)])
     model = ibphmm.Model.from_sequences(steps, Emission.gaussian(np.zeros(2), 1.0, np.eye(2), 4.0))
     return model, ibphmm.init_state(rng, model, n_unique=2)
 
 
-def draws_of_flips(n_series):
+def draws_of_flips(n_recordings):
     """Return how many random numbers are drawn while shared states of all series are switched."""
-    model, state = many_short(n_series)
+    model, state = many_short(n_recordings)
     rng = np.random.Generator(np.random.Philox(0))
     n_states, data = state.n_states, data_of(model, state)
-    orders = np.stack([np.random.default_rng(i).permutation(n_states)[:N_TRIED] for i in range(n_series)])
+    orders = np.stack([np.random.default_rng(i).permutation(n_states)[:N_TRIED] for i in range(n_recordings)])
     active, weights = state.active.copy(), state.weights.copy()
     n_owners, room, odds = active.sum(axis=0).astype(float), build_room(data, n_states), np.empty(n_states)
-    concentrations = (state.mass, state.alpha, state.kappa)
-    kernels.flip_in_turn(rng, np.arange(n_series), orders, n_owners, *concentrations, active, weights, data, room, odds)
+    concentrations = (state.concentration, state.alpha, state.kappa)
+    kernels.flip_in_turn(
+        rng, np.arange(n_recordings), orders, n_owners, *concentrations, active, weights, data, room, odds
+    )
     return int(rng.bit_generator.state["state"]["counter"][0])
 
 

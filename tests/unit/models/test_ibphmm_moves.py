@@ -47,12 +47,12 @@ LEAVES_NONE = {  # parts that are out of date after each move of a sweep
 }
 
 
-def make_world(seed=0, n_features=3):
+def make_world(seed=0, n_states=3):
     """A model and a state from the prior, with at least so many features."""
     rng = np.random.default_rng(seed)
     while True:
         model, state = naive.draw_world(rng, naive.GAUSSIAN)
-        if state.n_states >= n_features:
+        if state.n_states >= n_states:
             return model, state
 
 
@@ -62,7 +62,7 @@ def make_series(rng, paths, means, noise=0.15):
 
 def check_features(model, state):
     """What holds after every move."""
-    assert state.active.shape == (model.n_series, state.n_states)
+    assert state.active.shape == (model.n_recordings, state.n_states)
     assert state.active.any(axis=0).all()
     assert state.active.any(axis=1).all()
     assert len(set(state.ids.tolist())) == state.n_states
@@ -70,8 +70,8 @@ def check_features(model, state):
     if state.whiteners is not None:
         assert state.whiteners.shape == (state.n_states, *state.whiteners.shape[1:])
     if state.weights is not None:
-        assert state.weights.shape == (model.n_series, state.n_states, state.n_states)
-    assert min(state.gamma, state.mass, state.alpha, state.kappa) > 0
+        assert state.weights.shape == (model.n_recordings, state.n_states, state.n_states)
+    assert min(state.mass, state.concentration, state.alpha, state.kappa) > 0
     for item in fields(state):
         value = getattr(state, item.name)
         assert not (isinstance(value, np.ndarray) and value.flags.writeable), item.name
@@ -84,7 +84,7 @@ def check_weights(state):
 
 
 def check_paths(model, state):
-    series_of = np.repeat(np.arange(model.n_series), np.diff(model.starts))
+    series_of = np.repeat(np.arange(model.n_recordings), np.diff(model.starts))
     assert state.active[series_of, state.path].all()
 
 
@@ -105,7 +105,7 @@ def test_first_state_has_its_features_in_equal_blocks(n_shared, n_unique):
     check_weights(state)
     check_paths(model, state)
     assert (state.active.sum(axis=0) == [3] * n_shared + [1] * 3 * n_unique).all()
-    assert state.gamma == model.n_series
+    assert state.mass == model.n_recordings
     for start, stop in model.bounds:
         sizes = list(Counter(state.path[start:stop].tolist()).values())
         assert len(sizes) == n_shared + n_unique
@@ -115,11 +115,11 @@ def test_first_state_has_its_features_in_equal_blocks(n_shared, n_unique):
 
 def test_first_state_from_given_labels():
     model, labels = make_model(), np.array([9] * 7 + [4] * 3 + [9] * 2 + [5] * 6)
-    state = init_state(np.random.default_rng(0), model, path=labels, gamma=2.0, mass=0.5, alpha=3.0, kappa=4.0)
+    state = init_state(np.random.default_rng(0), model, path=labels, mass=2.0, concentration=0.5, alpha=3.0, kappa=4.0)
     check_paths(model, state)
     assert state.path.tolist() == [2] * 7 + [0] * 3 + [2] * 2 + [1] * 6
     assert state.active.tolist() == [[False, False, True], [True, False, True], [False, True, False]]
-    assert (state.gamma, state.mass, state.alpha, state.kappa) == (2.0, 0.5, 3.0, 4.0)
+    assert (state.mass, state.concentration, state.alpha, state.kappa) == (2.0, 0.5, 3.0, 4.0)
 
 
 def test_wrong_starts_are_refused():
@@ -147,7 +147,7 @@ def test_log_joint_is_the_density_of_features_without_names(world):
     rng = np.random.default_rng(3)
     for _ in range(5):
         model, state = naive.draw_world(rng, naive.WORLDS[world])
-        at = (state.gamma, state.mass, state.alpha, state.kappa)
+        at = (state.mass, state.concentration, state.alpha, state.kappa)
         expected = naive.log_density(model, state.active, state.path, *at) + log_hyperprior(model.hyperpriors, state)
         unused = np.setdiff1d(np.arange(state.n_states), state.path)
         for count in Counter(state.active[:, k].tobytes() for k in unused).values():
@@ -218,11 +218,11 @@ def test_order_of_the_sweep():
 
 def test_c_stays_where_it_is_unless_it_has_a_prior():
     model, state = make_world(8)
-    model = replace(model, hyperpriors=replace(model.hyperpriors, mass=None))
+    model = replace(model, hyperpriors=replace(model.hyperpriors, concentration=None))
     moved, info = moves.resample_buffet(np.random.default_rng(8), model, state)
-    assert moved.mass == state.mass
+    assert moved.concentration == state.concentration
     assert info.n_tried == 0
-    assert moved.gamma != state.gamma
+    assert moved.mass != state.mass
 
 
 # --- births and deaths -----------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_jumps_are_applied_together():
 
 def test_no_jump_changes_nothing_but_the_path():
     model, state = make_world(10)
-    moved = moves.apply_jumps(state, np.full(model.n_series, NOTHING), moves.expect_newborns(model, state))
+    moved = moves.apply_jumps(state, np.full(model.n_recordings, NOTHING), moves.expect_newborns(model, state))
     assert moved.path is None
     assert all(getattr(moved, item.name) is getattr(state, item.name) for item in fields(state) if item.name != "path")
 
@@ -280,7 +280,7 @@ def test_number_of_threads_does_not_matter(monkeypatch):
     for n_threads in (1, 3):
         monkeypatch.setattr("numba.get_num_threads", lambda n_threads=n_threads: n_threads)
         model, state = make_world(11)
-        assert len(model.blocks) == model.n_series
+        assert len(model.blocks) == model.n_recordings
         rng = np.random.default_rng(11)
         for _ in range(10):
             for move in SWEEP.values():
@@ -298,14 +298,14 @@ def statistics_by_id(model, state, ids):
     values = list(naive.statistics(model, state))
     for number in ids:
         place = np.flatnonzero(state.ids == number)
-        owners = state.active[:, place[0]] if len(place) else np.zeros(model.n_series)
+        owners = state.active[:, place[0]] if len(place) else np.zeros(model.n_recordings)
         values += [*owners, (state.id_path == number).sum()]
     return values
 
 
 def largest_difference(sweep, n_draws):
     """Largest difference by the order of features of the mean of a statistic after a sweep, in standard errors."""
-    model, state = make_world(12, n_features=4)
+    model, state = make_world(12, n_states=4)
     draws = []
     for turned in (state, naive.relabelled(state, np.roll(np.arange(state.n_states), 1)[::-1])):
         rng, values = np.random.default_rng(13), []

@@ -18,8 +18,8 @@ from homothety.models.ibphmm._trial_kernels import Concentrations
 from naive_splits import Allocation, put_last, redrawn
 
 MIN_P = 1e-4  # of tests of a distribution
-AT = Concentrations(gamma=1.3, mass=0.7, alpha=0.8, kappa=1.7)
-N_SERIES, N_STEPS = 3, 2
+AT = Concentrations(mass=1.3, concentration=0.7, alpha=0.8, kappa=1.7)
+N_RECORDINGS, N_STEPS = 3, 2
 
 # Owners of features, and paths; the first feature is split and merged.
 ALONE = [[1], [1], [1]], [0, 0, 0, 0, 0, 0]
@@ -27,7 +27,7 @@ ANCHORS_ONLY = [[1, 0], [1, 1], [0, 1]], [0, 0, 0, 1, 1, 1]
 WITH_OTHERS = [[1, 1], [1, 0], [1, 0]], [0, 1, 0, 0, 0, 0]
 UNUSED = [[1, 1], [1, 0], [0, 1]], [1, 1, 0, 0, 1, 1]
 CASES = {"alone": ALONE, "anchors only": ANCHORS_ONLY, "with others": WITH_OTHERS, "unused": UNUSED}
-WORLDS = {name: replace(world, n_series=N_SERIES, n_steps=N_STEPS) for name, world in naive.WORLDS.items()}
+WORLDS = {name: replace(world, n_recordings=N_RECORDINGS, n_steps=N_STEPS) for name, world in naive.WORLDS.items()}
 
 
 def make_model(world="gaussian", seed=0):
@@ -74,7 +74,7 @@ def test_density_of_an_allocation(case, world):
 @pytest.mark.parametrize("case", CASES)
 def test_second_choice(case, world):
     allocation = make_allocation(case, world)
-    for a, second in product(range(allocation.n_features), range(N_SERIES)):
+    for a, second in product(range(allocation.n_states), range(N_RECORDINGS)):
         found = np.exp(naive_splits.log_second_choice(allocation, a, second))
         expected = naive.second_choice(allocation.model, *both(allocation), a, second)
         np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -126,7 +126,7 @@ def test_probabilities_of_splits(case, world):
     anchors = anchors_of(current)
     found = split_probs(current, anchors)
     assert np.logaddexp.reduce(list(found.values())) == pytest.approx(0.0, abs=1e-10)
-    settings = (0, anchors[:2], anchors.order.tolist(), AT.mass, AT.alpha, AT.kappa)
+    settings = (0, anchors[:2], anchors.order.tolist(), AT.concentration, AT.alpha, AT.kappa)
     for active, path in naive.all_splits(current.model, *both(current), 0, anchors[:2]):
         expected = naive.log_prob_of_split(current.model, both(current), (active, path), *settings)
         assert found[active.tobytes(), tuple(path.tolist())] == pytest.approx(expected, abs=1e-10)
@@ -191,9 +191,9 @@ def test_probabilities_of_merges(case, world):
 
 def log_ratio_from_scratch(smaller, larger, a, first, second, order):
     """Log of the chance to merge back over the chance of the split, choices included."""
-    model, sticky, b = smaller.model, (AT.alpha, AT.kappa), larger.n_features - 1
+    model, sticky, b = smaller.model, (AT.alpha, AT.kappa), larger.n_states - 1
     forth = np.log(naive.second_choice(model, *both(smaller), a, second)[a] / smaller.active[first].sum())
-    settings = (a, (first, second), order, AT.mass, *sticky)
+    settings = (a, (first, second), order, AT.concentration, *sticky)
     forth += naive.log_prob_of_split(model, both(smaller), both(larger), *settings)
     back = np.log(naive.second_choice(model, *both(larger), a, second)[b] / larger.active[first].sum())
     return back + naive.log_prob_of_merge(model, both(larger), both(smaller), a, *sticky) - forth
@@ -216,7 +216,7 @@ def test_ratio_of_a_merge_is_that_of_the_split_upside_down(a, b, world):
     current, rng = Allocation(make_model(world), active, path), np.random.default_rng(5)
     for _ in range(5):
         proposed, log_ratio = naive_splits.merge(rng, current, a, b, 0, 1, AT)
-        assert proposed.n_features == 2
+        assert proposed.n_states == 2
         larger, kept = put_last(current, b), a - (b < a)
         expected = -log_ratio_from_scratch(proposed, larger, kept, 0, 1, [2])
         assert log_ratio == pytest.approx(expected, abs=1e-9)

@@ -38,7 +38,7 @@ def make_long(*, diagonal=False):
     series = [means[path] + rng.normal(size=(len(path), 3)) for path in labels]
     emission = Emission.gaussian(np.zeros(3), 0.1, np.eye(3), 5.0, diagonal=diagonal)
     model = Model.from_sequences(check_sequences(series), emission)
-    return model, init_state(rng, model, path=np.concatenate(labels), gamma=2.0)
+    return model, init_state(rng, model, path=np.concatenate(labels), mass=2.0)
 
 
 def assert_same_trials(name, model, state, seed):
@@ -81,7 +81,7 @@ def test_trials_in_blocks_equal_their_twin(name, monkeypatch):
     monkeypatch.setattr(_blocks, "STEPS_TOGETHER", 1)
     rng = np.random.default_rng(2)
     for seed in range(20):
-        model, state = naive.draw_world(rng, naive.World(6, 2, gamma=1.0, mass=1.0, alpha=0.8, kappa=1.5))
+        model, state = naive.draw_world(rng, naive.World(6, 2, mass=1.0, concentration=1.0, alpha=0.8, kappa=1.5))
         assert len(model.blocks) > 1
         assert_same_trials(name, model, state, seed)
 
@@ -89,12 +89,12 @@ def test_trials_in_blocks_equal_their_twin(name, monkeypatch):
 def test_swaps_whose_ratio_is_no_number_are_refused():
     model, state = make_long()
     model = replace(model, proposals=replace(model.proposals, n_swaps=50))
-    assert assert_same_trials("swaps", model, replace(state, mass=np.nan), 1) == 0
+    assert assert_same_trials("swaps", model, replace(state, concentration=np.nan), 1) == 0
 
 
 def test_a_single_series_is_halved_but_not_split():
     rng = np.random.default_rng(3)
-    model, state = naive.draw_world(rng, replace(naive.GAUSSIAN, n_series=1, n_steps=8))
+    model, state = naive.draw_world(rng, replace(naive.GAUSSIAN, n_recordings=1, n_steps=8))
     assert split_merge.split_or_merge(rng, model, state)[1].n_tried == 0
     assert split_merge.halve_or_join(rng, model, state)[1].n_tried > 0
 

@@ -60,7 +60,7 @@ FIELDS = ("active", "ids", "weights", "whiteners", "path")
 def assert_same(plain, coupled):
     for name in FIELDS:
         np.testing.assert_array_equal(getattr(plain, name), getattr(coupled, name))
-    assert (plain.gamma, plain.alpha, plain.kappa) == (coupled.gamma, coupled.alpha, coupled.kappa)
+    assert (plain.mass, plain.alpha, plain.kappa) == (coupled.mass, coupled.alpha, coupled.kappa)
 
 
 def test_without_coupling_the_segmentation_is_that_of_the_plain_chain_bit_for_bit(segmentation):
@@ -103,7 +103,7 @@ def test_the_paper_s_coupling_goes_on(segmentation):
     states = coupled_sweeps(icsc.Model(segmentation, coupling="paper"), 12)
     for state in states:
         expected = icsc.coupled_hyperpriors(
-            len(state.clusters.ids), state.clusters.n_clusters, segmentation.n_series, segmentation.hyperpriors
+            len(state.clusters.ids), state.clusters.n_clusters, segmentation.n_recordings, segmentation.hyperpriors
         )
         assert state.hyperpriors == expected
 
@@ -112,19 +112,19 @@ def test_the_paper_s_coupling_goes_on(segmentation):
 
 
 @pytest.mark.parametrize(
-    ("n_states", "n_clusters", "n_series", "each", "own"),
+    ("n_states", "n_clusters", "n_recordings", "each", "own"),
     [(8, 2, 12, 1 / 3, 4.0), (8, 8, 12, 1 / 12, 1.0), (4, 2, 4, 0.5, 2.0), (1, 1, 3, 1 / 3, 1.0)],
 )
-def test_hyperpriors_by_numbers(n_states, n_clusters, n_series, each, own):
-    found = icsc.coupled_hyperpriors(n_states, n_clusters, n_series)
-    assert found.gamma == found.alpha == pytest.approx((each, each))
+def test_hyperpriors_by_numbers(n_states, n_clusters, n_recordings, each, own):
+    found = icsc.coupled_hyperpriors(n_states, n_clusters, n_recordings)
+    assert found.mass == found.alpha == pytest.approx((each, each))
     assert found.kappa == pytest.approx((own, own))
 
 
 @pytest.mark.parametrize(("n_clusters", "mean"), [(2, 2.425), (8, 2.537)])
 def test_posterior_mean_of_gamma(n_clusters, mean):
     # Eight states, twelve series: a + K over b + H_M.
-    shape = icsc.coupled_hyperpriors(8, n_clusters, 12).gamma.shape
+    shape = icsc.coupled_hyperpriors(8, n_clusters, 12).mass.shape
     harmonic = sum(1 / j for j in range(1, 13))
     assert (shape + 8) / (shape + harmonic) == pytest.approx(mean, abs=5e-4)
 
@@ -597,7 +597,7 @@ def test_what_is_kept_of_a_sweep(segmentation):
     for k in np.unique(path):
         assert (actions[path == k] == kept.labels[kept.ids == k][0]).all()
     assert trace.array("n_actions")[-1] == len(np.unique(kept.labels))
-    assert {"log_joint", "log_clusters", "gamma_prior", "kappa_prior"} <= set(trace.scalars)
+    assert {"log_joint", "log_clusters", "mass_prior", "kappa_prior"} <= set(trace.scalars)
     again = from_bytes(to_bytes(kept))
     np.testing.assert_array_equal(again.actions().expand(), actions)
 

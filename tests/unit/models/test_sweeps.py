@@ -44,7 +44,7 @@ def make_icsc():
 
 
 def make_frames():
-    world = naive_frames.FrameWorld(n_series=3, n_steps=5, least_stay=2, leaving=0.3)
+    world = naive_frames.FrameWorld(n_recordings=3, n_steps=5, least_stay=2, leaving=0.3)
     return naive_frames.draw_world(np.random.default_rng(2), world)
 
 

@@ -85,8 +85,10 @@ def test_the_terminal_lists_actions_and_whose_they_are(fitted):
 
 
 @pytest.mark.parametrize(
-    ("n_series", "grouping", "is_said"), [(1, "shapes", True), (2, "shapes", False), (1, "links", False)]
+    ("n_recordings", "grouping", "is_said"), [(1, "shapes", True), (2, "shapes", False), (1, "links", False)]
 )
-def test_one_recording_is_remarked_on_where_it_matters(n_series, grouping, is_said):
-    result = SimpleNamespace(names=("a", "b")[:n_series], provenance=SimpleNamespace(settings={"grouping": grouping}))
+def test_one_recording_is_remarked_on_where_it_matters(n_recordings, grouping, is_said):
+    result = SimpleNamespace(
+        names=("a", "b")[:n_recordings], provenance=SimpleNamespace(settings={"grouping": grouping})
+    )
     assert bool(one_recording(result)) == is_said

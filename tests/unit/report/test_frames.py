@@ -19,7 +19,7 @@ from homothety.summaries.tables import frame_records, place_names, size_names
 
 @pytest.fixture(scope="module")
 def recordings():
-    return make_recordings(n_series=4)
+    return make_recordings(n_recordings=4)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_one_frame_for_all_is_one_sentence(recordings):
 
 
 def test_one_recording_has_nothing_to_compare():
-    model = make_framed_segmentation(make_recordings(n_series=1), shared=True)
+    model = make_framed_segmentation(make_recordings(n_recordings=1), shared=True)
     assert frames_introduction(model.frame_table_) == ""
     assert frame_sentences(model.frame_table_) == []
 
@@ -109,7 +109,7 @@ def test_plain_channels_have_no_frames(table):
 
 
 def test_names_with_commas_are_told_apart():
-    recordings = make_recordings(n_series=4, names=[f"frame 1, take {i}" for i in range(4)])
+    recordings = make_recordings(n_recordings=4, names=[f"frame 1, take {i}" for i in range(4)])
     table = make_framed_segmentation(recordings).frame_table_
     assert frame_sentences(table)[1].endswith("shares its frame with frame 1, take 1; frame 1, take 2.")
 

@@ -137,10 +137,10 @@ def test_texts_do_not_overlap(n_dims, n_states, n_steps, rng, assert_legible):
     assert_legible(above.figure)
 
 
-@pytest.mark.parametrize("n_series", [1, 9, 70])
-def test_bars_of_many_series_are_legible(n_series, rng, assert_legible):
-    paths = [np.repeat(rng.integers(5, size=20), 20) for _ in range(n_series)]
-    assert_legible(plot_paths(paths, [f"demonstration {i}" for i in range(n_series)]).figure)
+@pytest.mark.parametrize("n_recordings", [1, 9, 70])
+def test_bars_of_many_series_are_legible(n_recordings, rng, assert_legible):
+    paths = [np.repeat(rng.integers(5, size=20), 20) for _ in range(n_recordings)]
+    assert_legible(plot_paths(paths, [f"demonstration {i}" for i in range(n_recordings)]).figure)
 
 
 @pytest.mark.parametrize(

@@ -154,10 +154,10 @@ def test_they_draw_where_they_are_told(states):
         assert draw(ax) is ax
 
 
-@pytest.mark.parametrize(("n_states", "n_series"), [(1, 1), (12, 12), (30, 50)])
-def test_names_of_many_states_and_series_do_not_overlap(n_states, n_series, rng, assert_legible):
-    names = [f"demonstration {i}" for i in range(n_series)]
-    active = rng.random((n_series, n_states)) < 0.4
+@pytest.mark.parametrize(("n_states", "n_recordings"), [(1, 1), (12, 12), (30, 50)])
+def test_names_of_many_states_and_series_do_not_overlap(n_states, n_recordings, rng, assert_legible):
+    names = [f"demonstration {i}" for i in range(n_recordings)]
+    active = rng.random((n_recordings, n_states)) < 0.4
     assert_legible(plot_features(active, np.arange(n_states) % 7, names=names).figure)
 
 
@@ -182,7 +182,7 @@ def test_numbers_of_twelve_states_do_not_overlap(rng, assert_legible):
         (lambda m, c: plot_state_ellipses(m, c, [0, 1]), r"state_actions has shape \(2,\), needed \(4,\)"),
         (lambda m, c: plot_state_ellipses(m, c, sequences=np.eye(2)), "sequences have 2 dimensions and means 3"),
         (lambda m, c: plot_state_ellipses(m, c, aspect="wide"), "aspect is 'wide'"),
-        (lambda m, c: plot_features(ACTIVE[0]), r"active has shape \(4,\), needed \(n_series, n_states\)"),
+        (lambda m, c: plot_features(ACTIVE[0]), r"active has shape \(4,\), needed \(n_recordings, n_states\)"),
         (lambda m, c: plot_features(2 * ACTIVE), "values true or false"),
         (lambda m, c: plot_features(ACTIVE, names=["a"]), "names has 1 entries, needed one for each of 3 series"),
         (lambda m, c: plot_features(ACTIVE, [0.5, 0, 1, 1]), r"state_actions\[0\] is 0.5, needed whole numbers"),

@@ -293,7 +293,7 @@ def cut_by_lengths(n_steps: int, lengths: ArrayLike | None, path: Path) -> tuple
 
 
 def check_lengths(lengths: ArrayLike, path: Path) -> IntArray:
-    """Return the number of steps of each recording, shape (n_series,), or raise."""
+    """Return the number of steps of each recording, shape (n_recordings,), or raise."""
     counts = np.ravel(np.asarray(lengths))
     is_whole = counts.dtype.kind in "iuf" and bool((np.isfinite(counts) & (counts == np.round(counts))).all())
     if counts.size == 0 or not is_whole or (counts < 1).any():

@@ -30,7 +30,7 @@ class Gaps(NamedTuple):
     of the chain: these are integrated out where it is decided.
     """
 
-    groups: IntArray  # (n_series + 1,) first group of each recording
+    groups: IntArray  # (n_recordings + 1,) first group of each recording
     starts: IntArray  # (n_groups + 1,) where the steps of each group begin in `steps`
     steps: IntArray
     blocks: IntArray  # (n_groups,) block of dimensions
@@ -64,7 +64,7 @@ def find_gaps(emission: Emission, missing: BoolArray, starts: IntArray, fill: Fl
     ----------
     emission : Emission
     missing : ndarray of bool, shape (n_steps, n_dims)
-    starts : ndarray of shape (n_series + 1,)
+    starts : ndarray of shape (n_recordings + 1,)
     fill : ndarray of shape (n_steps, n)
         Augmented steps, filled in some way.
     """

@@ -159,7 +159,7 @@ def smooth_through(
     probs : ndarray of shape (n_steps, n_states)
     n_transitions : ndarray of shape (n_states, n_states)
         Expected numbers, of all recordings together.
-    log_likelihoods : ndarray of shape (n_series,)
+    log_likelihoods : ndarray of shape (n_recordings,)
     """
     from homothety.models.hmm._stay_kernels import smooth_recordings
 

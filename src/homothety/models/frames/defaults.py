@@ -53,7 +53,7 @@ class Task(NamedTuple):
     least_looks: int
     """Fewest looks of a stay."""
     groups: IntArray | None
-    """(n_series,) which recordings share a frame; None if that is inferred."""
+    """(n_recordings,) which recordings share a frame; None if that is inferred."""
     is_limited: bool
     """Whether points move, and count as a limited number of observations."""
 
@@ -70,7 +70,7 @@ def model_and_starts(rng: Generator, task: Task) -> tuple[Model, list[Start]]:
     is_one_frame = groups is not None and np.ptp(groups) == 0
     if recordings.n_steps > 2 * N_STRETCHES * STRETCH and (is_one_frame or not task.blocks.turned):
         pieces = stretches(recordings, N_STRETCHES, STRETCH)
-        alone = None if groups is None else np.zeros(pieces.n_series, dtype=np.int64)
+        alone = None if groups is None else np.zeros(pieces.n_recordings, dtype=np.int64)
         part, starts = model_and_starts(rng, task._replace(recordings=pieces, groups=alone))
         model = default_model(recordings, task.blocks, part.block_weights, task.least_looks, groups)
         return model, extended_starts(rng, part, starts, model)

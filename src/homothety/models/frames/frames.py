@@ -161,7 +161,7 @@ class Frames(ReadOnly):
 
     Parameters
     ----------
-    labels : ndarray of int, shape (n_series,)
+    labels : ndarray of int, shape (n_recordings,)
         Which frame a recording has.
     turns : ndarray of shape (n_frames, 4) or (n_frames, 2)
         Rotations: unit quaternions, w first, or cosine and sine in two dimensions.

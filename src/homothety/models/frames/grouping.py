@@ -68,7 +68,7 @@ class StateSummary(NamedTuple):
     """All that the grouping of states depends on."""
 
     blocks: list[BlockSummary]
-    present: BoolArray  # (n_series, n_states) which recordings have a state
+    present: BoolArray  # (n_recordings, n_states) which recordings have a state
     apart: BoolArray  # (n_states, n_states) whether two states may be turned on their own: no recording has both
     pieces: BoolArray  # (n_states, n_states) whether two states are pieces of one motion
     n_steps: IntArray  # (n_states,) used steps of each state
@@ -144,7 +144,7 @@ def pieces_of_motions(velocities: FloatArray, path: IntArray, starts: IntArray, 
 
 
 def presence(path: IntArray, starts: IntArray, n_states: int) -> BoolArray:
-    """Which recordings have a state, (n_series, n_states): those that spend some of their time in it."""
+    """Which recordings have a state, (n_recordings, n_states): those that spend some of their time in it."""
     shares = np.stack([np.bincount(path[a:b], minlength=n_states) / (b - a) for a, b in pairwise(starts)])
     return np.asarray(shares > SHARED * shares.max(axis=0))
 
@@ -237,7 +237,7 @@ def log_coincidence(present: BoolArray) -> float:
 
     Parameters
     ----------
-    present : ndarray of bool, shape (n_series, n_states)
+    present : ndarray of bool, shape (n_recordings, n_states)
 
     Examples
     --------

@@ -27,7 +27,7 @@ TINY = np.finfo(float).tiny
 
 
 def resting_recordings(blocks: Blocks, prepared: Sequences) -> BoolArray:
-    """Whether recordings move less than `_RESTING` of a typical one in all blocks that turn, (n_series,).
+    """Whether recordings move less than `_RESTING` of a typical one in all blocks that turn, (n_recordings,).
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def resting_recordings(blocks: Blocks, prepared: Sequences) -> BoolArray:
         In units of blocks.
     """
     if not blocks.turned:
-        return np.zeros(prepared.n_series, dtype=bool)
+        return np.zeros(prepared.n_recordings, dtype=bool)
     sizes = [
         [typical_size([one[:, blocks.slices[b]]], about_zero=b not in blocks.placed) for b in blocks.turned]
         for one in prepared
@@ -84,11 +84,11 @@ def spans_of(blocks: Blocks, prepared: Sequences) -> tuple[int, ...]:
 
 
 def line_axes(blocks: Blocks, prepared: Sequences) -> FloatArray:
-    """Return the direction of each straight recording, (n_series, dim), if rotations about it cannot be determined.
+    """Return the direction of each straight recording, (n_recordings, dim), if rotations about it cannot be determined.
 
     Zero for all other recordings.
     """
-    axes = np.zeros((prepared.n_series, blocks.dim))
+    axes = np.zeros((prepared.n_recordings, blocks.dim))
     if blocks.n_angles < 3 or len(blocks.turned) > len(blocks.sized):
         return axes
     for i, one in enumerate(prepared):
@@ -136,7 +136,7 @@ def block_weights(
     steps : ndarray of shape (n_steps, n_dims)
         Aligned.
     path : ndarray of int, shape (n_steps,)
-    starts : ndarray of int, shape (n_series + 1,)
+    starts : ndarray of int, shape (n_recordings + 1,)
     spans : sequence of int, optional
         Dimensions of each block that are not filled with noise.
     """

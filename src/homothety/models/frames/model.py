@@ -52,9 +52,9 @@ class Model:
         Of that process: large values favour frames of one recording each.
     n_global : int
         Frames that try a large rotation in each sweep, and recordings that try another frame.
-    groups : ndarray of int, shape (n_series,), optional
+    groups : ndarray of int, shape (n_recordings,), optional
         Which recordings share a frame, if that is fixed. If not given, all share one.
-    resting : ndarray of bool, shape (n_series,), optional
+    resting : ndarray of bool, shape (n_recordings,), optional
         Recordings that do not move. Their frames cannot be inferred, so each of them shares that of another recording.
     fill : ndarray of shape (n_steps, n_dims), optional
         Recorded steps with missing values filled in, which never changes: what is proposed may depend on it. Only where
@@ -121,7 +121,7 @@ class Model:
 
     @property
     def start_groups(self) -> IntArray:
-        """Frames that starts give recordings, (n_series,): those that are fixed, or one for each that moves."""
+        """Frames that starts give recordings, (n_recordings,): those that are fixed, or one for each that moves."""
         every = np.arange(len(self.starts) - 1)
         if self.sharing == "fixed":
             return np.zeros_like(every) if self.groups is None else self.groups
@@ -130,7 +130,7 @@ class Model:
 
     @property
     def moves(self) -> BoolArray:
-        """Whether each recording moves, (n_series,)."""
+        """Whether each recording moves, (n_recordings,)."""
         return np.ones(len(self.starts) - 1, dtype=bool) if self.resting is None else ~self.resting
 
     def aligned(self, frames: Frames) -> ibphmm.Model:
@@ -219,12 +219,12 @@ class ChainState:
 
 def _check_frames(model: Model, frames: Frames) -> None:
     """Raise if frames do not fit the model."""
-    blocks, n, n_series = model.blocks, frames.n_frames, len(model.starts) - 1
+    blocks, n, n_recordings = model.blocks, frames.n_frames, len(model.starts) - 1
     n_sizes, places = len(blocks.sized), (len(blocks.placed), blocks.dim)
     check_array(model.steps, "steps", (model.segmentation.n_steps, blocks.n_dims), np.float64)
     check_array(model.prior.place_mean, "prior.place_mean", places, np.float64)
     check_array(model.prior.place_spread, "prior.place_spread", places[:1], np.float64)
-    check_labels(frames.labels, "labels of frames", n_series, n)
+    check_labels(frames.labels, "labels of frames", n_recordings, n)
     check_array(frames.turns, "turns of frames", (n, blocks.turn_size), np.float64)
     check_array(frames.log_sizes, "log_sizes of frames", (n, n_sizes), np.float64)
     check_array(frames.places, "places of frames", (n, *places), np.float64)

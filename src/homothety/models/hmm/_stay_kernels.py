@@ -536,7 +536,7 @@ def mark_transitions(path: IntArray, starts: IntArray, least_stay: int, marked: 
     ----------
     path : ndarray of shape (n_steps,)
         All recordings one after the other.
-    starts : ndarray of shape (n_series + 1,)
+    starts : ndarray of shape (n_recordings + 1,)
     least_stay : int
     marked : ndarray of bool, shape (n_steps,)
         Written: false for first steps, and for those that a stay lasts because it has to.
@@ -573,14 +573,14 @@ def smooth_recordings(
     Parameters
     ----------
     log_evidence : ndarray of shape (n_steps, n_states)
-    starts : ndarray of shape (n_series + 1,)
+    starts : ndarray of shape (n_recordings + 1,)
     initial, transition : ndarray
     least_stay : int
     smoothed : ndarray of shape (n_steps, n_states)
         Written, as in `smooth_stays`.
     pairs : ndarray of shape (n_states, n_states)
         Increased, as in `smooth_stays`.
-    totals : ndarray of shape (n_series,)
+    totals : ndarray of shape (n_recordings,)
         Log-likelihoods, written; minus infinity if no path is possible: then all states are as probable.
     """
     n_states = log_evidence.shape[1]

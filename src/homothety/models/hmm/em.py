@@ -134,7 +134,7 @@ def select_hmm(
         Source of the starts of EM.
     steps : array-like of shape (n_steps, n_dims)
         All recordings one after the other.
-    starts : array-like of shape (n_series + 1,)
+    starts : array-like of shape (n_recordings + 1,)
         Recording i is ``steps[starts[i]:starts[i + 1]]``.
     n_states : iterable of int, default=range(1, 16)
         Numbers of states to try; those with fewer distinct steps than states are left out.

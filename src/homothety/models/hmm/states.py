@@ -213,7 +213,7 @@ def log_left_out(
     emission : Emission
     z : ndarray of shape (n_steps, n)
         Augmented steps, see `Emission.augment`.
-    starts : ndarray of shape (n_series + 1,)
+    starts : ndarray of shape (n_recordings + 1,)
         First step of each recording, and the number of all.
     path : ndarray of int, shape (n_steps,)
         State of every step, by any numbers.
@@ -265,7 +265,7 @@ def left_out_densities(
     ----------
     log_evidence : ndarray of shape (n_steps, n_states)
         Log density of every step under every state.
-    starts : ndarray of shape (n_series + 1,)
+    starts : ndarray of shape (n_recordings + 1,)
     log_initial, log_transition : ndarray of shape (n_states,) and (n_states, n_states)
         Logarithms of probabilities.
 

@@ -43,7 +43,7 @@ class Data(NamedTuple):
     """All recordings, and parameters to evaluate them under."""
 
     z: FloatArray  # (n_steps, n)
-    starts: IntArray  # (n_series + 1,)
+    starts: IntArray  # (n_recordings + 1,)
     whiteners: FloatArray  # (n_states, n_dims, n)
     weight: float  # of a step
     structure: Structure
@@ -442,12 +442,12 @@ def flip_states_of(
 
 
 @jit
-def write_log_odds(n_others: FloatArray, n_series: int, mass: float, log_odds: FloatArray) -> None:
+def write_log_odds(n_others: FloatArray, n_recordings: int, concentration: float, log_odds: FloatArray) -> None:
     """Write the odds of a recording to have each state, given how many others have it; of none, minus infinity."""
     for k in range(n_others.shape[0]):
         log_odds[k] = -np.inf
         if n_others[k] > 0.0:
-            log_odds[k] = np.log(n_others[k] / (n_series + mass - 1.0 - n_others[k]))
+            log_odds[k] = np.log(n_others[k] / (n_recordings + concentration - 1.0 - n_others[k]))
 
 
 @jit
@@ -456,7 +456,7 @@ def flip_in_turn(
     series: IntArray,
     orders: IntArray,
     n_owners: FloatArray,
-    mass: float,
+    concentration: float,
     alpha: float,
     kappa: float,
     active: BoolArray,
@@ -469,14 +469,14 @@ def flip_in_turn(
 
     Parameters
     ----------
-    series : ndarray of shape (n_series,)
+    series : ndarray of shape (n_recordings,)
         In which order.
-    orders : ndarray of shape (n_series, n_tried)
+    orders : ndarray of shape (n_recordings, n_tried)
         Which states each recording tries, in order.
     n_owners : ndarray of shape (n_states,)
         Changed in place, as are the next two.
-    active : ndarray of shape (n_series, n_states)
-    weights : ndarray of shape (n_series, n_states, n_states)
+    active : ndarray of shape (n_recordings, n_states)
+    weights : ndarray of shape (n_recordings, n_states, n_states)
     log_odds : ndarray of shape (n_states,)
         Scratch space.
     """
@@ -485,7 +485,7 @@ def flip_in_turn(
         i = series[place]
         for k in range(n_states):
             n_owners[k] -= 1.0 if active[i, k] else 0.0
-        write_log_odds(n_owners, active.shape[0], mass, log_odds)
+        write_log_odds(n_owners, active.shape[0], concentration, log_odds)
         tried, accepted = flip_states_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
         for k in range(n_states):
             n_owners[k] += 1.0 if active[i, k] else 0.0
@@ -552,11 +552,11 @@ def carry_weights(active: BoolArray, weights: FloatArray, places: IntArray, carr
 
     Parameters
     ----------
-    active : ndarray of shape (n_series, n_states)
-    weights : ndarray of shape (n_series, n_states, n_states)
+    active : ndarray of shape (n_recordings, n_states)
+    weights : ndarray of shape (n_recordings, n_states, n_states)
     places : ndarray of shape (n_states,)
         Negative for states that are left out.
-    carried : ndarray of shape (n_series, n_places, n_places)
+    carried : ndarray of shape (n_recordings, n_places, n_places)
         Zeros, changed in place.
     """
     for i in range(active.shape[0]):
@@ -585,7 +585,7 @@ def count_transitions(path: IntArray, start: int, stop: int, counts: FloatArray,
 
 @jit
 def count_all_transitions(path: IntArray, starts: IntArray, counts: FloatArray, least_stay: int = 1) -> None:
-    """Add the transitions of all recordings to their counts, (n_series, n_states, n_states)."""
+    """Add the transitions of all recordings to their counts, (n_recordings, n_states, n_states)."""
     for i in range(counts.shape[0]):
         count_transitions(path, starts[i], starts[i + 1], counts[i], least_stay)
 
@@ -634,7 +634,7 @@ def draw_all_weights(
     weights: FloatArray,
     leaving: float = 0.0,
 ) -> None:
-    """Draw the weights of all recordings, (n_series, n_states, n_states)."""
+    """Draw the weights of all recordings, (n_recordings, n_states, n_states)."""
     for i in range(active.shape[0]):
         draw_transition_weights(rng, active[i], counts[i], alpha, kappa, weights[i], leaving)
 
@@ -687,13 +687,13 @@ def log_path_densities(
 
 
 @jit
-def log_owner_density(n_owners: FloatArray, n_series: int, gamma: float, mass: float) -> float:
+def log_owner_density(n_owners: FloatArray, n_recordings: int, mass: float, concentration: float) -> float:
     """Log density of which recording has which state, states told apart (docs/model.md, section 3.3)."""
-    total, log_rate = 0.0, np.log(gamma * mass) - lgamma(n_series + mass)
+    total, log_rate = 0.0, np.log(mass * concentration) - lgamma(n_recordings + concentration)
     for k in range(n_owners.shape[0]):
-        total += log_rate + lgamma(n_owners[k]) + lgamma(n_series - n_owners[k] + mass)
-    for i in range(n_series):
-        total -= gamma * mass / (mass + i)
+        total += log_rate + lgamma(n_owners[k]) + lgamma(n_recordings - n_owners[k] + concentration)
+    for i in range(n_recordings):
+        total -= mass * concentration / (concentration + i)
     return total
 
 
@@ -761,9 +761,9 @@ class Window(NamedTuple):
 class Newborns(NamedTuple):
     """What every recording would have if its birth were accepted, the newborn last."""
 
-    active: BoolArray  # (n_series, n_states + 1)
-    weights: FloatArray  # (n_series, n_states + 1, n_states + 1)
-    whiteners: FloatArray  # (n_series, n_dims, n)
+    active: BoolArray  # (n_recordings, n_states + 1)
+    weights: FloatArray  # (n_recordings, n_states + 1, n_states + 1)
+    whiteners: FloatArray  # (n_recordings, n_dims, n)
 
 
 def build_window(n: int) -> Window:

@@ -41,10 +41,10 @@ class Trial(NamedTuple):
     """What a proposal reads and writes."""
 
     data: Data  # with plug-in parameters
-    active: BoolArray  # (n_series, n_states)
+    active: BoolArray  # (n_recordings, n_states)
     path: IntArray  # (n_steps,) written
     target_path: IntArray  # (n_steps,) what to follow, if nothing is drawn
-    target_active: BoolArray  # (n_series, n_states) likewise
+    target_active: BoolArray  # (n_recordings, n_states) likewise
     drawn: bool
     alpha: float
     kappa: float
@@ -59,7 +59,7 @@ class Halves(NamedTuple):
     sizes: FloatArray  # (2,)
     scales: FloatArray  # (2, n, n)
     factors: FloatArray  # (2, n, n)
-    mass: float
+    concentration: float
 
 
 class Workspace(NamedTuple):
@@ -242,7 +242,7 @@ def log_option_prior(option: int, kept: int, n_seen: float, halves: Halves) -> f
     total = 0.0
     for row in range(2):
         if not kept & (row + 1):
-            share = halves.n_owners[row] / (n_seen + halves.mass)
+            share = halves.n_owners[row] / (n_seen + halves.concentration)
             total += np.log(share if option & (row + 1) else 1.0 - share)
     return total
 
@@ -388,7 +388,7 @@ def allocate_halves(
     least : float
         Once the log probability is lower, minus infinity will do.
     """
-    total, n_series, n_others = 0.0, trial.active.shape[0], order.shape[0]
+    total, n_recordings, n_others = 0.0, trial.active.shape[0], order.shape[0]
     anchors = (first, second)
     for row in range(2):
         count_halves(anchors[row], 1.0, trial, halves)
@@ -399,7 +399,7 @@ def allocate_halves(
         if kept:
             count_halves(i, -1.0, trial, halves)
         update_halves(trial.data, halves)
-        n_seen = min(n_series - n_others + place, n_series - 1)
+        n_seen = min(n_recordings - n_others + place, n_recordings - 1)
         total += choose_halves(rng, i, kept, float(n_seen), trial, halves, work)
         if total < least:
             return -np.inf
@@ -410,8 +410,8 @@ def allocate_halves(
 class Pair(NamedTuple):
     """Statistics of two states: what each recording has of them, and sums over the recordings visited so far."""
 
-    sizes: FloatArray  # (n_series, 2)
-    scales: FloatArray  # (n_series, 2, n, n)
+    sizes: FloatArray  # (n_recordings, 2)
+    scales: FloatArray  # (n_recordings, 2, n, n)
     total_sizes: FloatArray  # (2,)
     totals: FloatArray  # (2, n, n) with the prior
     scale: FloatArray  # (1, n, n) scratch space, as the next
@@ -480,22 +480,22 @@ def try_swaps(
     weight: float,
     prior_scale: FloatArray,
     structure: Structure,
-    gamma: float,
     mass: float,
+    concentration: float,
     active: BoolArray,
     path: IntArray,
 ) -> int:
     """Try some times to swap two states in some recordings; return how often that was accepted."""
-    (n_series, n_states), n, n_accepted = active.shape, z.shape[1], 0
+    (n_recordings, n_states), n, n_accepted = active.shape, z.shape[1], 0
     pair = Pair(
-        np.empty((n_series, 2)),
-        np.empty((n_series, 2, n, n)),
+        np.empty((n_recordings, 2)),
+        np.empty((n_recordings, 2, n, n)),
         np.empty(2),
         np.empty((2, n, n)),
         np.empty((1, n, n)),
         np.zeros((1, n, n)),
     )
-    turned, owners = np.zeros(n_series, dtype=np.bool_), np.empty(2)
+    turned, owners = np.zeros(n_recordings, dtype=np.bool_), np.empty(2)
     for _ in range(n_trials):
         a, b = int(rng.integers(0, n_states)), int(rng.integers(0, n_states - 1))
         b += 1 if b >= a else 0
@@ -510,7 +510,7 @@ def try_swaps(
         log_forth, log_proposed = turn_in_order(rng, order, False, prior_scale, pair, structure, turned)
         owners[0], owners[1] = np.sum(active[:, a]), np.sum(active[:, b])
         log_ratio = log_proposed - log_current + log_back - log_forth
-        log_ratio -= log_owner_density(owners, n_series, gamma, mass)
+        log_ratio -= log_owner_density(owners, n_recordings, mass, concentration)
         n_moved = 0
         for i in order:
             if turned[i]:
@@ -520,7 +520,7 @@ def try_swaps(
                 n_moved += 1
         if n_moved == 0 or owners[0] == 0.0 or owners[1] == 0.0:
             continue
-        log_ratio += log_owner_density(owners, n_series, gamma, mass)
+        log_ratio += log_owner_density(owners, n_recordings, mass, concentration)
         if not np.log(rng.random()) < log_ratio:  # a ratio that is NaN is refused
             continue
         n_accepted += 1

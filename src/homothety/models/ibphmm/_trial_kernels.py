@@ -53,8 +53,8 @@ TINY = float(np.finfo(np.float64).tiny)
 class Concentrations(NamedTuple):
     """The four parameters above states and transitions."""
 
-    gamma: float
     mass: float
+    concentration: float
     alpha: float
     kappa: float
 
@@ -62,7 +62,7 @@ class Concentrations(NamedTuple):
 class Version(NamedTuple):
     """States and paths, and what follows from them; there is room for more states than are in use."""
 
-    active: BoolArray  # (n_series, n_most) false for states that are not in use
+    active: BoolArray  # (n_recordings, n_most) false for states that are not in use
     path: IntArray  # (n_steps,)
     sizes: FloatArray  # (n_most,)
     scales: FloatArray  # (n_most, n, n)
@@ -84,9 +84,9 @@ class Bench(NamedTuple):
     numbers: IntArray  # (n_most,) which state at the outset each current one is; those accepted since count on
     halves: Halves
     work: Workspace
-    active: BoolArray  # (n_series, n_most) scratch space, as all below
+    active: BoolArray  # (n_recordings, n_most) scratch space, as all below
     path: IntArray  # (n_steps,)
-    visits: IntArray  # (n_series,)
+    visits: IntArray  # (n_recordings,)
     gains: FloatArray  # (n_most,)
     counts: FloatArray  # (n_most, n_most)
     marked: BoolArray  # (n_steps,)
@@ -150,19 +150,19 @@ def log_prior_of(n: int, version: Version, bench: Bench) -> float:
     data, at = bench.data, bench.at
     if data.least_stay > 1 and not mark_transitions(version.path, data.starts, data.least_stay, bench.marked):
         return -np.inf
-    n_series, n_owners, total = version.active.shape[0], bench.gains[:n], 0.0
+    n_recordings, n_owners, total = version.active.shape[0], bench.gains[:n], 0.0
     for k in range(n):
         n_owners[k] = 0.0
-        for i in range(n_series):
+        for i in range(n_recordings):
             n_owners[k] += 1.0 if version.active[i, k] else 0.0
     bench.counts[:n, :n] = 0.0
-    for i in range(n_series):
+    for i in range(n_recordings):
         start, stop = data.starts[i], data.starts[i + 1]
         count_transitions(version.path, start, stop, bench.counts, data.least_stay)
         total += log_path_density(n, bench.counts, version.active[i], at.alpha, at.kappa, data.leaving)
         for t in range(start + 1, stop):  # of many pairs, a short recording has few
             bench.counts[version.path[t - 1], version.path[t]] = 0.0
-    return log_owner_density(n_owners, n_series, at.gamma, at.mass) + total
+    return log_owner_density(n_owners, n_recordings, at.mass, at.concentration) + total
 
 
 @jit

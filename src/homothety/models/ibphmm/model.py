@@ -59,10 +59,10 @@ class Hyperpriors:
 
     Parameters
     ----------
-    gamma : GammaPrior
+    mass : GammaPrior
         Of the rate of new states.
-    mass : GammaPrior or None
-        Of c, the second parameter of the Indian buffet process; None keeps it where it starts.
+    concentration : GammaPrior or None
+        Of the second parameter of the Indian buffet process; None keeps it where it starts.
     alpha, kappa : GammaPrior
         Of the weight of a transition, and of what a transition to oneself has more.
 
@@ -72,8 +72,8 @@ class Hyperpriors:
     over many orders of magnitude, and chains with the same states do not agree.
     """
 
-    gamma: GammaPrior = _NEAR_ZERO
-    mass: GammaPrior | None = None
+    mass: GammaPrior = _NEAR_ZERO
+    concentration: GammaPrior | None = None
     alpha: GammaPrior = _ABOUT_ONE
     kappa: GammaPrior = _ABOUT_TEN
 
@@ -99,8 +99,8 @@ class Proposals:
         the recording.
     n_concentration : int
         Steps on alpha and kappa per sweep.
-    n_mass : int
-        Steps on c per sweep.
+    n_buffet : int
+        Steps on the concentration per sweep.
     """
 
     birth: _BirthProposal = "data-driven"
@@ -110,7 +110,7 @@ class Proposals:
     n_swaps: int = 5
     n_switches: int = 10
     n_concentration: int = 20
-    n_mass: int = 10
+    n_buffet: int = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class Model:
     ----------
     z : ndarray of shape (n_steps, n_regressors + n_dims)
         Regressors and observation of every step, one recording after the other.
-    starts : ndarray of shape (n_series + 1,)
+    starts : ndarray of shape (n_recordings + 1,)
     emission : Emission
     hyperpriors : Hyperpriors
     proposals : Proposals
@@ -178,7 +178,7 @@ class Model:
                 raise InputError("weights between states of a recording must be finite and above 0.")
         if state.whiteners is not None:
             check_finite(whiteners_of(self, state), "whiteners")
-        for name in ("gamma", "mass", "alpha", "kappa"):
+        for name in ("mass", "concentration", "alpha", "kappa"):
             check_positive(getattr(state, name), name)
         if not 0 <= state.leaving < 1:
             raise InputError(f"leaving is {state.leaving}, needed a probability below 1.")
@@ -218,7 +218,7 @@ class Model:
         return values_in(self.emission, drawn_steps(rng, self.emission, self.z, path, whiteners, self.gaps), missing)
 
     @property
-    def n_series(self) -> int:
+    def n_recordings(self) -> int:
         """Number of recordings."""
         return len(self.starts) - 1
 
@@ -240,7 +240,7 @@ class Model:
     @property
     def series_of_steps(self) -> IntArray:
         """Recording of every step, (n_steps,)."""
-        return np.repeat(np.arange(self.n_series), self.lengths)
+        return np.repeat(np.arange(self.n_recordings), self.lengths)
 
     def leaving_at(self, state: ChainState) -> float:
         """Return the probability of leaving a state that may be left: that of the chain if it is sampled."""
@@ -276,7 +276,7 @@ def log_joint(model: Model, state: ChainState) -> float:
     statistics = path_statistics(model, path, state.n_states)
     counts = transition_counts(model, path, state.n_states)
     n_owners = active.sum(axis=0)
-    log_owners = log_owner_prior(n_owners, model.n_series, state.gamma, state.mass)
+    log_owners = log_owner_prior(n_owners, model.n_recordings, state.mass, state.concentration)
     log_owners -= log_repeated_unused(active, statistics.sizes > 0)
     log_paths = log_path_prior(counts, active, state.alpha, state.kappa, model.leaving_at(state))
     log_data = log_marginals(model.emission, statistics).sum()
@@ -288,31 +288,31 @@ def log_joint(model: Model, state: ChainState) -> float:
 
 
 def log_hyperprior(priors: Hyperpriors, state: ChainState) -> float:
-    """Log density of gamma, c (if sampled), alpha and kappa."""
-    total = priors.gamma.log_density(state.gamma) + priors.alpha.log_density(state.alpha)
+    """Log density of the mass, the concentration (if sampled), alpha and kappa."""
+    total = priors.mass.log_density(state.mass) + priors.alpha.log_density(state.alpha)
     total += priors.kappa.log_density(state.kappa)
-    return total + (priors.mass.log_density(state.mass) if priors.mass is not None else 0.0)
+    return total + (priors.concentration.log_density(state.concentration) if priors.concentration is not None else 0.0)
 
 
-def expected_new(n_series: int, mass: float) -> float:
-    """Return the sum over customers of c / (c + i - 1): how many states a unit of gamma is expected to make."""
-    return float((mass / (mass + np.arange(n_series))).sum())
+def expected_new(n_recordings: int, concentration: float) -> float:
+    """Return the sum over customers of c / (c + i - 1): how many states a unit of mass is expected to make."""
+    return float((concentration / (concentration + np.arange(n_recordings))).sum())
 
 
-def log_owner_prior(n_owners: FloatArray | IntArray, n_series: int, gamma: float, mass: float) -> float:
+def log_owner_prior(n_owners: FloatArray | IntArray, n_recordings: int, mass: float, concentration: float) -> float:
     """Log density of which recording has which state, states told apart (docs/model.md, section 3.3).
 
     Parameters
     ----------
     n_owners : ndarray of shape (n_states,)
         How many recordings have each state.
-    n_series : int
-    gamma, mass : float
+    n_recordings : int
+    mass, concentration : float
         The two parameters of the Indian buffet process.
     """
     from homothety.models.ibphmm._kernels import log_owner_density
 
-    return log_owner_density(np.asarray(n_owners, dtype=np.float64), n_series, gamma, mass)
+    return log_owner_density(np.asarray(n_owners, dtype=np.float64), n_recordings, mass, concentration)
 
 
 def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: float, leaving: float = 0.0) -> float:
@@ -320,9 +320,9 @@ def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: f
 
     Parameters
     ----------
-    counts : ndarray of shape (n_series, n_states, n_states)
+    counts : ndarray of shape (n_recordings, n_states, n_states)
         Transitions of each path.
-    active : ndarray of shape (n_series, n_states)
+    active : ndarray of shape (n_recordings, n_states)
     leaving : float
         Fixed probability of leaving a state that may be left; zero if transition weights say that too.
     """
@@ -344,11 +344,11 @@ def path_statistics(model: Model, path: IntArray, n_states: int) -> Statistics:
 
 
 def transition_counts(model: Model, path: IntArray, n_states: int) -> FloatArray:
-    """Return how often each recording goes from one state to another, (n_series, n_states, n_states)."""
+    """Return how often each recording goes from one state to another, (n_recordings, n_states, n_states)."""
     from homothety.models.ibphmm._kernels import count_all_transitions
 
     check_labels(path, "path", model.n_steps, n_states)
-    counts = sparse_zeros((model.n_series, n_states, n_states))
+    counts = sparse_zeros((model.n_recordings, n_states, n_states))
     count_all_transitions(read_only(path), model.starts, counts, model.least_stay)
     return counts
 
@@ -364,17 +364,17 @@ class ChainState(ReadOnly):
 
     Parameters
     ----------
-    active : ndarray of bool, shape (n_series, n_states)
+    active : ndarray of bool, shape (n_recordings, n_states)
         Which recording has which state; every recording has one, every state has a recording.
     ids : ndarray of int, shape (n_states,)
         A number for each state that stays with it for life and is never used again.
-    weights : ndarray of shape (n_series, n_states, n_states), or None
+    weights : ndarray of shape (n_recordings, n_states, n_states), or None
         Transition weights of each recording between its states, zero elsewhere.
     whiteners : ndarray of shape (n_states, n_dims, n_regressors + n_dims), or None
         Emission parameters, see `models/emissions`.
     path : ndarray of int, shape (n_steps,), or None
         State of every step, all recordings one after the other.
-    gamma, mass : float
+    mass, concentration : float
         Parameters of the Indian buffet process.
     alpha, kappa : float
         Prior weight of a transition, and what a transition to oneself has more.
@@ -391,8 +391,8 @@ class ChainState(ReadOnly):
     weights: FloatArray | MaybeNone
     whiteners: FloatArray | MaybeNone
     path: IntArray | MaybeNone
-    gamma: float
     mass: float
+    concentration: float
     alpha: float
     kappa: float
     next_id: int
@@ -417,7 +417,7 @@ class ChainState(ReadOnly):
 
 def active_of(model: Model, state: ChainState) -> BoolArray:
     """Return which recording has which state, or raise if that does not fit the model, or a recording has none."""
-    active = check_array(state.active, "active", (model.n_series, state.n_states), np.bool_)
+    active = check_array(state.active, "active", (model.n_recordings, state.n_states), np.bool_)
     if not active.any(axis=1).all():
         raise InputError(f"Recording {int(active.any(axis=1).argmin())} has no state, needed at least one for each.")
     return active
@@ -430,7 +430,7 @@ def path_of(model: Model, state: ChainState) -> IntArray:
 
 def weights_of(model: Model, state: ChainState) -> FloatArray:
     """Return the transition weights, or raise if they are out of date, or do not fit the model."""
-    shape = (model.n_series, state.n_states, state.n_states)
+    shape = (model.n_recordings, state.n_states, state.n_states)
     return check_array(up_to_date(state.weights, *_WEIGHTS), "weights", shape, np.float64)
 
 
@@ -467,7 +467,7 @@ def pairs_of(active: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
 def draw_weights(
     rng: Generator, active: BoolArray, counts: FloatArray, alpha: float, kappa: float, leaving: float = 0.0
 ) -> FloatArray:
-    """Draw the transition weights of every recording given its transitions, (n_series, n_states, n_states)."""
+    """Draw the transition weights of every recording given its transitions, (n_recordings, n_states, n_states)."""
     from homothety.models.ibphmm._kernels import draw_all_weights
 
     weights = sparse_zeros(counts.shape)

@@ -65,8 +65,8 @@ def resample_shared_states(rng: Generator, model: Model, state: ChainState) -> t
 
     active, weights = active_of(model, state).copy(), _copied_weights(model, state)
     data, n_owners = data_of(model, state), active.sum(axis=0).astype(np.float64)
-    series, orders = rng.permutation(model.n_series), draw_orders(rng, model, state.n_states)
-    concentrations = (state.mass, state.alpha, state.kappa)
+    series, orders = rng.permutation(model.n_recordings), draw_orders(rng, model, state.n_states)
+    concentrations = (state.concentration, state.alpha, state.kappa)
     room, log_odds = build_room(data, state.n_states), np.empty(state.n_states)
     tried = kernels.flip_in_turn(rng, series, orders, n_owners, *concentrations, active, weights, data, room, log_odds)
     return replace(state, active=active, weights=weights, path=None), Tried(*tried)
@@ -80,10 +80,10 @@ def resample_shared_by_halves(rng: Generator, model: Model, state: ChainState) -
     """
     active, weights = active_of(model, state).copy(), _copied_weights(model, state)
     data, n_tried = data_of(model, state), np.zeros(2, dtype=np.int64)
-    second = rng.permutation(model.n_series) < model.n_series // 2
+    second = rng.permutation(model.n_recordings) < model.n_recordings // 2
     orders = draw_orders(rng, model, state.n_states)
     for half in (~second, second):
-        log_odds = draw_log_odds(rng, active, state.mass)
+        log_odds = draw_log_odds(rng, active, state.concentration)
         log_odds[~active[~half].any(axis=0)] = -np.inf
         flip = partial(flip_block, data, state, orders, log_odds, active, weights)
         n_tried += np.sum(over_blocks(rng, [block[half[block]] for block in model.blocks], flip), axis=0)
@@ -108,15 +108,15 @@ def flip_block(
 
 
 def draw_orders(rng: Generator, model: Model, n_states: int) -> IntArray:
-    """Draw for every recording which states it tries to switch, and in which order, (n_series, n_tried)."""
-    orders = rng.permuted(np.tile(np.arange(n_states), (model.n_series, 1)), axis=1)
+    """Draw for every recording which states it tries to switch, and in which order, (n_recordings, n_tried)."""
+    orders = rng.permuted(np.tile(np.arange(n_states), (model.n_recordings, 1)), axis=1)
     return np.ascontiguousarray(orders[:, : model.proposals.n_switches])
 
 
-def draw_log_odds(rng: Generator, active: BoolArray, mass: float) -> FloatArray:
+def draw_log_odds(rng: Generator, active: BoolArray, concentration: float) -> FloatArray:
     """Draw how popular states are given their owners: the log odds of having each, (n_states,)."""
     n_owners = active.sum(axis=0)
-    having, lacking = rng.standard_gamma(n_owners), rng.standard_gamma(len(active) - n_owners + mass)
+    having, lacking = rng.standard_gamma(n_owners), rng.standard_gamma(len(active) - n_owners + concentration)
     tiny = np.finfo(float).tiny
     return np.asarray(np.log(np.maximum(having, tiny)) - np.log(np.maximum(lacking, tiny)))
 
@@ -124,7 +124,7 @@ def draw_log_odds(rng: Generator, active: BoolArray, mass: float) -> FloatArray:
 def resample_unique_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Let every recording try to gain or lose a state of its own (docs/model.md, section 3.9)."""
     outcomes, newborns = _try_jumps(rng, model, state)
-    return apply_jumps(state, outcomes, newborns), Tried(model.n_series, int((outcomes >= 0).sum()))
+    return apply_jumps(state, outcomes, newborns), Tried(model.n_recordings, int((outcomes >= 0).sum()))
 
 
 def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> ChainState:
@@ -132,7 +132,7 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
 
     Parameters
     ----------
-    outcomes : ndarray of int, shape (n_series,)
+    outcomes : ndarray of int, shape (n_recordings,)
         State that died, `n_states` where one was born, or negative.
     newborns : Newborns
         Parameters and weights of those born.
@@ -141,7 +141,7 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
         return replace(state, path=None)
     born = np.flatnonzero(outcomes == state.n_states)
     kept = np.setdiff1d(np.arange(state.n_states), outcomes)
-    n_series, n_kept, n_states = len(outcomes), len(kept), len(kept) + len(born)
+    n_recordings, n_kept, n_states = len(outcomes), len(kept), len(kept) + len(born)
     places = np.full(state.n_states, -1)
     places[kept] = np.arange(n_kept)
     weights = carried_weights(state.active, state.weights, places, n_states)
@@ -151,7 +151,7 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
         weights[i, place, place] = own[-1, -1]
     return replace(
         state,
-        active=np.column_stack([state.active[:, kept], np.arange(n_series)[:, None] == born]),
+        active=np.column_stack([state.active[:, kept], np.arange(n_recordings)[:, None] == born]),
         ids=np.concatenate([state.ids[kept], state.next_id + np.arange(len(born))]),
         weights=weights,
         whiteners=np.concatenate([state.whiteners[kept], newborns.whiteners[born]]),
@@ -188,7 +188,7 @@ def redrawn_paths(rng: Generator, model: Model, state: ChainState, series: IntAr
 
 def _check_series(model: Model, series: IntArray) -> IntArray:
     """Return numbers of recordings, or raise if the model does not have them."""
-    return check_labels(series, "series", len(series), model.n_series)
+    return check_labels(series, "series", len(series), model.n_recordings)
 
 
 def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) -> FloatArray:
@@ -254,29 +254,37 @@ def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple
 
 
 def resample_buffet(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
-    """Redraw gamma, and c unless it is fixed, given who has which state (docs/model.md, section 3.14)."""
-    prior, n_owners = model.hyperpriors.gamma, state.active.sum(axis=0)
-    rate = prior.rate + expected_new(model.n_series, state.mass)
-    gamma = float(rng.gamma(prior.shape + state.n_states, 1 / rate))
-    mass, n_accepted, n_tried = state.mass, 0, 0
-    if model.hyperpriors.mass is not None:
-        n_tried = model.proposals.n_mass
-        mass, n_accepted = _walk_mass(rng, model.hyperpriors.mass, n_owners, model.n_series, gamma, mass, n_tried)
-    return replace(state, gamma=gamma, mass=mass), Tried(n_tried, n_accepted)
+    """Redraw the mass, and the concentration unless it is fixed, given who has which state (docs/model.md, 3.14)."""
+    prior, n_owners = model.hyperpriors.mass, state.active.sum(axis=0)
+    rate = prior.rate + expected_new(model.n_recordings, state.concentration)
+    mass = float(rng.gamma(prior.shape + state.n_states, 1 / rate))
+    concentration, n_accepted, n_tried = state.concentration, 0, 0
+    if model.hyperpriors.concentration is not None:
+        n_tried = model.proposals.n_buffet
+        concentration, n_accepted = _walk_concentration(
+            rng, model.hyperpriors.concentration, n_owners, model.n_recordings, mass, concentration, n_tried
+        )
+    return replace(state, mass=mass, concentration=concentration), Tried(n_tried, n_accepted)
 
 
-def _walk_mass(
-    rng: Generator, prior: GammaPrior, n_owners: FloatArray, n_series: int, gamma: float, mass: float, n_steps: int
+def _walk_concentration(
+    rng: Generator,
+    prior: GammaPrior,
+    n_owners: FloatArray,
+    n_recordings: int,
+    mass: float,
+    concentration: float,
+    n_steps: int,
 ) -> tuple[float, int]:
-    """Walk on the logarithm of c."""
+    """Return the concentration after a walk on its logarithm, and the accepted steps."""
     n_accepted = 0
     for _ in range(n_steps):
-        proposed = float(mass * np.exp(_LOG_STEP * rng.standard_normal()))
-        log_ratio = log_owner_prior(n_owners, n_series, gamma, proposed) + prior.log_density(proposed)
-        log_ratio -= log_owner_prior(n_owners, n_series, gamma, mass) + prior.log_density(mass)
-        if np.log(rng.random()) < log_ratio + np.log(proposed / mass):
-            mass, n_accepted = proposed, n_accepted + 1
-    return mass, n_accepted
+        proposed = float(concentration * np.exp(_LOG_STEP * rng.standard_normal()))
+        log_ratio = log_owner_prior(n_owners, n_recordings, mass, proposed) + prior.log_density(proposed)
+        log_ratio -= log_owner_prior(n_owners, n_recordings, mass, concentration) + prior.log_density(concentration)
+        if np.log(rng.random()) < log_ratio + np.log(proposed / concentration):
+            concentration, n_accepted = proposed, n_accepted + 1
+    return concentration, n_accepted
 
 
 def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
@@ -311,7 +319,7 @@ def _try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArra
 
     Returns
     -------
-    outcomes : ndarray of int, shape (n_series,)
+    outcomes : ndarray of int, shape (n_recordings,)
         State that died, `n_states` where one was born, or negative.
     newborns : Newborns
     """
@@ -319,7 +327,7 @@ def _try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArra
 
     data, active = data_of(model, state), active_of(model, state)
     births, newborns = _births_of(model, state), expect_newborns(model, state)
-    n_owners, outcomes = active.sum(axis=0).astype(np.float64), np.empty(model.n_series, dtype=np.int64)
+    n_owners, outcomes = active.sum(axis=0).astype(np.float64), np.empty(model.n_recordings, dtype=np.int64)
 
     def work(rng: Generator, series: IntArray) -> None:
         window, room = build_window(model.z.shape[1]), build_room(data, state.n_states + 1)
@@ -346,7 +354,7 @@ def _copied_weights(model: Model, state: ChainState) -> FloatArray:
 
 
 def carried_weights(active: BoolArray, weights: FloatArray, places: IntArray, n_places: int) -> FloatArray:
-    """Return transition weights with the states in other places, (n_series, n_places, n_places); others are zero."""
+    """Return transition weights with the states in other places, zero elsewhere, (n_recordings, n_places, n_places)."""
     from homothety.models.ibphmm._kernels import carry_weights
 
     carried = sparse_zeros((len(active), n_places, n_places))
@@ -358,7 +366,7 @@ def _births_of(model: Model, state: ChainState) -> Births:
     """Return how states are born, as kernels want it."""
     from homothety.models.ibphmm._kernels import Births
 
-    rate = state.gamma * state.mass / (state.mass + model.n_series - 1)
+    rate = state.mass * state.concentration / (state.concentration + model.n_recordings - 1)
     return Births(float(np.log(rate)), state.alpha, state.kappa, source_of(model))
 
 
@@ -380,11 +388,11 @@ def expect_newborns(model: Model, state: ChainState) -> Newborns:
     """Return states and weights of every recording with room for one state more, and for its parameters."""
     from homothety.models.ibphmm._kernels import Newborns
 
-    n_series, n_states = state.active.shape
-    active = np.zeros((n_series, n_states + 1), dtype=bool)
+    n_recordings, n_states = state.active.shape
+    active = np.zeros((n_recordings, n_states + 1), dtype=bool)
     active[:, :-1] = state.active
     weights = carried_weights(state.active, weights_of(model, state), np.arange(n_states), n_states + 1)
-    return Newborns(active, weights, np.empty((n_series, model.emission.n_dims, model.z.shape[1])))
+    return Newborns(active, weights, np.empty((n_recordings, model.emission.n_dims, model.z.shape[1])))
 
 
 def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dict[str, float]:
@@ -395,9 +403,9 @@ def _trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> di
         "n_states": state.n_used,
         "n_segments": count_segments(state.path, model.starts),
         "occupancy_entropy": occupancy_entropy(state.path),
-        "n_features": state.n_states,
-        "gamma": state.gamma,
+        "n_owned": state.n_states,
         "mass": state.mass,
+        "concentration": state.concentration,
         "alpha": state.alpha,
         "kappa": state.kappa,
     }

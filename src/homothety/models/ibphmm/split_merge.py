@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def split_or_merge(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Try to split or merge states, a few times; parameters and weights, integrated out, are left out of date."""
-    return _try_often(rng, model, state, True, model.proposals.n_split_merge if model.n_series > 1 else 0)
+    return _try_often(rng, model, state, True, model.proposals.n_split_merge if model.n_recordings > 1 else 0)
 
 
 def halve_or_join(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
@@ -70,14 +70,14 @@ def _build_bench(model: Model, state: ChainState, active: BoolArray, path: IntAr
     from homothety.models.ibphmm._split_kernels import Halves, build_workspace
     from homothety.models.ibphmm._trial_kernels import Bench, Concentrations
 
-    emission, at = model.emission, Concentrations(state.gamma, state.mass, state.alpha, state.kappa)
+    emission, at = model.emission, Concentrations(state.mass, state.concentration, state.alpha, state.kappa)
     current, proposed, reordered = (_build_version(model, n_most) for _ in range(3))
     current.active[:, : state.n_states], current.path[:] = active, path
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
     # Without gaps: to integrate parameters out, steps have to be taken as they are filled.
     data = Data(model.z, model.starts, np.empty_like(current.whiteners), *settings)
     sizes, scales = empty_statistics(emission, 2)
-    halves = Halves(np.empty(2, dtype=np.int64), np.empty(2), sizes, scales, np.zeros_like(scales), at.mass)
+    halves = Halves(np.empty(2, dtype=np.int64), np.empty(2), sizes, scales, np.zeros_like(scales), at.concentration)
     return Bench(
         data,
         emission.prior_scale,
@@ -91,7 +91,7 @@ def _build_bench(model: Model, state: ChainState, active: BoolArray, path: IntAr
         build_workspace(data, n_most),
         np.empty_like(current.active),
         np.empty_like(current.path),
-        np.empty(model.n_series, dtype=np.int64),
+        np.empty(model.n_recordings, dtype=np.int64),
         np.empty(n_most),
         np.empty((n_most, n_most)),
         np.empty(model.n_steps, dtype=bool),
@@ -103,7 +103,7 @@ def _build_version(model: Model, n_most: int) -> Version:
     from homothety.models.ibphmm._trial_kernels import Version
 
     n_dims, n = model.emission.n_dims, model.z.shape[1]
-    active, path = np.zeros((model.n_series, n_most), dtype=bool), np.empty(model.n_steps, dtype=np.int64)
+    active, path = np.zeros((model.n_recordings, n_most), dtype=bool), np.empty(model.n_steps, dtype=np.int64)
     scales, factors = np.empty((n_most, n, n)), np.zeros((n_most, n, n))
     return Version(active, path, np.empty(n_most), scales, factors, np.empty((n_most, n_dims, n)), np.empty(n_most))
 
@@ -155,7 +155,7 @@ def allocate_in_batches(rng: Generator, model: Model, choice: Choice, way: Way, 
     """
     from homothety.models.ibphmm._split_kernels import FIRST, NEITHER, SECOND, count_all_halves
 
-    total, trial, n_seen = 0.0, way.trial, model.n_series - len(way.visits)
+    total, trial, n_seen = 0.0, way.trial, model.n_recordings - len(way.visits)
     count_all_halves(np.array([choice.first, choice.second]), 1.0, trial, halves)
     for batch in _doubling_batches(way.visits):
         total += choose_batch(model, rng, batch, NEITHER, n_seen, way.least - total, trial, halves)
@@ -163,7 +163,7 @@ def allocate_in_batches(rng: Generator, model: Model, choice: Choice, way: Way, 
     for anchor, kept in ((choice.first, FIRST), (choice.second, SECOND)):
         count_all_halves(np.array([anchor]), -1.0, trial, halves)
         left = way.least - total
-        total += choose_batch(model, rng, np.array([anchor]), kept, model.n_series - 1, left, trial, halves)
+        total += choose_batch(model, rng, np.array([anchor]), kept, model.n_recordings - 1, left, trial, halves)
     return total
 
 
@@ -216,10 +216,10 @@ def swap_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainS
 
     active, path = np.array(active_of(model, state)), np.array(path_of(model, state))
     state = replace(state, weights=None, whiteners=None)
-    n_trials = model.proposals.n_swaps if model.n_series > 1 and state.n_states > 1 else 0
+    n_trials = model.proposals.n_swaps if model.n_recordings > 1 and state.n_states > 1 else 0
     if n_trials == 0:
         return state, Tried(0, 0)
-    emission, buffet = model.emission, (float(state.gamma), float(state.mass))
+    emission, buffet = model.emission, (float(state.mass), float(state.concentration))
     settings = (emission.weight, emission.prior_scale, emission.structure)
     n_accepted = try_swaps(rng, n_trials, model.z, model.starts, *settings, *buffet, active, path)
     return replace(state, active=active, path=path), Tried(n_trials, n_accepted)

@@ -39,8 +39,8 @@ def init_state(
     n_shared: int = 0,
     n_unique: int = 2,
     path: IntArray | None = None,
-    gamma: float | None = None,
-    mass: float = 1.0,
+    mass: float | None = None,
+    concentration: float = 1.0,
     alpha: float = 1.0,
     kappa: float = 10.0,
 ) -> ChainState:
@@ -55,7 +55,7 @@ def init_state(
     path : ndarray of shape (n_steps,), optional
         Labels to start from instead; equal labels are one state, also across recordings. Stays that are too short for
         the model are mended first.
-    gamma : float, optional
+    mass : float, optional
         The number of recordings if not given.
     """
     active, path = _states_of_path(model, path) if path is not None else _blocks(model, n_shared, n_unique)
@@ -64,8 +64,10 @@ def init_state(
     counts = transition_counts(model, path, n_states)
     weights = draw_weights(rng, active, counts, alpha, kappa, model.leaving)
     whiteners = draw_parameters(rng, model.emission, statistics)
-    gamma = float(model.n_series) if gamma is None else gamma
-    start = ChainState(active, np.arange(n_states), weights, whiteners, path, gamma, mass, alpha, kappa, n_states)
+    mass = float(model.n_recordings) if mass is None else mass
+    start = ChainState(
+        active, np.arange(n_states), weights, whiteners, path, mass, concentration, alpha, kappa, n_states
+    )
     return replace(start, leaving=model.leaving)
 
 
@@ -101,8 +103,8 @@ def _blocks(model: Model, n_shared: int, n_unique: int) -> tuple[BoolArray, IntA
     """Give every recording its states in equal contiguous blocks."""
     if n_shared + n_unique < 1:
         raise InputError("A recording needs at least one state: n_shared + n_unique is 0.")
-    n_states = n_shared + n_unique * model.n_series
-    active, path = np.zeros((model.n_series, n_states), dtype=bool), np.empty(model.n_steps, dtype=np.int64)
+    n_states = n_shared + n_unique * model.n_recordings
+    active, path = np.zeros((model.n_recordings, n_states), dtype=bool), np.empty(model.n_steps, dtype=np.int64)
     for i, (start, stop) in enumerate(model.bounds):
         own = np.concatenate([np.arange(n_shared), n_shared + n_unique * i + np.arange(n_unique)])
         active[i, own] = True
@@ -118,7 +120,7 @@ def _states_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray]:
     if model.least_stay > 1:
         mended = mend_short_stays(numbered, model.starts, model.least_stay)
         labels, numbered = np.unique(mended, return_inverse=True)
-    active = np.zeros((model.n_series, len(labels)), dtype=bool)
+    active = np.zeros((model.n_recordings, len(labels)), dtype=bool)
     for i, (start, stop) in enumerate(model.bounds):
         active[i, numbered[start:stop]] = True
     return active, numbered.astype(np.int64)

@@ -23,7 +23,7 @@ class Shapes(NamedTuple):
 
     points: FloatArray  # (n_states, n_coordinates)
     precisions: FloatArray  # (n_states,) one over the variance of each point about the shape of its action
-    visits: FloatArray  # (n_series, n_states) how often each recording stays in each state
+    visits: FloatArray  # (n_recordings, n_states) how often each recording stays in each state
     succession: FloatArray  # (n_states + 1, n_states + 1) how often one follows another; the last is begin and end
     centre_precision: float  # of the shapes of actions about a sphere
     concentration: float
@@ -134,7 +134,7 @@ def add_log_versions(
     k: int, labels: IntArray, power: float, shapes: Shapes, shown: FloatArray, log_weights: FloatArray
 ) -> None:
     """Add, to a power, how probable the versions are that recordings show, with a state in every group open to it."""
-    (n_series, n), n_degrees = shapes.visits.shape, shapes.versions.shape[0]
+    (n_recordings, n), n_degrees = shapes.visits.shape, shapes.versions.shape[0]
     present = labels[k]
     labels[k] = -1
     sizes, stays, without, log_first = count_versions(labels, shapes.visits, shapes.versions, shown)
@@ -143,7 +143,7 @@ def add_log_versions(
         if log_weights[group] > -np.inf:
             by_degree[:] = without
             first = log_first
-            for series in range(n_series):
+            for series in range(n_recordings):
                 before, more = stays[series, group], int(shapes.visits[series, k])
                 if before + more > 0:
                     first += log(sizes[group] + 1.0) - (log(float(sizes[group])) if before > 0 else 0.0)
@@ -176,19 +176,19 @@ def count_versions(
     Returns
     -------
     sizes : ndarray of int, shape (n_states,)
-    stays : ndarray of int, shape (n_series, n_states)
+    stays : ndarray of int, shape (n_recordings, n_states)
     by_degree : ndarray of shape (n_degrees,)
         Log probability of the versions shown, but for the first of each.
     log_first : float
         What makes up for those.
     """
-    (n_series, n), n_degrees = visits.shape, versions.shape[0]
-    sizes, stays = np.zeros(n, dtype=np.int64), np.zeros((n_series, n), dtype=np.int64)
+    (n_recordings, n), n_degrees = visits.shape, versions.shape[0]
+    sizes, stays = np.zeros(n, dtype=np.int64), np.zeros((n_recordings, n), dtype=np.int64)
     by_degree, log_first = shown.copy(), 0.0
     for k in range(n):
         if labels[k] >= 0:
             sizes[labels[k]] += 1
-    for series in range(n_series):
+    for series in range(n_recordings):
         for k in range(n):
             if labels[k] >= 0:
                 stays[series, labels[k]] += int(visits[series, k])

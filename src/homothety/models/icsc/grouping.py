@@ -144,7 +144,7 @@ class States(NamedTuple):
     ids: IntArray  # (n_states,) persistent numbers
     covariances: FloatArray  # (n_states, n_dims, n_dims)
     sizes: FloatArray  # (n_states,) how many independent observations each covariance rests on
-    visits: FloatArray  # (n_series, n_states) how often each recording stays in each state
+    visits: FloatArray  # (n_recordings, n_states) how often each recording stays in each state
     succession: FloatArray  # (n_states + 1, n_states + 1) how often one follows another; the last is begin and end
 
 
@@ -229,13 +229,13 @@ def count_stays(path: IntArray, starts: IntArray, n_states: int) -> tuple[FloatA
     ----------
     path : ndarray of int, shape (n_steps,)
         States, of all recordings one after the other.
-    starts : ndarray of int, shape (n_series + 1,)
+    starts : ndarray of int, shape (n_recordings + 1,)
         First step of each recording, and the number of steps.
     n_states : int
 
     Returns
     -------
-    visits : ndarray of shape (n_series, n_states)
+    visits : ndarray of shape (n_recordings, n_states)
     succession : ndarray of shape (n_states + 1, n_states + 1)
         Over all recordings. Its last row says where recordings begin, its last column where they end.
     """
@@ -307,9 +307,9 @@ class ShapeGrouping:
         points = coordinates_of_spectra(_spectra_of(states.covariances))
         precisions = 1.0 / (self.within**2 + 0.5 / np.maximum(states.sizes, _LEAST_SIZE))
         prior = self.between**-2, self.concentration
-        most_in_series, most_in_all = int(states.visits.sum(axis=1).max(initial=0.0)), int(states.succession.sum())
+        most_in_recordings, most_in_all = int(states.visits.sum(axis=1).max(initial=0.0)), int(states.succession.sum())
         followers = log_rising_factorials(_weights_of(self.followers), len(points) + 2, most_in_all)
-        versions = log_rising_factorials(_weights_of(self.versions), len(points), most_in_series)
+        versions = log_rising_factorials(_weights_of(self.versions), len(points), most_in_recordings)
         followers = followers[0] if len(followers) else np.empty((0, 0))
         return Shapes(points, precisions, states.visits, states.succession, *prior, followers, versions)
 

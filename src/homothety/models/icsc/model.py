@@ -222,23 +222,23 @@ def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple
     if not model.adapts_at(state.step):
         return state, ()
     clusters = _clusters_of(state)
-    counts = (len(clusters.ids), clusters.n_clusters, model.segmentation.n_series)
+    counts = (len(clusters.ids), clusters.n_clusters, model.segmentation.n_recordings)
     return replace(state, hyperpriors=coupled_hyperpriors(*counts, state.hyperpriors)), ()
 
 
 def coupled_hyperpriors(
-    n_states: int, n_clusters: int, n_series: int, before: ibphmm.Hyperpriors | None = None
+    n_states: int, n_clusters: int, n_recordings: int, before: ibphmm.Hyperpriors | None = None
 ) -> ibphmm.Hyperpriors:
     """Return the hyper-priors that numbers of states, clusters and recordings imply (docs/model.md, section 6.8).
 
     Examples
     --------
-    >>> coupled_hyperpriors(8, 2, 12).gamma.shape.__round__(4)
+    >>> coupled_hyperpriors(8, 2, 12).mass.shape.__round__(4)
     0.3333
     """
     ratio = n_states / n_clusters
-    each, own = ibphmm.GammaPrior(ratio / n_series, ratio / n_series), ibphmm.GammaPrior(ratio, ratio)
-    return replace(before or ibphmm.Hyperpriors(), gamma=each, alpha=each, kappa=own)
+    each, own = ibphmm.GammaPrior(ratio / n_recordings, ratio / n_recordings), ibphmm.GammaPrior(ratio, ratio)
+    return replace(before or ibphmm.Hyperpriors(), mass=each, alpha=each, kappa=own)
 
 
 def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
@@ -278,7 +278,7 @@ def trace_scalars(model: Model, state: ChainState, infos: dict[str, Any]) -> dic
     return scalars | {
         "n_actions": clusters.n_clusters,
         "log_clusters": clusters.log_density,
-        "gamma_prior": state.hyperpriors.gamma.shape,
+        "mass_prior": state.hyperpriors.mass.shape,
         "kappa_prior": state.hyperpriors.kappa.shape,
     }
 

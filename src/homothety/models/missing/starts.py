@@ -58,7 +58,7 @@ class _Known(NamedTuple):
 
 
 def lacks_coordinate(blocks: Blocks, starts: IntArray, missing: BoolArray) -> BoolArray:
-    """Whether each recording lacks a coordinate of a block that turns, throughout, (n_series,)."""
+    """Whether each recording lacks a coordinate of a block that turns, throughout, (n_recordings,)."""
     turned = [c for b in blocks.turned for c in range(blocks.n_dims)[blocks.slices[b]]]
     parts = np.split(missing[:, turned], starts[1:-1])
     return np.array([bool((part.mean(axis=0) > _MOST_LACKING).any()) for part in parts])
