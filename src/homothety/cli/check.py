@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from homothety.quality import Finding
     from homothety.sequences import Sequences
 
+_HELP = "look for faults in recordings"
 _DESCRIPTION = """\
 Look for faults in recordings that may spoil a segmentation: outliers, dead sensors, exact copies of recordings,
 channels that follow from others, pauses, stretches in which a sensor has stopped, a recording that is unlike all
@@ -34,9 +35,7 @@ _FOUND = 1
 
 def add_parser(commands: Any) -> None:
     """Add this command to the parser of all commands."""
-    parser = add_command(
-        commands, "check", run, help="look for faults in recordings", description=_DESCRIPTION, epilog=_EPILOG
-    )
+    parser = add_command(commands, "check", run, help=_HELP, description=_DESCRIPTION, epilog=_EPILOG)
     parser.set_defaults(otherwise=_FOUND)
     given.add_files(parser)
     given.add_reading_options(parser)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
     from homothety.datasets import MatrixSet
 
+_HELP = "cluster the covariance matrices in a file"
 _DESCRIPTION = """\
 Cluster the covariance matrices in a file by shape, whatever their rotation and scale. The number of clusters is
 inferred. Reads .npy, .npz, .mat, .csv and NIfTI tensor images; writes labels, a summary, an
@@ -84,14 +85,7 @@ MODEL_OPTIONS: tuple[tuple[str, str, Any, Any, str], ...] = (
 
 def add_parser(commands: Any) -> None:
     """Add this command to the parser of all commands."""
-    parser = add_command(
-        commands,
-        "cluster",
-        run,
-        help="cluster the covariance matrices in a file",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+    parser = add_command(commands, "cluster", run, help=_HELP, description=_DESCRIPTION, epilog=_EPILOG)
     parser.set_defaults(resumed=None)
     parser.add_argument("file", metavar="FILE", type=Path, help=".npy, .npz, .h5, .mat, .csv, .nii, .nii.gz or .fif")
     add_shared_options(parser, output=_OUTPUT)

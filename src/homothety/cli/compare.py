@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from homothety.cli.console import Console
     from homothety.datasets import SequenceSet
 
+_HELP = "several methods side by side, against known labels"
 _DESCRIPTION = """\
 Segment recordings whose actions are known by the five methods of the paper and by ours, and see which agrees best:
 
@@ -75,14 +76,7 @@ _RECORDING_OPTIONS = (
 
 def add_parser(commands: Any) -> None:
     """Add this command to the parser of all commands."""
-    parser = add_command(
-        commands,
-        "compare",
-        run,
-        help="several methods side by side, against known labels",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+    parser = add_command(commands, "compare", run, help=_HELP, description=_DESCRIPTION, epilog=_EPILOG)
     recordings.add_files(parser)
     add_shared_options(parser, output=_OUTPUT)
     add_cluster_option(parser)

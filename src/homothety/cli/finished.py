@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # homothety apply
 
+_APPLY_HELP = "find what a saved model has found in new data"
 _APPLY_DESCRIPTION = """\
 Find the states and actions, or the clusters, of a saved model in new recordings or matrices. Every recording may be in
 a frame that the model has never seen: its rotation, size and place are found first. Writes tables with probabilities,
@@ -47,12 +48,7 @@ _OF_MATRICES = ("order", "mask")
 def add_apply(commands: Any) -> None:
     """Add this command to the parser of all commands."""
     parser = add_command(
-        commands,
-        "apply",
-        _run_apply,
-        help="find what a saved model has found in new data",
-        description=_APPLY_DESCRIPTION,
-        epilog=_APPLY_EPILOG,
+        commands, "apply", _run_apply, help=_APPLY_HELP, description=_APPLY_DESCRIPTION, epilog=_APPLY_EPILOG
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="saved model, or the folder of a run")
     recordings.add_files(parser)
@@ -109,6 +105,7 @@ def _read_matrices(args: argparse.Namespace, console: Console) -> Any:
 
 # homothety resume
 
+_RESUME_HELP = "go on with a run that was interrupted or killed"
 _RESUME_DESCRIPTION = """\
 Go on with a run of homothety segment or homothety cluster that was interrupted or killed, from what is in its folder:
 the command as it was given, and the chains. It ends with the same results as a run that was never stopped. Data that
@@ -129,12 +126,7 @@ Exit status: 0; 2 for a folder without a run, or other data; 130 after Ctrl-C, f
 def add_resume(commands: Any) -> None:
     """Add this command to the parser of all commands."""
     parser = add_command(
-        commands,
-        "resume",
-        _run_resume,
-        help="go on with a run that was interrupted or killed",
-        description=_RESUME_DESCRIPTION,
-        epilog=_RESUME_EPILOG,
+        commands, "resume", _run_resume, help=_RESUME_HELP, description=_RESUME_DESCRIPTION, epilog=_RESUME_EPILOG
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder of the results (-o of the command)")
     parser.add_argument("--sweeps", metavar="N", type=at_least(1), help="sweeps per chain, if they are to be more")
@@ -188,6 +180,7 @@ def _parse(program: argparse.ArgumentParser, record: Record) -> argparse.Namespa
 
 # homothety report
 
+_REPORT_HELP = "draw the page about a finished run again"
 _REPORT_DESCRIPTION = """\
 Draw the page about a finished run again, from what homothety segment or cluster has written to a folder. The page is
 one HTML file: it opens in any browser, needs no network, and can be copied and sent as it is.
@@ -204,12 +197,7 @@ examples:
 def add_report(commands: Any) -> None:
     """Add this command to the parser of all commands."""
     parser = add_command(
-        commands,
-        "report",
-        _run_report,
-        help="draw the page about a finished run again",
-        description=_REPORT_DESCRIPTION,
-        epilog=_REPORT_EPILOG,
+        commands, "report", _run_report, help=_REPORT_HELP, description=_REPORT_DESCRIPTION, epilog=_REPORT_EPILOG
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder that a run has written to")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"page to write (default: DIR/{REPORT})")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from homothety.estimators.segmentation import Segmenter
     from homothety.sampling.checkpoint import Fingerprint
 
+_HELP = "segment recordings into states and actions they share"
 _DESCRIPTION = """\
 Cut recordings, such as demonstrations of a task, into segments, and find which segments are the same action, also in
 recordings that are turned, moved or resized. The number of actions is inferred, and so is the frame (rotation, size and
@@ -66,7 +67,7 @@ _IN_JSON = ("segments", "boundaries", "action_segments", "action_boundaries")  #
 _FRAMED = ("actions",)
 _SELECTING = ("icsc", "ibp")
 _SAMPLED = (*_FRAMED, *_SELECTING, "hdp")
-CLASSES = {"actions": "ActionHMM", "icsc": "ICSCHMM", "ibp": "IBPHMM", "hdp": "StickyHDPHMM", "hmm": "HMMSelection"}
+_CLASSES = {"actions": "ActionHMM", "icsc": "ICSCHMM", "ibp": "IBPHMM", "hdp": "StickyHDPHMM", "hmm": "HMMSelection"}
 
 
 class _ModelOption(NamedTuple):
@@ -154,14 +155,7 @@ MODEL_OPTIONS = (
 
 def add_parser(commands: Any) -> None:
     """Add this command to the parser of all commands."""
-    parser = add_command(
-        commands,
-        "segment",
-        run,
-        help="segment recordings into states and actions they share",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+    parser = add_command(commands, "segment", run, help=_HELP, description=_DESCRIPTION, epilog=_EPILOG)
     parser.set_defaults(resumed=None)
     recordings.add_files(parser)
     add_shared_options(parser, output=_OUTPUT)
@@ -170,7 +164,7 @@ def add_parser(commands: Any) -> None:
     recordings.add_preparation_options(parser)
     recordings.add_export_options(parser)
     model = parser.add_argument_group("model")
-    model.add_argument("--model", choices=tuple(CLASSES), default="actions", help="see below (default: actions)")
+    model.add_argument("--model", choices=tuple(_CLASSES), default="actions", help="see below (default: actions)")
     for option in MODEL_OPTIONS:
         metavar = None if option.choices else {str: "NAME", words: "A,B,..."}.get(option.kind, "N")
         where = "" if option.models == _SAMPLED else f" [{', '.join(option.models)}]"
@@ -230,7 +224,7 @@ def _build_model(args: argparse.Namespace, items: SequenceSet) -> Segmenter:
             f"{recordings.title(args.files)} has 1 column of measurements, needed 2 or more: an action is a shape, and "
             "a line has none. Use --model ibp to find states alone, or add --velocities append."
         )
-    estimator = getattr(homothety, CLASSES[args.model])
+    estimator = getattr(homothety, _CLASSES[args.model])
     preprocessing = recordings.chosen_preprocessing(args, items)
     model: Segmenter = estimator(
         random_state=args.seed, preprocessing=preprocessing, **_chosen_parameters(args, items.rate)
