@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from benchmarks.pages import age_note, data_folder, updated_rows, write_result
+from benchmarks.pages import age_note, data_folder, filled, updated_rows, write_result
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations, make_toy_2d
 from homothety.errors import InputError
@@ -22,13 +22,32 @@ from homothety.phrases import format_cell, markdown_table
 from paper.sequence_sets import load_sequence_set
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 N_RECORDINGS, N_EACH = 10, 2  # of the watch: how many, and how often each activity is in one
 HEADER = (
     *("set", "actions (true)", "Hamming", "F", "Hamming of states", "Hamming, told the number"),
     *("to reach", "paper", "peer told the number", "seeds"),
 )
+PAGE = """\
+# Accuracy of actions
+
+Written by `python -m benchmarks.action_accuracy`: `ActionHMM` with its default settings, not told how
+many actions there are. Means (standard deviations) over seeds; sets that are made up are made anew for
+every seed. Pairs are Hamming distance / F.
+
+{table}
+
+{age}- *Hamming of states*: the states before they are grouped into actions.
+- *Told the number*: the same fit, cut at the true number of actions (`actions_at`).
+- *To reach*: the figure that the method was meant to come to.
+- *Paper*: the ICSC-HMM of the paper, on the input of its table.
+- *Peer told the number*: the best of several other methods, which were told the number of actions.
+
+The method was developed with these sets in sight, so expect less on others. Of the exercises, only the
+largest number of used steps was chosen with them in sight. Drawn gestures are curves, and a Gaussian state
+is a blob: gestures that pass through the same places in the same directions are not told apart.
+"""
 
 
 class Task(NamedTuple):
@@ -146,7 +165,8 @@ def measure_page(
     title: str,
     name: str,
     rows_of: Callable[[str, int], list[list[str]]],
-    page: Callable[[list[list[str]]], str],
+    header: Sequence[str],
+    page: str,
     runs: dict[str, int],
 ) -> None:
     """Measure sets; with the usual number of runs, the page of results has the lines of a set once these are measured.
@@ -159,8 +179,10 @@ def measure_page(
         Of the page in benchmarks/results, without its ending. Lines of sets that are not measured stay as they are.
     rows_of : callable
         From the name of a set and a number of runs to its lines. Their first cell is the name.
-    page : callable
-        From all lines to the page.
+    header : sequence of str
+        First line of the table.
+    page : str
+        Text of the page, with ``{table}`` for the table and ``{age}`` for what asterisks in it mean.
     runs : dict of str to int
         Usual number of runs of each set.
     """
@@ -179,39 +201,13 @@ def measure_page(
             continue
         print("\n".join(" | ".join(line) for line in lines), flush=True)
         if n_runs >= runs[key]:
-            write_result(f"{name}.md", page(updated_rows(name, lines, list(runs))))
+            rows = updated_rows(name, lines, list(runs))
+            write_result(f"{name}.md", filled(page, table=markdown_table(header, rows), age=age_note(rows)))
 
 
 def main() -> None:
     """Run everything."""
-    measure_page(__doc__, "action_accuracy", rows_of, page, {key: task.runs for key, task in TASKS.items()})
-
-
-def page(rows: list[list[str]]) -> str:
-    """Return the page as Markdown."""
-    return "\n".join(
-        [
-            "# Accuracy of actions",
-            "",
-            "Written by `python -m benchmarks.action_accuracy`: `ActionHMM` with its default settings, not told how",
-            "many actions there are. Means (standard deviations) over seeds; sets that are made up are made anew for",
-            "every seed. Pairs are Hamming distance / F.",
-            "",
-            markdown_table(HEADER, rows),
-            "",
-            *age_note(rows),
-            "- *Hamming of states*: the states before they are grouped into actions.",
-            "- *Told the number*: the same fit, cut at the true number of actions (`actions_at`).",
-            "- *To reach*: the figure that the method was meant to come to.",
-            "- *Paper*: the ICSC-HMM of the paper, on the input of its table.",
-            "- *Peer told the number*: the best of several other methods, which were told the number of actions.",
-            "",
-            "The method was developed with these sets in sight, so expect less on others. Of the exercises, only the",
-            "largest number of used steps was chosen with them in sight. Drawn gestures are curves, and a Gaussian",
-            "state is a blob: gestures that pass through the same places in the same directions are not told apart.",
-            "",
-        ]
-    )
+    measure_page(__doc__, "action_accuracy", rows_of, HEADER, PAGE, {key: task.runs for key, task in TASKS.items()})
 
 
 if __name__ == "__main__":

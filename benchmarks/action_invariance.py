@@ -22,9 +22,8 @@ from benchmarks.action_accuracy import (
     recorded,
 )
 from benchmarks.action_new_frames import in_new_frame
-from benchmarks.pages import age_note
 from homothety.metrics import ari, hamming
-from homothety.phrases import format_cell, markdown_table
+from homothety.phrases import format_cell
 
 if TYPE_CHECKING:
     from homothety.datasets import SequenceSet
@@ -32,6 +31,17 @@ if TYPE_CHECKING:
 N_RUNS = 5
 NOISE = 0.1  # of the spread of points
 HEADER = ("set", "what was done", "ARI with the answer before", "Hamming", "Hamming before", "seeds")
+PAGE = """\
+# Actions in other frames, with noise, at other rates
+
+Written by `python -m benchmarks.action_invariance`: `ActionHMM` with its default settings, means
+(standard deviations) over seeds. *Own frames*: every recording turned, resized (half to
+twice) and moved at random on its own. *Noise*: a tenth of the spread of positions. *Every 2nd*: only
+every second step is kept.
+
+{table}
+
+{age}"""
 TASKS = {
     "Grating, 6 x 3": Task(recorded("grating"), POINT),
     "Grating, 6 x 7": Task(recorded("grating-7d"), POSE),
@@ -84,25 +94,7 @@ def rows_of(title: str, n_runs: int) -> list[list[str]]:
 
 def main() -> None:
     """Run everything."""
-    measure_page(__doc__, "action_invariance", rows_of, page, dict.fromkeys(TASKS, N_RUNS))
-
-
-def page(rows: list[list[str]]) -> str:
-    """Return the page as Markdown."""
-    return "\n".join(
-        [
-            "# Actions in other frames, with noise, at other rates",
-            "",
-            "Written by `python -m benchmarks.action_invariance`: `ActionHMM` with its default settings, means",
-            "(standard deviations) over seeds. *Own frames*: every recording turned, resized (half to",
-            "twice) and moved at random on its own. *Noise*: a tenth of the spread of positions. *Every 2nd*: only",
-            "every second step is kept.",
-            "",
-            markdown_table(HEADER, rows),
-            "",
-            *age_note(rows),
-        ]
-    )
+    measure_page(__doc__, "action_invariance", rows_of, HEADER, PAGE, dict.fromkeys(TASKS, N_RUNS))
 
 
 if __name__ == "__main__":

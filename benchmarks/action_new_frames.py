@@ -13,10 +13,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from benchmarks.action_accuracy import measure_page
-from benchmarks.pages import age_note, data_folder
+from benchmarks.pages import data_folder
 from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations
-from homothety.phrases import format_cell, markdown_table
+from homothety.phrases import format_cell
 from paper.sequence_sets import load_sequence_set
 
 if TYPE_CHECKING:
@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 N_RUNS = 6
 SIZES = (0.5, 2.0)  # of a recording in its new frame, log-uniform between
 HEADER = ("set", "actions", "wrong at fit", "wrong in new frames", "one action for all", "recordings that fit", "runs")
+PAGE = """\
+# Actions in a new frame
+
+Written by `python -m benchmarks.action_new_frames`. `ActionHMM` with its default settings is fitted to
+some recordings. Other
+recordings of the set, which were left out of the fit, are turned, resized and moved at random, and
+`predict_actions` finds their actions. Columns 3 to 5 are shares of steps whose action is wrong. An
+action stands for the true action that most of its steps in the fit have. The last column is the share
+of new recordings with `fits`. Means (standard deviations) of runs.
+
+{table}
+
+{age}"""
 
 
 class Recordings(NamedTuple):
@@ -84,27 +97,7 @@ def rows_of(title: str, n_runs: int) -> list[list[str]]:
 
 def main() -> None:
     """Run everything."""
-    measure_page(__doc__, "action_new_frames", rows_of, page, dict.fromkeys(SETS, N_RUNS))
-
-
-def page(rows: list[list[str]]) -> str:
-    """Return the page as Markdown."""
-    return "\n".join(
-        [
-            "# Actions in a new frame",
-            "",
-            "Written by `python -m benchmarks.action_new_frames`. `ActionHMM` with its default settings is fitted to",
-            "some recordings. Other",
-            "recordings of the set, which were left out of the fit, are turned, resized and moved at random, and",
-            "`predict_actions` finds their actions. Columns 3 to 5 are shares of steps whose action is wrong. An",
-            "action stands for the true action that most of its steps in the fit have. The last column is the share",
-            "of new recordings with `fits`. Means (standard deviations) of runs.",
-            "",
-            markdown_table(HEADER, rows),
-            "",
-            *age_note(rows),
-        ]
-    )
+    measure_page(__doc__, "action_new_frames", rows_of, HEADER, PAGE, dict.fromkeys(SETS, N_RUNS))
 
 
 if __name__ == "__main__":

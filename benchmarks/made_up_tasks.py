@@ -14,10 +14,9 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation
 
 from benchmarks.action_accuracy import find_actions, measure_page
-from benchmarks.pages import age_note
 from homothety.datasets import SequenceSet
 from homothety.metrics import hamming
-from homothety.phrases import format_cell, markdown_table
+from homothety.phrases import format_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +27,19 @@ N_RUNS = 3
 POINT, SENSED = ["point"], ["point", "vector", "vector", "point"]
 TREMOR = 0.01  # standard deviation of the noise of positions; movements are about 1 long
 HEADER = ("task", "actions (true)", "Hamming", "Hamming of states", "Hamming, told the number", "seeds")
+PAGE = """\
+# Made-up tasks
+
+Written by `python -m benchmarks.made_up_tasks`: `ActionHMM` with its default settings, not told how
+many actions there are, on tasks that are made anew for every seed. Every recording is turned, resized
+and moved on its own. Means (standard deviations) over seeds.
+
+{table}
+
+{age}- *Hamming of states*: the states before they are grouped into actions.
+- *Told the number*: the same fit, cut at the true number of actions (`actions_at`).
+- Moves and rests: a rest is shorter than the least stay of a state, and part of the move beside it.
+"""
 
 
 class Recording:
@@ -199,28 +211,7 @@ def rows_of(title: str, n_runs: int) -> list[list[str]]:
 
 def main() -> None:
     """Run everything."""
-    measure_page(__doc__, "made_up_tasks", rows_of, page, dict.fromkeys(TASKS, N_RUNS))
-
-
-def page(rows: list[list[str]]) -> str:
-    """Return the page as Markdown."""
-    return "\n".join(
-        [
-            "# Made-up tasks",
-            "",
-            "Written by `python -m benchmarks.made_up_tasks`: `ActionHMM` with its default settings, not told how",
-            "many actions there are, on tasks that are made anew for every seed. Every recording is turned, resized",
-            "and moved on its own. Means (standard deviations) over seeds.",
-            "",
-            markdown_table(HEADER, rows),
-            "",
-            *age_note(rows),
-            "- *Hamming of states*: the states before they are grouped into actions.",
-            "- *Told the number*: the same fit, cut at the true number of actions (`actions_at`).",
-            "- Moves and rests: a rest is shorter than the least stay of a state, and part of the move beside it.",
-            "",
-        ]
-    )
+    measure_page(__doc__, "made_up_tasks", rows_of, HEADER, PAGE, dict.fromkeys(TASKS, N_RUNS))
 
 
 if __name__ == "__main__":

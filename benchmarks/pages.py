@@ -59,14 +59,13 @@ def updated_rows(name: str, lines: list[list[str]], order: list[str]) -> list[li
     return sorted(kept + lines, key=lambda row: order.index(row[0]))
 
 
-def age_note(rows: list[list[str]]) -> list[str]:
-    """Return lines that explain asterisks in the last column, if there are any.
+def age_note(rows: list[list[str]]) -> str:
+    """Return a paragraph on asterisks in the last column, if there are any.
 
     Whoever changes what is measured puts an asterisk there; measuring again removes it.
     """
-    return ["Lines with an asterisk were measured with an earlier version.", ""] * any(
-        row[-1][-1] == "*" for row in rows
-    )
+    is_old = any(row[-1].endswith("*") for row in rows)
+    return "Lines with an asterisk were measured with an earlier version.\n\n" if is_old else ""
 
 
 def tables(name: str) -> list[str]:
