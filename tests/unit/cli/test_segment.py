@@ -14,7 +14,7 @@ from fabricated import make_recordings, make_segmentation, with_parts, with_trac
 from homothety import IBPHMM, ICSCHMM, ActionHMM, HMMSelection, StickyHDPHMM
 from homothety.cli.app import build_parser
 from homothety.cli.results import write_recordings
-from homothety.cli.segment import CLASSES, MODEL_OPTIONS
+from homothety.cli.segment import _CLASSES, MODEL_OPTIONS
 from homothety.phrases import ordinal
 from homothety.report.document import chains_answer
 from homothety.report.segmentation import weight_note
@@ -319,7 +319,7 @@ def test_defaults_are_those_of_the_estimators():
     assert all(given[option.parameter] is None for option in MODEL_OPTIONS)
     for option in MODEL_OPTIONS:
         for name in option.models:
-            parameters = getattr(homothety, CLASSES[name])().get_params()
+            parameters = getattr(homothety, _CLASSES[name])().get_params()
             default = parameters[option.parameter]
             # What the help says is repeated there, because loading the estimators would make it slow.
             if default is not None:
