@@ -49,7 +49,8 @@ compare(SPCMMixture(n_sweeps=200, random_state=0).fit(covariances))
 #
 # Shape and size together
 # -----------------------
-# ``size="use"`` lets the size count as well.
+# ``size="use"`` lets the size count as well. A ``ConvergenceWarning`` says that chains differ in their number of
+# clusters.
 
 model = SPCMMixture(size="use", random_state=0).fit(covariances)
 compare(model)
@@ -70,15 +71,12 @@ print(f"{(turned == model.labels_).sum()} of {len(turned)} recordings stay in th
 # **Finding:** without labels, shape and size of the covariance of accelerations give the four activities without an
 # error, and the orientation of the watch does not matter.
 
-lengths = np.sqrt(eigenvalues(covariances))
+lengths = np.sqrt(eigenvalues(covariances))  # ascending, (n_recordings, 3)
+size, elongation = np.exp(np.log(lengths).mean(axis=1)), lengths[:, -1] / lengths[:, 0]
 figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
 for cluster, color in enumerate(cluster_colors(model.n_clusters_)):
     inside = model.labels_ == cluster
-    size, elongation = (
-        np.exp(np.log(lengths[inside]).mean(axis=1)),
-        lengths[inside].max(axis=1) / lengths[inside].min(axis=1),
-    )
-    ax.loglog(size, elongation, "o", color=color, label=f"{cluster}: {activities[inside][0]}")
+    ax.semilogx(size[inside], elongation[inside], "o", color=color, label=f"{cluster}: {activities[inside][0]}")
 ax.set(xlabel="size (geometric mean of the axis lengths)", ylabel="longest axis relative to the shortest one")
 ax.legend(title="cluster")
 plt.show()
