@@ -10,6 +10,7 @@ endif
 VENV := .venv
 BIN := $(VENV)/$(SCRIPTS)
 WHEEL := $(VENV)-wheel
+SDIST := $(VENV)-sdist
 PIP_FLAGS := --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
@@ -121,9 +122,11 @@ build: $(VENV)/.installed-dev  ## build wheel and sdist into dist, and try the w
 # The tests come from the sdist, without its src: what they import is the installed wheel.
 test-wheel: build  ## run the tests of the sdist against the installed wheel, with nothing of the repository in reach
 	$(WHEEL)/$(SCRIPTS)/python -m pip install $(PIP_FLAGS) "$$(echo dist/*.whl)[dev]"
-	tar -xzf dist/*.tar.gz -C $(WHEEL) --strip-components=1
-	rm -rf $(WHEEL)/src
-	cd $(WHEEL) && $(SCRIPTS)/python -m pytest -q -n 2 -m "not slow" tests/unit tests/property tests/exact
+	rm -rf $(SDIST)
+	mkdir $(SDIST)
+	tar -xzf dist/*.tar.gz -C $(SDIST) --strip-components=1
+	rm -rf $(SDIST)/src
+	cd $(SDIST) && ../$(WHEEL)/$(SCRIPTS)/python -m pytest -q -n 2 -m "not slow" tests/unit tests/property tests/exact
 
 conda:  ## build a conda package into dist/conda; needs conda-build
 	conda build conda --channel conda-forge --override-channels --output-folder dist/conda
@@ -132,4 +135,4 @@ image:  ## build a container image whose default command is the demo; needs dock
 	docker build --tag homothety .
 
 clean:  ## remove everything make has built
-	rm -rf $(VENV) $(WHEEL) dist demo-output docs/_build htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(WHEEL) $(SDIST) dist demo-output docs/_build docs/gallery docs/generated htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache
