@@ -36,6 +36,23 @@ def shared_data():
     return load
 
 
+@pytest.fixture
+def interpret(monkeypatch):
+    """Return a function that runs the kernels of a module as plain Python, also where they call each other.
+
+    Compiled code would not see that a kernel or a constant is exchanged.
+    """
+
+    def patch(module, **constants):
+        for name, kernel in list(vars(module).items()):
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(module, name, kernel.py_func)
+        for name, value in constants.items():
+            monkeypatch.setattr(module, name, value)
+
+    return patch
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _interrupts_are_heard():
     """Let Ctrl-C be heard in tests of it: shells start commands in the background with interrupts ignored."""

@@ -10,7 +10,7 @@ import numpy as np
 from homothety import ICSCHMM, ActionHMM, SPCMMixture
 from homothety.channels import guess_blocks
 from homothety.datasets import SequenceSet
-from homothety.estimators.action_hmm import digest_of
+from homothety.estimators.action_hmm import _digest_of
 from homothety.models.frames.frames import Blocks
 from homothety.models.hmm.states import StateModel
 from homothety.preprocessing import Preprocessing
@@ -58,7 +58,7 @@ def make_framed_segmentation(recordings, *, shared=False):
     found, channels = _segmented(model, recordings, 0.55), guess_blocks(recordings.channels, recordings.n_dims)
     blocks = model.prepared_blocks_ = Blocks(channels.kinds, channels.dim)
     model.blocks_, model.middle_orientations_, model.has_path_, model.least_looks_ = channels, [], True, 4
-    model.recordings_digest_ = digest_of(check_sequences(recordings))
+    model.recordings_digest_ = _digest_of(check_sequences(recordings))
     model.block_weights_ = np.full(len(channels.kinds), 0.2)
     n_recordings, dim, half = len(recordings), channels.dim, np.sqrt(0.5)
     turns = np.tile([1.0, 0, 0, 0][: 4 if dim == 3 else 2], (n_recordings, 1))

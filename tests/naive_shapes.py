@@ -10,7 +10,7 @@ from scipy.special import gammaln, logsumexp
 
 from homothety.distributions import NIW
 from homothety.models.shapes import ChainState
-from homothety.models.shapes.model import CONCENTRATIONS, LOG_DENSITY, SHARE_MASS
+from homothety.models.shapes.model import _LOG_DENSITY, CONCENTRATIONS, SHARE_MASS
 from naive import all_partitions
 
 
@@ -76,7 +76,7 @@ def log_prior_of_partition(labels, attraction):
     """Log probability of a partition up to a constant, the concentration summed out."""
     terms = [
         density + log_weight(labels, value, attraction) - log_normaliser(len(labels), value, attraction)
-        for value, density in zip(CONCENTRATIONS, LOG_DENSITY, strict=True)
+        for value, density in zip(CONCENTRATIONS, _LOG_DENSITY, strict=True)
     ]
     return logsumexp(terms)
 
@@ -102,7 +102,7 @@ def exact_posterior(model):
 
 def sample_state(rng, n_items, kinds, attraction, precision_shares):
     """Draw a state from the prior."""
-    density = np.exp(LOG_DENSITY - logsumexp(LOG_DENSITY))
+    density = np.exp(_LOG_DENSITY - logsumexp(_LOG_DENSITY))
     concentration = float(rng.choice(CONCENTRATIONS, p=density))
     partitions = list(all_partitions(n_items))
     logs = np.array([log_weight(labels, concentration, attraction) for labels in partitions])

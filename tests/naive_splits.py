@@ -14,8 +14,8 @@ import numpy as np
 from homothety.arrays import read_only
 from homothety.models.emissions.regression import (
     Statistics,
+    _factors_of,
     empty_statistics,
-    factors_of,
     log_marginals,
     mean_parameters,
 )
@@ -33,7 +33,7 @@ from homothety.models.ibphmm._split_kernels import (
     write_second_choice,
     write_union_gains,
 )
-from homothety.models.ibphmm._trial_kernels import N_AXES, N_ROUNDS, SPLIT, UNIFORM_SHARE, Choice, Concentrations, Way
+from homothety.models.ibphmm._trial_kernels import _N_AXES, _UNIFORM_SHARE, N_ROUNDS, SPLIT, Choice, Concentrations, Way
 from homothety.models.ibphmm.model import (
     Tried,
     active_of,
@@ -67,7 +67,7 @@ class Allocation:
 
     @cached_property
     def factors(self):
-        return factors_of(self.model.emission, self.statistics)
+        return _factors_of(self.model.emission, self.statistics)
 
     @cached_property
     def log_marginals(self):
@@ -235,7 +235,7 @@ def log_second_choice(allocation, a, second):
     settings = (emission.log_prior_constant, emission.structure)
     known = (*allocation.statistics, allocation.log_marginals, emission.prior_scale)
     write_union_gains(a, allocation.active[second], *known, *settings, union, factor, out)
-    write_second_choice(a, allocation.active[second], UNIFORM_SHARE, out)
+    write_second_choice(a, allocation.active[second], _UNIFORM_SHARE, out)
     return out
 
 
@@ -332,7 +332,7 @@ def allocate_in_batches(model, rng, anchors, least, trial, halves):
     """Let owners choose in batches."""
     way = Way(SPLIT, trial, anchors.order, least)
     choice = Choice(SPLIT, 0, 0, anchors.first, anchors.second, 0, 0.0, 0.0)
-    return split_merge.allocate_in_batches(rng, model, choice, way, halves)
+    return split_merge._allocate_in_batches(rng, model, choice, way, halves)
 
 
 def halved(current, a, anchors):
@@ -357,7 +357,7 @@ def make_halves(current, a, at):
 
 def try_halving(rng, current, state):
     """Propose to halve or to join; return the new allocation with the ids of its features, or None if rejected."""
-    at, bar, axis = concentrations_of(state), Bar(np.log(rng.random())), int(rng.integers(N_AXES))
+    at, bar, axis = concentrations_of(state), Bar(np.log(rng.random())), int(rng.integers(_N_AXES))
     a = int(rng.integers(current.n_states))
     if rng.random() < 0.5:
         proposed, log_ratio = halve(rng, current, a, axis, at)

@@ -15,7 +15,7 @@ from homothety.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-HUGE = 2**22  # bytes from which on NumPy asks for huge pages
+_HUGE = 2**22  # bytes from which on NumPy asks for huge pages
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -46,7 +46,7 @@ def sparse_zeros(shape: tuple[int, ...]) -> FloatArray:
     NumPy asks for huge pages, and a write to one of them clears all of it.
     """
     n_bytes = 8 * math.prod(shape)
-    if n_bytes < HUGE:
+    if n_bytes < _HUGE:
         return np.zeros(shape)
     return np.frombuffer(mmap(-1, n_bytes), dtype=np.float64).reshape(shape)
 

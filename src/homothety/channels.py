@@ -79,7 +79,7 @@ def guess_blocks(names: Sequence[str] | None, n_dims: int) -> ChannelBlocks:
 
     Notes
     -----
-    `named_blocks` says which names are recognised. A guess by names may be wrong: show the sentence to the user.
+    `_named_blocks` says which names are recognised. A guess by names may be wrong: show the sentence to the user.
 
     Examples
     --------
@@ -90,8 +90,8 @@ def guess_blocks(names: Sequence[str] | None, n_dims: int) -> ChannelBlocks:
     'Channels: position (x, y, z), orientation quaternion (qw, qx, qy, qz); gripper as a plain channel.'
     """
     _check_names(names, n_dims)
-    found = {min(block.channels): block for block in named_blocks(names or ())}
-    if not names or (say_nothing(names) and not found):
+    found = {min(block.channels): block for block in _named_blocks(names or ())}
+    if not names or (_say_nothing(names) and not found):
         return _unnamed_blocks(names, n_dims)
     grouped = {channel for block in found.values() for channel in block.channels}
     kinds: list[str] = []
@@ -232,7 +232,7 @@ def _listed(items: list[str], what: str) -> str:
 
 def _hints(names: Sequence[str], has_blocks: bool) -> str:
     """Return hints for channels that may be coordinates but were taken for plain ones."""
-    unordered = [names[channel] for four in unordered_quaternions(names) for channel in four]
+    unordered = [names[channel] for four in _unordered_quaternions(names) for channel in four]
     if unordered:
         return (
             f" The names {_listed(unordered, 'channels')} do not say which channel of a quaternion is w: rename them "
@@ -333,7 +333,7 @@ class Candidate(NamedTuple):
         return NamedBlock(quantity, tuple(self.channels[axis] for axis in axes))
 
 
-def named_blocks(names: Sequence[str]) -> list[NamedBlock]:
+def _named_blocks(names: Sequence[str]) -> list[NamedBlock]:
     """Return the blocks that the names of channels define, in the order of their first channels.
 
     Parameters
@@ -352,7 +352,7 @@ def named_blocks(names: Sequence[str]) -> list[NamedBlock]:
 
     Examples
     --------
-    >>> named_blocks(["qx", "qy", "qz", "qw", "gripper"])
+    >>> _named_blocks(["qx", "qy", "qz", "qw", "gripper"])
     [NamedBlock(quantity='orientation quaternion', channels=(3, 0, 1, 2))]
     """
     candidates, numbered = _candidates(names), _numbered_candidates(names)
@@ -363,12 +363,12 @@ def named_blocks(names: Sequence[str]) -> list[NamedBlock]:
     return sorted((block for block in blocks if block.quantity), key=lambda block: min(block.channels))
 
 
-def unordered_quaternions(names: Sequence[str]) -> list[list[int]]:
+def _unordered_quaternions(names: Sequence[str]) -> list[list[int]]:
     """Return groups of four channels that are a quaternion by their names, which do not say which of them is w.
 
     Examples
     --------
-    >>> unordered_quaternions(["x", "quat_0", "quat_1", "quat_2", "quat_3"])
+    >>> _unordered_quaternions(["x", "quat_0", "quat_1", "quat_2", "quat_3"])
     [[1, 2, 3, 4]]
     """
     places: dict[_Key, dict[str, int]] = {}
@@ -380,7 +380,7 @@ def unordered_quaternions(names: Sequence[str]) -> list[list[int]]:
     return [list(found.values()) for found in places.values() if set(found) in ({*"0123"}, {*"1234"})]
 
 
-def say_nothing(names: Sequence[str]) -> bool:
+def _say_nothing(names: Sequence[str]) -> bool:
     """Return whether names only number the channels, such as "0", "y1" or "observation.state[0]"."""
     matches = [_NUMBERED.fullmatch(name.strip().lower()) for name in names]
     stems = {match[1] for match in matches if match}

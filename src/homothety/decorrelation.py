@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
 
 _LAG_GROWTH = 1.25  # from one lag looked at to the next
-MIN_KEPT = 25  # steps to leave in the median recording, whatever the measurement says
-MIN_KEPT_OF_SHORTEST = 3  # and in the shortest: a demonstration that was broken off must not decide for all
+_MIN_KEPT = 25  # steps to leave in the median recording, whatever the measurement says
+_MIN_KEPT_OF_SHORTEST = 3  # and in the shortest: a demonstration that was broken off must not decide for all
 _HARDLY = 0.1  # share of how far apart independent steps are, in mean squares: nearer ones are copies but for noise
 _RESTING = 0.1  # of the size of the median recording: in smaller ones nothing goes on
 _LONGEST_LAG = 200  # steps looked at
 _TINY = np.finfo(float).tiny
 
 
-def in_own_size(series: Sequence[FloatArray]) -> list[FloatArray]:
+def _in_own_size(series: Sequence[FloatArray]) -> list[FloatArray]:
     """Return recordings about their means, in units of their own size, so that where and how large they are is gone.
 
     Dimensions are first brought to one size among them, as their units may differ. A recording in which next to nothing
@@ -72,7 +72,7 @@ def directed_steps(series: Sequence[FloatArray]) -> int:
     >>> directed_steps([np.random.default_rng(0).normal(size=(1000, 2))])
     1
     """
-    series = in_own_size(series)
+    series = _in_own_size(series)
     longest = max(1, int(np.median([len(one) for one in series])) // 4)
     least = _HARDLY * 2 * series[0].shape[1]  # independent steps are twice the variance apart, in every dimension
     lag, moved = 1, mean_squared_displacement(series, 1)
@@ -96,7 +96,7 @@ def decorrelating_stride(series: Sequence[FloatArray]) -> int:
     """
     lengths, n_dims = [len(one) for one in series], series[0].shape[1]
     enough = sum(lengths) // n_dims**2  # a step for every number of a covariance
-    most = min(int(np.median(lengths)) // MIN_KEPT, min(lengths) // MIN_KEPT_OF_SHORTEST, enough)
+    most = min(int(np.median(lengths)) // _MIN_KEPT, min(lengths) // _MIN_KEPT_OF_SHORTEST, enough)
     return min(directed_steps(series), max(1, most))
 
 
@@ -125,7 +125,7 @@ def independent_share(residuals: FloatArray, edges: IntArray, extra: float = 1.0
     >>> print(f"{independent_share(walk, np.array([0, 5000])):.1f}")  # a third
     0.3
     """
-    correlations, counts = correlations_in_stays(residuals, edges)
+    correlations, counts = _correlations_in_stays(residuals, edges)
     if len(correlations) == 1:
         return 1.0
     later = extra * correlations[1:]
@@ -135,7 +135,7 @@ def independent_share(residuals: FloatArray, edges: IntArray, extra: float = 1.0
     return float(min(by_mean, 1.0 / (1.0 + 2.0 * max(excess, 0.0))))
 
 
-def correlations_in_stays(residuals: FloatArray, edges: IntArray) -> tuple[FloatArray, FloatArray]:
+def _correlations_in_stays(residuals: FloatArray, edges: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return autocorrelations of residuals inside stays, and the number of pairs at each lag, (n_lags,) each.
 
     Of missing residuals, NaN, there are no pairs; those of single dimensions count as parts of a pair.

@@ -21,14 +21,14 @@ Aspect: TypeAlias = Literal["equal", "auto"]
 # first place to the last because axes and text are black too. The others were chosen one after the other, each as far
 # as possible in Oklab from all before it, from white and from the grey below, as seen by normal, red-blind and
 # green-blind eyes. No 40 colours can be told apart by all readers, which is what markers, hatches and styles are for.
-COLORS: Final = (
+_COLORS: Final = (
     *("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#000000"),
     *("#551111", "#000088", "#8800FF", "#AA0066", "#335500", "#00FFBB", "#553399", "#CC55FF"),
     *("#003344", "#33CC66", "#FFBBFF", "#0000DD", "#FF3366", "#DD00AA", "#330055", "#335566"),
     *("#995544", "#FF77DD", "#773344", "#775588", "#660066", "#AA0000", "#8877CC", "#FFAA88"),
     *("#8800BB", "#2288EE", "#88AA88", "#6655DD", "#888844", "#BBCC33", "#77DDDD", "#667788"),
 )
-UNASSIGNED_COLOR: Final = "#BBBBBB"
+_UNASSIGNED_COLOR: Final = "#BBBBBB"
 N_SAFE_COLORS: Final = 8  # beyond these, colour alone does not tell clusters apart
 _MOST_STRETCH: Final = (
     10  # of the longest to the shortest dimension: beyond, one scale for all would leave the shortest flat
@@ -42,7 +42,7 @@ LINESTYLES: Final[tuple[LineStyleType, ...]] = ("solid", "dashed", "dashdot", "d
 # Parts of a cluster are shades of its colour: the share of black (negative) or white that is mixed in, as the colour
 # itself is neither near white nor near black, near white, or near black. The shares are those with which the shades of
 # the first eight colours are farthest apart in Oklab: two of one cluster by 0.13 for all eyes, all 32 by 0.05 for most.
-SHADES: Final = (0.0, 0.55, -0.35, -0.65)
+_SHADES: Final = (0.0, 0.55, -0.35, -0.65)
 _SHADES_OF_LIGHT: Final = (0.0, -0.2, -0.4, -0.6)
 _SHADES_OF_DARK: Final = (0.0, 0.2, 0.35, 0.5)
 
@@ -57,7 +57,7 @@ class ClusterStyle:
     linestyle: LineStyleType
 
 
-_UNASSIGNED: Final = ClusterStyle(UNASSIGNED_COLOR, ".", None, "solid")
+_UNASSIGNED: Final = ClusterStyle(_UNASSIGNED_COLOR, ".", None, "solid")
 
 
 def cluster_style(number: int) -> ClusterStyle:
@@ -66,7 +66,7 @@ def cluster_style(number: int) -> ClusterStyle:
         return _UNASSIGNED
     turn = number // N_SAFE_COLORS
     return ClusterStyle(
-        COLORS[number % len(COLORS)],
+        _COLORS[number % len(_COLORS)],
         MARKERS[number % len(MARKERS)],
         HATCHES[turn % len(HATCHES)],
         LINESTYLES[turn % len(LINESTYLES)],
@@ -78,7 +78,7 @@ def shade_style(style: ClusterStyle, rank: int) -> ClusterStyle:
 
     After four parts the shades come again, with the next hatch and line style.
     """
-    turn, place = divmod(rank, len(SHADES))
+    turn, place = divmod(rank, len(_SHADES))
     share = _shades_of(style.color)[place]
     red, green, blue = ((1 - abs(share)) * part + max(share, 0.0) for part in to_rgb(style.color))
     return replace(
@@ -93,7 +93,7 @@ def _shades_of(color: str) -> tuple[float, ...]:
     lightness = _luma(*to_rgb(color))
     if lightness > 0.75:
         return _SHADES_OF_LIGHT
-    return _SHADES_OF_DARK if lightness < 0.15 else SHADES
+    return _SHADES_OF_DARK if lightness < 0.15 else _SHADES
 
 
 def cluster_colors(n_clusters: int) -> FloatArray:

@@ -2,7 +2,7 @@
 
 The file holds class names, constructor parameters, fitted attributes and the version that wrote it. Arrays
 are stored in NumPy's own format and read with ``allow_pickle=False``. Only what a fit sets is set, and only
-if it is of the right type: `FITTED` has the names.
+if it is of the right type: `_FITTED` has the names.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class _Decoder:
         parameters, fitted = self.decode(code["parameters"]), self.decode(code["fitted"])
         types: dict[str, str] = {field.name: str(field.type) for field in fields(cls)} if is_dataclass(cls) else {}
         _check_parts(cls.__name__, parameters, types | {_OWN: "None"})
-        _check_parts(cls.__name__, fitted, FITTED)
+        _check_parts(cls.__name__, fitted, _FITTED)
         model = cls(**parameters)
         vars(model).update(fitted)
         return model
@@ -363,7 +363,7 @@ _CLASSES = {
 }
 """Classes of saved models that annotations name."""
 
-FITTED = {
+_FITTED = {
     "bandwidth_": "float | None",
     "base_": "NIW | NormalGamma",
     "basis_": "f2",

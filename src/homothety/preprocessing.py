@@ -599,8 +599,8 @@ def rotation_vectors(quaternions: FloatArray, middle: FloatArray) -> FloatArray:
     >>> rotation_vectors(turning, np.array([1.0, 0, 0, 0]))[:, 2].round(4)
     array([0.    , 1.5708, 1.5708])
     """
-    relative = quaternion_product(
-        quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True), quaternion_inverse(middle)
+    relative = _quaternion_product(
+        quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True), _quaternion_inverse(middle)
     )
     jumps = np.where((relative[1:] * relative[:-1]).sum(axis=1) < 0, -1.0, 1.0)
     relative = relative * np.concatenate([[1.0], np.cumprod(jumps)])[:, None]
@@ -615,7 +615,7 @@ def orientations(vectors: FloatArray, middle: FloatArray) -> FloatArray:
     """Return unit quaternions, w first, from rotation vectors and the middle they are counted from."""
     angles = np.linalg.norm(vectors, axis=1, keepdims=True)
     axes = np.where(angles > _SMALL, np.sin(angles / 2) / np.maximum(angles, _SMALL), 0.5) * vectors
-    return quaternion_product(np.hstack([np.cos(angles / 2), axes]), middle)
+    return _quaternion_product(np.hstack([np.cos(angles / 2), axes]), middle)
 
 
 def middle_orientation(quaternions: FloatArray) -> FloatArray:
@@ -624,7 +624,7 @@ def middle_orientation(quaternions: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.eigh(quaternions.T @ quaternions)[1][:, -1])
 
 
-def quaternion_product(left: FloatArray, right: FloatArray) -> FloatArray:
+def _quaternion_product(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return products of quaternions, w first, (..., 4)."""
     a, b, c, d = np.moveaxis(left, -1, 0)
     w, x, y, z = np.moveaxis(right, -1, 0)
@@ -639,6 +639,6 @@ def quaternion_product(left: FloatArray, right: FloatArray) -> FloatArray:
     )
 
 
-def quaternion_inverse(quaternion: FloatArray) -> FloatArray:
+def _quaternion_inverse(quaternion: FloatArray) -> FloatArray:
     """Return the inverse of a unit quaternion."""
     return quaternion * np.array([1.0, -1.0, -1.0, -1.0])

@@ -45,7 +45,7 @@ _N_CROSSINGS = 4  # of the median of a piece: a movement to and fro
 _LARGEST_RATIO = 10.0  # of the size of a recording to those of the others
 _FAR = 20.0  # spreads of recordings, and of where they are, between a recording and the others
 _MIN_RECORDINGS = 4  # of which one may be unlike the others
-MAX_LINES = 5  # of findings of one kind
+_MAX_LINES = 5  # of findings of one kind
 
 
 class Finding(NamedTuple):
@@ -83,12 +83,12 @@ class Quality:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All findings as text, of each kind at most `MAX_LINES`."""
+        """All findings as text, of each kind at most `_MAX_LINES`."""
         lines: list[str] = []
         for kind in get_args(Kind):
             texts = [one.text for one in self.findings if one.kind == kind]
-            lines += texts[:MAX_LINES]
-            left = len(texts) - MAX_LINES
+            lines += texts[:_MAX_LINES]
+            left = len(texts) - _MAX_LINES
             if left > 0:
                 lines.append(f"{number_of(left, 'more finding')} of this kind ({kind}). `homothety check` lists all.")
         return tuple(lines)

@@ -35,12 +35,12 @@ _SAME_RATE = 0.02  # share by which the rates of recordings may differ
 _DURATION = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e-?[0-9]+)?)\s*(ms|s)\s*", re.IGNORECASE)
 
 
-def unit_of(name: str) -> float | None:
+def _unit_of(name: str) -> float | None:
     """Return the unit of a column of times in seconds by the name of the column, 0 if not told; None for other columns.
 
     Examples
     --------
-    >>> unit_of("time"), unit_of("t_ms"), unit_of("Time [s]"), unit_of("seconds"), unit_of("x")
+    >>> _unit_of("time"), _unit_of("t_ms"), _unit_of("Time [s]"), _unit_of("seconds"), _unit_of("x")
     (0.0, 0.001, 1.0, 1.0, None)
     """
     match = _COLUMN.fullmatch(name.strip().lower())
@@ -104,7 +104,7 @@ def find_times(
     stamps = _ros_stamps(lower, unknown)
     certain = [{at: unknown} for at, name in lower.items() if name in _CERTAIN]
     known = {at for at, name in lower.items() if _HEADER.fullmatch(name)}.union(*stamps, *certain)
-    others = [{at: unit} for at, name in lower.items() if at not in known and (unit := unit_of(name)) is not None]
+    others = [{at: unit} for at, name in lower.items() if at not in known and (unit := _unit_of(name)) is not None]
     # Messages are stamped more evenly than they arrive.
     for columns in [*stamps, *([] if certain else others)]:
         times = _summed_seconds(columns, values)

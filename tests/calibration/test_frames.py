@@ -15,7 +15,7 @@ import pytest
 import naive_frames as naive
 from homothety.models.emissions import Emission
 from homothety.models.frames import Blocks, default_sweep
-from homothety.summaries.frames import LEVEL, PreparedBlocks, angle_between_turns, frame_table, relative_to
+from homothety.summaries.frames import _LEVEL, PreparedBlocks, _angle_between_turns, frame_table, relative_to
 
 N_SETS, N_SWEEPS, N_BURN, EVERY = 150, 4_000, 200, 10
 MAX_Z = 4.0
@@ -80,7 +80,7 @@ def what_is_held(seed, weight=1.0):
     for row, true in zip(table.rows, truly, strict=True):
         if row.is_reference:
             continue
-        error = np.degrees(angle_between_turns(table.turns[row.recording], known.turns[row.recording]))
+        error = np.degrees(_angle_between_turns(table.turns[row.recording], known.turns[row.recording]))
         sizes, places = row.size_intervals, row.place_intervals
         is_sized = (sizes[:, 0] <= true.sizes) & (true.sizes <= sizes[:, 1])
         is_placed = (places[..., 0] <= true.places) & (true.places <= places[..., 1])
@@ -97,10 +97,10 @@ def coverage(n_sets, weight=1.0):
 @pytest.mark.slow
 def test_intervals_of_frames_hold_the_truth():
     mean, error = coverage(N_SETS)
-    assert (np.abs(mean - LEVEL) < MAX_Z * error).all(), (mean, error)
+    assert (np.abs(mean - _LEVEL) < MAX_Z * error).all(), (mean, error)
 
 
 @pytest.mark.slow
 def test_steps_that_count_as_less_than_they_are_are_caught():
     mean, error = coverage(N_SETS // 3, weight=0.2)
-    assert (mean > LEVEL + MAX_Z * error).all(), (mean, error)
+    assert (mean > _LEVEL + MAX_Z * error).all(), (mean, error)

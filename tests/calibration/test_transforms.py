@@ -126,7 +126,7 @@ def means_alone(rng, emission, statistics):
 FAULTS = {
     "counted twice": ("statistics_of", partial(with_steps_counted_twice, transforms.statistics_of)),
     "means alone": ("draw_parameters", means_alone),
-    "prior worth a step": ("without_prior", lambda emission: replace(emission, precision=np.eye(1))),
+    "prior worth a step": ("_without_prior", lambda emission: replace(emission, precision=np.eye(1))),
 }
 
 

@@ -154,20 +154,6 @@ def test_broken_sampler_moves_the_posterior(fault):
 # --- one link at a time: every path through the draw -----------------------------------------------------------------
 
 
-@pytest.fixture
-def interpreted(monkeypatch):
-    """Run kernels as plain Python with other limits; compiled code would not see the limits change."""
-
-    def patch(**limits):
-        for name, kernel in list(vars(_kernels).items()):
-            if hasattr(kernel, "py_func"):
-                monkeypatch.setattr(_kernels, name, kernel.py_func)
-        for name, value in limits.items():
-            monkeypatch.setattr(_kernels, name, value)
-
-    return patch
-
-
 def crowded_case(seed, n_items, n_places, n_dims=2, diagonal=False):
     """Items in several places, some links forbidden, so that many tables differ widely in their ratios."""
     rng = np.random.default_rng(seed)
@@ -219,9 +205,9 @@ LIMITS = {
 
 @pytest.mark.parametrize("diagonal", [False, True], ids=["full", "diagonal"])
 @pytest.mark.parametrize("path", LIMITS)
-def test_every_path_draws_from_the_conditional(interpreted, path, diagonal):
+def test_every_path_draws_from_the_conditional(interpret, path, diagonal):
     case, rng = crowded_case(11, 8, 3, diagonal=diagonal), np.random.default_rng(4)
-    interpreted(**LIMITS[path])
+    interpret(_kernels, **LIMITS[path])
     for i in (0, 5):
         links = random_links(rng, case)
         draws, _ = draw_links(rng, case, links, i, 1500)
@@ -229,8 +215,8 @@ def test_every_path_draws_from_the_conditional(interpreted, path, diagonal):
 
 
 @pytest.mark.parametrize("path", ["bounds and proposals", "scan"])
-def test_every_path_leads_to_the_posterior(interpreted, path):
-    interpreted(**LIMITS[path])
+def test_every_path_leads_to_the_posterior(interpret, path):
+    interpret(_kernels, **LIMITS[path])
     case, rng = make_case("four"), np.random.default_rng(5)
     model, chain = case.model, []
     state = init_state(model, CONCENTRATION)

@@ -189,7 +189,7 @@ def without_jacobian(*args, original=_kernels.log_target):
 @contextmanager
 def sizes_without_jacobian():
     """Draw sizes as plain Python, without the Jacobian of places."""
-    interpreted = {name: getattr(_kernels, name).py_func for name in ("move_frames", "turn_locally", "draw_sizes")}
+    interpreted = {name: getattr(_kernels, name).py_func for name in ("move_frames", "_turn_locally", "_draw_sizes")}
     with mock.patch.multiple(_kernels, log_target=without_jacobian, **interpreted):
         yield
 
@@ -284,9 +284,9 @@ def sharing_with_frames_of_resting_recordings(rng, model, state):
     """The fault: the recording that rests may be left alone."""
     for _ in range(N_TRIALS):
         i = int(rng.integers(2))
-        proposed, log_ratio = moves.another_frame(rng, model, state, i)
+        proposed, log_ratio = moves._another_frame(rng, model, state, i)
         if proposed is not None:
-            _, state = moves.accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
+            _, state = moves._accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
     return state, None
 
 
@@ -295,11 +295,11 @@ def sharing_proposed_again(rng, model, state):
     for _ in range(N_TRIALS):
         while True:
             i = int(rng.integers(2))
-            proposed, log_ratio = moves.another_frame(rng, model, state, i)
+            proposed, log_ratio = moves._another_frame(rng, model, state, i)
             if proposed is None or len(np.unique(proposed.labels[:2])) == proposed.n_frames:
                 break
         if proposed is not None:
-            _, state = moves.accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
+            _, state = moves._accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
     return state, None
 
 
@@ -349,7 +349,7 @@ def density_without_haar(blocks, centre, turn):
     """The fault: the density of angles, not of rotations."""
     angles = candidates.angles_between(blocks, centre, turn)
     normal = stats.norm.logpdf(angles, 0, candidates.NEAR).sum()
-    return float(normal + np.log(8 * np.pi**2 / candidates.share_within_half_turn(blocks)))
+    return float(normal + np.log(8 * np.pi**2 / candidates._share_within_half_turn(blocks)))
 
 
 MAX_FROM_PRIOR = {"angle": 0.1, "size": 0.12, "sharing": 0.04}  # after 4,000 sweeps; twice what is left
@@ -368,7 +368,7 @@ def test_without_likelihood_frames_follow_their_prior_at_length():
 
 def test_density_without_its_haar_factor_is_caught():
     # What is gained by a new frame is wrong, and with it how often there is one.
-    with mock.patch.object(candidates, "log_turn_density", density_without_haar):
+    with mock.patch.object(candidates, "_log_turn_density", density_without_haar):
         found = distances_from_prior(5_000)
     assert found["sharing"] > 1.2 * MAX_FROM_PRIOR["sharing"], found
 

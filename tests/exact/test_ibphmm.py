@@ -117,13 +117,13 @@ def test_patterns_follow_the_posterior_at_length(name):
     assert max(found.values()) < MAX_DISTANCE_LONG, found
 
 
-def double_choice(n_unique, n_active, original=_kernels.log_move_ratio):
+def double_choice(n_unique, n_active, original=_kernels._log_move_ratio):
     """Count the choice of the feature that dies twice, as published code does."""
     return original(n_unique, n_active) - np.log(n_unique + 1)
 
 
 def test_published_ratio_is_caught():
-    with naive.broken_births(log_move_ratio=double_choice):
+    with naive.broken_births(_log_move_ratio=double_choice):
         found = distances(N_SWEEPS, *SETTINGS["data-driven"])
     assert found["n_states"] > 2 * MAX_DISTANCE["n_states"]
 
@@ -304,7 +304,7 @@ def n_unique_chain(birth, n_sweeps, seed):
     model = naive.make_model(world, naive.tiny_sequences(), Proposals(birth=birth, window=(1, 2)))
     state = init_state(rng, model, n_shared=1, n_unique=0, mass=world.mass, concentration=world.concentration)
     move, chain = default_sweep()["births and deaths"], []
-    with naive.broken_births(series_log_likelihood=lambda *_: 0.0):
+    with naive.broken_births(_series_log_likelihood=lambda *_: 0.0):
         for _ in range(n_sweeps):
             state, _ = move(rng, model, state)
             chain.append(state.active.sum(axis=1) - 1)
@@ -325,5 +325,5 @@ def test_without_likelihood_own_features_are_poisson(birth):
 
 
 def test_without_likelihood_published_ratio_is_caught():
-    with naive.broken_births(log_move_ratio=double_choice):
+    with naive.broken_births(_log_move_ratio=double_choice):
         assert distance_from_poisson("prior") > 0.1

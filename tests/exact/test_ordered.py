@@ -97,12 +97,10 @@ def test_a_chain_with_a_fault_is_caught(fault):
 
 
 @pytest.fixture
-def interpreted(monkeypatch):
-    """Kernels as plain Python, since compiled code would not see that a part of it was changed."""
+def interpreted(interpret):
+    """Kernels as plain Python."""
     for module in (_kernels, link_kernels):
-        for name, kernel in list(vars(module).items()):
-            if hasattr(kernel, "py_func"):
-                monkeypatch.setattr(module, name, kernel.py_func)
+        interpret(module)
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -117,7 +115,7 @@ def test_giving_up_after_few_proposals_changes_nothing(limit, monkeypatch):
         assert distance < 0.05
 
 
-WEIGH_TABLES = _kernels.weigh_tables.py_func
+WEIGH_TABLES = _kernels._weigh_tables.py_func
 
 
 def tables_by_number(top, tables, before, values, masses):
@@ -138,16 +136,16 @@ def low_top(i, rest, points, tables, prior, scratch):
     return 0.0
 
 
-def listed_anywhere(i, k, before, original=_kernels.list_item.py_func):
+def listed_anywhere(i, k, before, original=_kernels._list_item.py_func):
     """List all who have been visited at the first table."""
     original(i, 0, before)
 
 
 LINES = {
-    "weigh_tables": tables_by_number,
-    "exact_ratio": bound_as_ratio,
-    "find_top": low_top,
-    "list_item": listed_anywhere,
+    "_weigh_tables": tables_by_number,
+    "_exact_ratio": bound_as_ratio,
+    "_find_top": low_top,
+    "_list_item": listed_anywhere,
 }
 
 
@@ -193,11 +191,11 @@ def base_of(points):
 
 def test_tables_are_right_after_a_sweep_that_ran_out_of_room(monkeypatch):
     truth, model = made(800)
-    monkeypatch.setattr(ordered, "N_SLOTS", 2)  # room for more is made on the way
+    monkeypatch.setattr(ordered, "_N_SLOTS", 2)  # room for more is made on the way
     rng, state = np.random.default_rng(0), ddcrp.init_state(model)
     for _ in range(3):
         links = link_kernels.build_links(state.links)
-        tables = ordered.visit_all(rng, _kernels.sweep_links, model, 1.0, links, model.compiled_prior)
+        tables = ordered._visit_all(rng, _kernels.sweep_links, model, 1.0, links, model.compiled_prior)
         state = replace(state, links=links[:, 0].copy())
     assert (state.links <= np.arange(800)).all()
     assert ari(state.labels, tables.labels) == 1.0

@@ -12,7 +12,7 @@ import naive_shapes as naive
 from homothety.models import shapes
 from homothety.models.shapes import _kernels
 from homothety.models.shapes.model import CONCENTRATIONS
-from homothety.models.shapes.moves import log_marginals_of_kinds
+from homothety.models.shapes.moves import _log_marginals_of_kinds
 from homothety.sampling import iterate
 from naive import total_variation
 
@@ -122,7 +122,7 @@ def test_marginals_of_the_start_are_those_of_the_sweep(n_dims, n_members, spread
     model = shapes.Model(points, kinds, precisions=(0.7, 0.2), precision_shares=(0.6, 0.4))
     members, expected = np.arange(5, 5 + n_members), np.empty(kinds.n_kinds)
     _kernels.log_marginals(members, n_members, np.zeros(80, dtype=np.int64), model.compiled, expected)
-    np.testing.assert_allclose(log_marginals_of_kinds(model, members), expected, rtol=1e-9)
+    np.testing.assert_allclose(_log_marginals_of_kinds(model, members), expected, rtol=1e-9)
 
 
 def test_joint_density_has_the_right_differences():

@@ -16,7 +16,7 @@ from homothety.distributions import NIW, NormalGamma
 from homothety.models.ddcrp import (
     ChainState,
     Model,
-    log_concentration_density,
+    _log_concentration_density,
     resample_concentration,
     resample_links,
     sample_links,
@@ -123,8 +123,8 @@ def slow_links(**steps):
 def concentration_without_jacobian(rng, model, state):
     """A walk on the logarithm accepted as if it were on the concentration itself: broken."""
     proposed = state.concentration * np.exp(0.5 * rng.standard_normal())
-    log_ratio = log_concentration_density(model, state, proposed)
-    log_ratio -= log_concentration_density(model, state, state.concentration)
+    log_ratio = _log_concentration_density(model, state, proposed)
+    log_ratio -= _log_concentration_density(model, state, state.concentration)
     return (replace(state, concentration=proposed) if np.log(rng.random()) < log_ratio else state), None
 
 

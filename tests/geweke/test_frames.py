@@ -166,7 +166,7 @@ def without_jacobian(*args, original=_kernels.log_target):
 @contextmanager
 def sizes_without_jacobian():
     """Draw sizes as plain Python, without the Jacobian of places."""
-    interpreted = {name: getattr(_kernels, name).py_func for name in ("move_frames", "turn_locally", "draw_sizes")}
+    interpreted = {name: getattr(_kernels, name).py_func for name in ("move_frames", "_turn_locally", "_draw_sizes")}
     with mock.patch.multiple(_kernels, log_target=without_jacobian, **interpreted):
         yield
 
@@ -203,7 +203,7 @@ def test_broken_move_is_caught():
 
 def sizes_drawn_without_jacobian(rng, model, state):
     with sizes_without_jacobian():
-        return moves.resample_frames(rng, model, state)
+        return moves._resample_frames(rng, model, state)
 
 
 @pytest.mark.slow
@@ -231,7 +231,7 @@ WRONG_LEAVING = {"paid by a state alone": leaving_paid_by_a_state_alone, "unifor
 
 
 def z_of_leaving(fault, n_chains):
-    wrong = partial(moves.move_segmentation, WRONG_LEAVING[fault])
+    wrong = partial(moves._move_segmentation, WRONG_LEAVING[fault])
     return z_of_sweep("leaving", SWEEP | {"leaving": wrong}, 8, n_chains=n_chains)
 
 

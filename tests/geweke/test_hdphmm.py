@@ -116,7 +116,7 @@ def mass_by_states_chosen(rng, model, state):
 
 def concentration_with_first_states(rng, model, state):
     """Lets the first states enter as if they had the concentration of a row."""
-    first = hdphmm.sample_tables(rng, model.count_starts(state.path), model.initial_concentration * state.weights)
+    first = hdphmm._sample_tables(rng, model.count_starts(state.path), model.initial_concentration * state.weights)
     tables = state.tables
     n_left = np.append(tables.n_left, model.sequences.n_recordings)
     tables = tables._replace(n_left=n_left, n_tables=tables.n_tables + int(first.sum()))
@@ -130,10 +130,10 @@ def stale_transitions():
 
     def tables(rng, model, state):
         before["tables"] = state
-        return hdphmm.resample_tables(rng, model, state)
+        return hdphmm._resample_tables(rng, model, state)
 
     def transitions(rng, model, state):
-        drawn, info = hdphmm.resample_transitions(rng, model, before["tables"])
+        drawn, info = hdphmm._resample_transitions(rng, model, before["tables"])
         return replace(state, initial=drawn.initial, transition=drawn.transition), info
 
     return {"tables": tables, "transitions": transitions}
@@ -141,7 +141,7 @@ def stale_transitions():
 
 def tables_without_overrides(rng, model, state):
     """Takes every table of those who stay for a choice by weight."""
-    moved, info = hdphmm.resample_tables(rng, model, state)
+    moved, info = hdphmm._resample_tables(rng, model, state)
     n_considered = moved.tables.n_considered + overrides_by_state(rng, model, state, moved.tables)
     return replace(moved, tables=moved.tables._replace(n_considered=n_considered)), info
 
@@ -154,7 +154,7 @@ def overrides_by_state(rng, model, state, tables):
 
 def tables_with_first_states_twice(rng, model, state):
     """Lets every first state count once more."""
-    moved, info = hdphmm.resample_tables(rng, model, state)
+    moved, info = hdphmm._resample_tables(rng, model, state)
     n_considered = moved.tables.n_considered + model.count_starts(state.path)
     return replace(moved, tables=moved.tables._replace(n_considered=n_considered)), info
 
@@ -167,7 +167,7 @@ def paths_across_series(rng, model, state):
 
 def transitions_without_stickiness(rng, model, state):
     """Spreads all of the concentration by weight."""
-    moved, info = hdphmm.resample_transitions(rng, model, replace(state, self_share=0.0))
+    moved, info = hdphmm._resample_transitions(rng, model, replace(state, self_share=0.0))
     return replace(moved, self_share=state.self_share), info
 
 

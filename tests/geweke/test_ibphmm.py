@@ -112,7 +112,7 @@ def test_births_may_be_followed_by_births_or_shared_features(name):
 @pytest.mark.parametrize("n_recordings", [2, 5])
 def test_features_switched_by_halves_keep_the_prior(n_recordings):
     world = replace(naive.GAUSSIAN, n_recordings=n_recordings)
-    assert z_of_move("shared features", moves.resample_shared_by_halves, world, n_times=3) < MAX_Z
+    assert z_of_move("shared features", moves._resample_shared_by_halves, world, n_times=3) < MAX_Z
 
 
 MANY = naive.World(6, 2, mass=1.0, concentration=1.0, alpha=0.8, kappa=1.5)  # enough owners for batches of several
@@ -122,7 +122,7 @@ MANY = naive.World(6, 2, mass=1.0, concentration=1.0, alpha=0.8, kappa=1.5)  # e
 def _side_by_side(monkeypatch):
     """Let every series be a block of its own."""
     monkeypatch.setattr(_blocks, "MANY_STEPS", 1)
-    monkeypatch.setattr(_blocks, "STEPS_TOGETHER", 1)
+    monkeypatch.setattr(_blocks, "_STEPS_TOGETHER", 1)
 
 
 @pytest.mark.usefixtures("_side_by_side")
@@ -139,7 +139,7 @@ def test_splits_in_batches_keep_the_prior_at_length():
 @pytest.mark.slow
 def test_features_switched_by_halves_keep_the_prior_at_length():
     world = replace(naive.GAUSSIAN, n_recordings=4)
-    assert z_of_move("shared features", moves.resample_shared_by_halves, world, N_DRAWS_LONG, seed=2) < MAX_Z_LONG
+    assert z_of_move("shared features", moves._resample_shared_by_halves, world, N_DRAWS_LONG, seed=2) < MAX_Z_LONG
 
 
 def back_among_more(original, model, rng, batch, kept, n_seen, least, trial, halves):
@@ -149,7 +149,7 @@ def back_among_more(original, model, rng, batch, kept, n_seen, least, trial, hal
 
 @pytest.mark.usefixtures("_side_by_side")
 def test_broken_batches_are_caught():
-    broken = faulty("splits and merges", (split_merge, "choose_batch", back_among_more))
+    broken = faulty("splits and merges", (split_merge, "_choose_batch", back_among_more))
     assert z_of_move("splits and merges", broken, MANY, 700) > CAUGHT
 
 
@@ -323,12 +323,12 @@ def patched(target, name, replacement):
     return mock.patch.object(target, name, lambda *args, **kwargs: replacement(original, *args, **kwargs))
 
 
-def one_over_u_twice(n_unique, n_active, original=_kernels.log_move_ratio):
+def one_over_u_twice(n_unique, n_active, original=_kernels._log_move_ratio):
     """Count the choice of the feature that dies twice, as published code does."""
     return original(n_unique, n_active) - np.log(n_unique + 1)
 
 
-def likelihood_without_start(active, *args, original=_kernels.series_log_likelihood):
+def likelihood_without_start(active, *args, original=_kernels._series_log_likelihood):
     """Forget that the first state is drawn among all features of the series."""
     return original(active, *args) + np.log(active.sum())
 
@@ -383,11 +383,11 @@ def switched_at_once(rng, model, state):
     """Switch all features of all series by one popularity, also those that vanish by it."""
     active, weights = state.active.copy(), state.weights.copy()
     log_odds, orders = (
-        moves.draw_log_odds(rng, active, state.concentration),
-        moves.draw_orders(rng, model, state.n_states),
+        moves._draw_log_odds(rng, active, state.concentration),
+        moves._draw_orders(rng, model, state.n_states),
     )
-    data = moves.data_of(model, state)
-    moves.flip_block(data, state, orders, log_odds, active, weights, rng, np.arange(model.n_recordings))
+    data = moves._data_of(model, state)
+    moves._flip_block(data, state, orders, log_odds, active, weights, rng, np.arange(model.n_recordings))
     kept = active.any(axis=0)
     reduced = {"ids": state.ids[kept], "whiteners": state.whiteners[kept], "path": None}
     return replace(state, active=active[:, kept], weights=weights[:, kept][:, :, kept], **reduced), ()
@@ -487,14 +487,14 @@ FAULTS = {
     "popularity without concentration": (
         SHARED,
         faulty(
-            SHARED, (moves, "draw_log_odds", popularity_without_concentration), move=moves.resample_shared_by_halves
+            SHARED, (moves, "_draw_log_odds", popularity_without_concentration), move=moves._resample_shared_by_halves
         ),
         3,
     ),
     "halves that switch all": (SHARED, switched_at_once, 3),
-    "1 / (u + 1) twice": (JUMPS, faulty_births(log_move_ratio=one_over_u_twice), 3),
-    "births without start": (JUMPS, faulty_births(series_log_likelihood=likelihood_without_start), 1),
-    "births without proposal": (JUMPS, faulty_births(log_prior_over_proposal=lambda *_: 0.0), 3),
+    "1 / (u + 1) twice": (JUMPS, faulty_births(_log_move_ratio=one_over_u_twice), 3),
+    "births without start": (JUMPS, faulty_births(_series_log_likelihood=likelihood_without_start), 1),
+    "births without proposal": (JUMPS, faulty_births(_log_prior_over_proposal=lambda *_: 0.0), 3),
     "paths against time": ("paths", paths_against_time, 1),
     "splits without start": (SPLITS, faulty_twin(SPLITS, START), 1),
     "splits with factorials": (SPLITS, faulty_twin(SPLITS, FACTORIALS), 1),
@@ -538,5 +538,5 @@ def test_broken_move_is_caught(fault):
 
 
 def test_broken_sweep_is_caught():
-    broken = BIRTHS_ALONE | {JUMPS: faulty_births(log_move_ratio=one_over_u_twice)}
+    broken = BIRTHS_ALONE | {JUMPS: faulty_births(_log_move_ratio=one_over_u_twice)}
     assert z_of_sweep(naive.GAUSSIAN, broken, 25) > CAUGHT

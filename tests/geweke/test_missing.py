@@ -120,7 +120,7 @@ def draw_shared(rng):
     for t in range(12):
         path.append(int(rng.choice(3, p=initial if t % 4 == 0 else transition[path[-1]])))
     path = np.array(path)
-    means, covariances = hdphmm.sample_gaussians(rng, BASE, np.empty((0, 2)), np.empty(0, dtype=np.int64), 3)
+    means, covariances = hdphmm._sample_gaussians(rng, BASE, np.empty((0, 2)), np.empty(0, dtype=np.int64), 3)
     governed = (weights, initial, transition, means, covariances)
     return hdphmm.ChainState(path, mass, concentration, self_share, *governed)
 

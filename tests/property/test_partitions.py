@@ -55,7 +55,7 @@ def merge_ratios(model, targets):
         for j in heads
     }
     bounds = {
-        (i, j): _kernels.bound_merge_ratio(tables.labels[i], tables.labels[j], tables.rows, prior.by_size)
+        (i, j): _kernels._bound_merge_ratio(tables.labels[i], tables.labels[j], tables.rows, prior.by_size)
         for i in heads
         for j in heads
     }

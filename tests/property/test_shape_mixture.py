@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from homothety import SPCMMixture
-from homothety.covariance.shape import helmert_basis
+from homothety.covariance.shape import _helmert_basis
 from homothety.datasets import make_wishart_families
 from homothety.errors import InputError
 
@@ -52,7 +52,9 @@ def test_one_wide_family_from_uneven_numbers_of_samples_is_one_cluster():
     rng = np.random.default_rng(0)
     n_samples = rng.choice([50, 5000], 60)
     shapes = np.array([-1.0, -1.5]) + 0.3 * rng.standard_normal((60, 2))
-    steps = [rng.standard_normal((n, 3)) * np.exp(helmert_basis(3) @ s) for n, s in zip(n_samples, shapes, strict=True)]
+    steps = [
+        rng.standard_normal((n, 3)) * np.exp(_helmert_basis(3) @ s) for n, s in zip(n_samples, shapes, strict=True)
+    ]
     matrices = np.stack([one.T @ one / len(one) for one in steps])
     assert SPCMMixture(n_samples=n_samples, **SHORT).fit(matrices).n_clusters_ == 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from homothety.channels import named_blocks, say_nothing, unordered_quaternions
+from homothety.channels import _named_blocks, _say_nothing, _unordered_quaternions
 
 
 @pytest.mark.parametrize(
@@ -24,25 +24,25 @@ from homothety.channels import named_blocks, say_nothing, unordered_quaternions
     ],
 )
 def test_quantities(names, quantity):
-    (block,) = named_blocks(names.split())
+    (block,) = _named_blocks(names.split())
     assert (block.quantity, block.channels) == (quantity, tuple(range(len(names.split()))))
 
 
 def test_a_w_beside_a_quaternion_is_none_of_a_second():
-    found = named_blocks(["x", "y", "z", "w", "qw", "qx", "qy", "qz"])
+    found = _named_blocks(["x", "y", "z", "w", "qw", "qx", "qy", "qz"])
     assert [block.channels for block in found] == [(0, 1, 2), (4, 5, 6, 7)]
 
 
 def test_numbers_of_quaternions():
-    assert unordered_quaternions(["q1_a", "q2_a", "q3_a", "q4_a"]) == [[0, 1, 2, 3]]
-    assert unordered_quaternions([f"q{i}" for i in range(1, 8)]) == []
+    assert _unordered_quaternions(["q1_a", "q2_a", "q3_a", "q4_a"]) == [[0, 1, 2, 3]]
+    assert _unordered_quaternions([f"q{i}" for i in range(1, 8)]) == []
 
 
 def test_names_that_only_number():
-    assert say_nothing(["0", "1"])
-    assert say_nothing(["channel 1", "channel 2"])
-    assert say_nothing(["state[0]", "state[1]"])
-    assert not say_nothing(["x", "y"])
-    assert not say_nothing(["q1", "q2"])
-    assert not say_nothing(["qpos[0]", "qpos[1]"])
-    assert not say_nothing([""])
+    assert _say_nothing(["0", "1"])
+    assert _say_nothing(["channel 1", "channel 2"])
+    assert _say_nothing(["state[0]", "state[1]"])
+    assert not _say_nothing(["x", "y"])
+    assert not _say_nothing(["q1", "q2"])
+    assert not _say_nothing(["qpos[0]", "qpos[1]"])
+    assert not _say_nothing([""])

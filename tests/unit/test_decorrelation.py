@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from homothety.decorrelation import (
-    MIN_KEPT,
-    MIN_KEPT_OF_SHORTEST,
-    correlations_in_stays,
+    _MIN_KEPT,
+    _MIN_KEPT_OF_SHORTEST,
+    _correlations_in_stays,
+    _in_own_size,
     decorrelating_stride,
     directed_steps,
-    in_own_size,
     independent_share,
     mean_squared_displacement,
 )
@@ -43,7 +43,7 @@ def test_series_shorter_than_the_lag_do_not_count(rng):
 def test_where_a_series_is_and_how_large_does_not_matter(rng):
     series = [np.cumsum(rng.normal(size=(n, 3)), axis=0) for n in (300, 200)]
     moved = [3.0 * series[0] + [100.0, -5.0, 0.0], 0.2 * series[1] - 7.0]
-    assert [np.mean(one**2) for one in in_own_size(moved)] == pytest.approx([1.0, 1.0])
+    assert [np.mean(one**2) for one in _in_own_size(moved)] == pytest.approx([1.0, 1.0])
     assert directed_steps(moved) == directed_steps(series)
 
 
@@ -95,9 +95,9 @@ def test_noise_on_a_slow_motion_does_not_hide_it(noise, rng):
 
 def test_enough_steps_are_left():
     ramp = np.linspace(0, 1, 400)[:, None]  # goes on in one direction for ever
-    assert decorrelating_stride([ramp]) == 400 // MIN_KEPT
-    assert decorrelating_stride([ramp, ramp[:60], ramp[:100]]) == 100 // MIN_KEPT
-    assert decorrelating_stride([ramp, ramp, ramp[:10]]) == 10 // MIN_KEPT_OF_SHORTEST
+    assert decorrelating_stride([ramp]) == 400 // _MIN_KEPT
+    assert decorrelating_stride([ramp, ramp[:60], ramp[:100]]) == 100 // _MIN_KEPT
+    assert decorrelating_stride([ramp, ramp, ramp[:10]]) == 10 // _MIN_KEPT_OF_SHORTEST
 
 
 def test_a_demonstration_that_was_broken_off_does_not_decide_for_all():
@@ -180,7 +180,7 @@ def test_missing_residuals_make_no_pairs():
         walk[t] += 0.5 * walk[t - 1]
     edges = np.array([0, 2500, 6000])
     gappy = np.where(rng.random(walk.shape) < 0.5, np.nan, walk)
-    (whole, n_whole), (found, n_found) = (correlations_in_stays(one, edges) for one in (walk, gappy))
+    (whole, n_whole), (found, n_found) = (_correlations_in_stays(one, edges) for one in (walk, gappy))
     np.testing.assert_allclose(found[:4], whole[:4], atol=0.06)
     assert n_found[0] == (~np.isnan(gappy)).sum() / 2
     np.testing.assert_allclose(n_found[1:4] / n_whole[1:4], 0.25, atol=0.02)

@@ -7,10 +7,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from homothety.preprocessing import (
+    _quaternion_inverse,
+    _quaternion_product,
     middle_orientation,
     orientations,
-    quaternion_inverse,
-    quaternion_product,
     rotation_vectors,
 )
 
@@ -47,7 +47,7 @@ def test_signs_do_not_matter(rng, swaying):
 
 def test_vectors_turn_with_the_recording_and_not_with_the_grip(swaying):
     frame, grip = (as_quaternions(Rotation.from_rotvec(one)) for one in ([1.0, -0.4, 2.0], [0.1, 3.0, 0.2]))
-    moved = quaternion_product(quaternion_product(frame, swaying), grip)
+    moved = _quaternion_product(_quaternion_product(frame, swaying), grip)
     before, after = (rotation_vectors(one, middle_orientation(one)) for one in (swaying, moved))
     np.testing.assert_allclose(after, before @ as_rotations(frame).as_matrix().T, atol=1e-9)
 
@@ -62,4 +62,4 @@ def test_there_and_back(swaying):
     middle = middle_orientation(swaying)
     back = orientations(rotation_vectors(swaying, middle), middle)
     np.testing.assert_allclose(np.abs((back * swaying).sum(axis=1)), 1.0)
-    np.testing.assert_allclose(quaternion_product(middle, quaternion_inverse(middle)), [1, 0, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(_quaternion_product(middle, _quaternion_inverse(middle)), [1, 0, 0, 0], atol=1e-12)

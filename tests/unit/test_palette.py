@@ -6,10 +6,10 @@ from matplotlib.colors import to_hex, to_rgb
 
 from homothety.errors import InputError
 from homothety.palette import (
-    COLORS,
+    _COLORS,
+    _SHADES,
+    _UNASSIGNED_COLOR,
     N_SAFE_COLORS,
-    SHADES,
-    UNASSIGNED_COLOR,
     cluster_style,
     contrasting,
     darkened,
@@ -49,7 +49,7 @@ def test_a_clusters_colour_does_not_depend_on_how_many_there_are(n_clusters):
 
 
 def test_forty_colours_and_the_grey_are_well_apart():
-    colors = np.vstack([cluster_colors(40), to_rgb(UNASSIGNED_COLOR)])
+    colors = np.vstack([cluster_colors(40), to_rgb(_UNASSIGNED_COLOR)])
     assert closest_pair(colors) > 0.09
     assert closest_pair(colors, DEUTERANOPIA) > 0.04
     assert closest_pair(colors[:N_SAFE_COLORS], DEUTERANOPIA) > 0.07
@@ -61,14 +61,14 @@ def test_colour_and_marker_together_are_unique():
 
 
 def test_alike_places_in_the_palette_differ_by_hatch_and_line():
-    for number in range(len(COLORS) - N_SAFE_COLORS):
+    for number in range(len(_COLORS) - N_SAFE_COLORS):
         here, there = cluster_style(number), cluster_style(number + N_SAFE_COLORS)
         assert here.hatch != there.hatch
         assert here.linestyle != there.linestyle
 
 
 def test_items_in_no_cluster_are_grey():
-    assert cluster_style(-1).color == UNASSIGNED_COLOR
+    assert cluster_style(-1).color == _UNASSIGNED_COLOR
 
 
 def test_a_negative_number_of_clusters_is_refused():
@@ -83,7 +83,7 @@ def test_edges_are_darker_and_text_stands_out():
 
 
 def shades_of(number):
-    return np.array([to_rgb(shade_style(cluster_style(number), rank).color) for rank in range(len(SHADES))])
+    return np.array([to_rgb(shade_style(cluster_style(number), rank).color) for rank in range(len(_SHADES))])
 
 
 @pytest.mark.parametrize("number", [0, 9, 33, -1])
@@ -105,6 +105,6 @@ def test_no_two_shades_of_different_clusters_are_the_same():
 
 
 def test_when_shades_come_again_hatch_and_line_differ():
-    styles = [shade_style(cluster_style(9), rank) for rank in range(3 * len(SHADES))]
+    styles = [shade_style(cluster_style(9), rank) for rank in range(3 * len(_SHADES))]
     assert len({(style.color, style.hatch) for style in styles}) == len(styles)
     assert len({(style.color, style.linestyle) for style in styles}) == len(styles)

@@ -17,7 +17,7 @@ from homothety.archives import memory_limit
 from homothety.covariance import SPCMVariant
 from homothety.datasets import make_toy_3d
 from homothety.errors import InputError
-from homothety.persistence import FITTED, HEADER, fits
+from homothety.persistence import _FITTED, HEADER, fits
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_every_fitted_attribute_is_in_the_schema():
         if isinstance(target.value, ast.Name) and target.value.id == "self" and target.attr.endswith("_")
     }
     assert assigned
-    assert (assigned - {"__doc__"}) | {"n_features_in_"} == set(FITTED)
+    assert (assigned - {"__doc__"}) | {"n_features_in_"} == set(_FITTED)
 
 
 def test_blocks_of_channels_come_back_as_such(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from homothety.datasets import make_demonstrations, make_toy_2d
-from homothety.quality import MAX_LINES, examine
+from homothety.quality import _MAX_LINES, examine
 from homothety.sequences import check_sequences
 
 
@@ -221,8 +221,8 @@ def test_many_findings_of_a_kind_are_cut_short():
     for one in parts:
         one[100] = 1000.0
     lines = examined(parts).lines
-    assert len(lines) == MAX_LINES + 1
-    assert lines[-1] == f"{12 - MAX_LINES} more findings of this kind (outliers). `homothety check` lists all."
+    assert len(lines) == _MAX_LINES + 1
+    assert lines[-1] == f"{12 - _MAX_LINES} more findings of this kind (outliers). `homothety check` lists all."
 
 
 def test_recordings_too_short_to_judge_are_left_alone():

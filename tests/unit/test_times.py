@@ -12,7 +12,7 @@ from homothety.datasets import SequenceSet, make_demonstrations, read_sequences,
 from homothety.datasets.sets import join_sets
 from homothety.errors import InputError, UnevenTimesWarning
 from homothety.sequences import check_sequences
-from homothety.times import as_seconds, is_duration, rate_of, steps_of, unit_of
+from homothety.times import _unit_of, as_seconds, is_duration, rate_of, steps_of
 
 SECOND = 1_700_000_000
 
@@ -38,7 +38,7 @@ SECOND = 1_700_000_000
     ],
 )
 def test_columns_of_times_are_known_by_their_names(name, unit):
-    assert unit_of(name) == unit
+    assert _unit_of(name) == unit
 
 
 @pytest.mark.parametrize(

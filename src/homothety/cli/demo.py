@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from homothety.datasets import MatrixSet, SequenceSet
     from homothety.summaries.result import Partition, Segmentation
 
+_HELP = "see what it does, on embedded data"
 _DESCRIPTION = """\
 Two made-up sets whose answer is known. A hand reaches out, strokes and returns, recorded in three frames of different
 place, orientation and size: the frame of every recording is found, and the actions that the recordings have in common.
@@ -36,15 +37,13 @@ examples:
   homothety demo --seed 1         other data, another run
 """
 _OUTPUT = "homothety-demo"
-PER_FRAME = 3
+_PER_FRAME = 3
 FIELD = (20, 20)
 
 
 def add_parser(commands: Any) -> None:
     """Add this command to the parser of all commands."""
-    parser = add_command(
-        commands, "demo", run, help="see what it does, on embedded data", description=_DESCRIPTION, epilog=_EPILOG
-    )
+    parser = add_command(commands, "demo", run, help=_HELP, description=_DESCRIPTION, epilog=_EPILOG)
     add_shared_options(parser, output=_OUTPUT)
 
 
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     check_figures(args)
     folder, told, summaries = check_folder(args.output), [], {}
     parts: dict[str, tuple[Callable[..., Any], Callable[..., str]]] = {
-        "demonstrations": (segment_demonstrations, _tell_actions),
+        "demonstrations": (_segment_demonstrations, _tell_actions),
         "tensor-field": (_cluster_field, _tell_clusters),
     }
     for name, (fitted, tell) in parts.items():
@@ -75,13 +74,13 @@ def run(args: argparse.Namespace, console: Console) -> bool:
     return not any(one["interrupted"] for one in summaries.values())
 
 
-def segment_demonstrations(seed: int, console: Console) -> tuple[Any, SequenceSet]:
+def _segment_demonstrations(seed: int, console: Console) -> tuple[Any, SequenceSet]:
     """Find the actions of demonstrations in several frames."""
     from homothety.cli.runs import fit
     from homothety.datasets import make_demonstrations
     from homothety.estimators.action_hmm import ActionHMM
 
-    data, model = make_demonstrations(seed, n_per_frame=PER_FRAME), ActionHMM(random_state=seed)
+    data, model = make_demonstrations(seed, n_per_frame=_PER_FRAME), ActionHMM(random_state=seed)
     fit(model, data, console, size=f"{len(data)} demonstrations", source="made-up demonstrations in three frames")
     return model, data
 
@@ -127,6 +126,7 @@ def _tell_clusters(result: Partition, data: MatrixSet) -> str:
 
 # homothety warm-up
 
+_WARM_UP_HELP = "compile now what the first run would wait for"
 _WARM_UP_DESCRIPTION = """\
 Compile the loops that `homothety segment` and `homothety cluster` use by default, by a short run of both on made-up
 data. They are kept on disk, where every later run finds them: for use while installing, or in a container. Takes two to
@@ -143,12 +143,7 @@ examples:
 def add_warm_up(commands: Any) -> None:
     """Add this command to the parser of all commands."""
     parser = add_command(
-        commands,
-        "warm-up",
-        _run_warm_up,
-        help="compile now what the first run would wait for",
-        description=_WARM_UP_DESCRIPTION,
-        epilog=_WARM_UP_EPILOG,
+        commands, "warm-up", _run_warm_up, help=_WARM_UP_HELP, description=_WARM_UP_DESCRIPTION, epilog=_WARM_UP_EPILOG
     )
     add_output_options(parser)
 

@@ -271,7 +271,7 @@ def _dimensions(names: Sequence[str], drawn: list[int]) -> str:
 def _of_partition(result: Partition, data: MatrixSet) -> dict[str, _Drawing]:
     """Return the figures of clusters."""
     names, found = cluster_number(result.labels).astype(str), _of_chains(result)
-    few, some = some_of_each(result.labels, _MAX_POINTS), some_of_each(result.labels, _MAX_BODIES)
+    few, some = _some_of_each(result.labels, _MAX_POINTS), _some_of_each(result.labels, _MAX_BODIES)
 
     def add(name: str, title: str, caption: str, function: str, *args: Any, **options: Any) -> None:
         found[name] = _Drawing(title, caption, partial(_draw, function, *args, **options))
@@ -299,7 +299,7 @@ def _of_partition(result: Partition, data: MatrixSet) -> dict[str, _Drawing]:
     return found
 
 
-def some_of_each(labels: IntArray, most: int) -> IntArray:
+def _some_of_each(labels: IntArray, most: int) -> IntArray:
     """Return at most `most` items in ascending order, taken from the clusters in turn, or all if there are no more."""
     order = np.argsort(labels, kind="stable")
     rank = np.empty(len(labels), dtype=np.int64)

@@ -107,7 +107,7 @@ def write(model: Any, data: Any, folder: Path, *, kind: str = "csv", with_figure
     write_json(folder / _SUMMARY, summary)
     if isinstance(result, Segmentation):
         write_json(folder / _STATES, describe_states(result))
-        write_recordings(folder / _RECORDINGS, data)
+        _write_recordings(folder / _RECORDINGS, data)
         files += [_STATES, _RECORDINGS]
         _remove(folder, _MATRICES, _LABEL_IMAGE, FSLEYES_TABLE, FREESURFER_TABLE)
     else:
@@ -190,7 +190,7 @@ def _write_image(result: Partition, data: MatrixSet, folder: Path) -> list[str]:
     return [_LABEL_IMAGE, *write_lookup_tables(folder, result.n_clusters)]
 
 
-def write_recordings(path: Path, items: SequenceSet) -> None:
+def _write_recordings(path: Path, items: SequenceSet) -> None:
     """Write recordings with their names and labels as a file that `read_sequences` can read."""
     arrays: dict[str, Any] = {
         "X": np.concatenate(items.sequences),
@@ -239,7 +239,7 @@ def read(folder: Path) -> tuple[Result, SequenceSet | MatrixSet | None]:
     result: Any = getattr(found, "result_", found)
     if isinstance(result, Segmentation):
         recordings = folder / _RECORDINGS
-        return result, read_recordings(recordings) if recordings.is_file() else None
+        return result, _read_recordings(recordings) if recordings.is_file() else None
     if not isinstance(result, Partition):
         raise InputError(
             f"{_kept(folder)} holds a {type(found).__name__}, needed a fitted model or a result. Run it again."
@@ -272,8 +272,8 @@ def rename(folder: Path, names: Sequence[str]) -> tuple[Result, SequenceSet | Ma
     return result, data
 
 
-def read_recordings(path: Path) -> SequenceSet:
-    """Return the recordings that `write_recordings` has written."""
+def _read_recordings(path: Path) -> SequenceSet:
+    """Return the recordings that `_write_recordings` has written."""
     with blame_file(path, _REMEDY):
         return replace(read_sequences(path), names=tuple(map(str, load_archive(path)["names"].tolist())))
 

@@ -19,14 +19,14 @@ from homothety._jit import inlined, jit
 if TYPE_CHECKING:
     from homothety.arrays import FloatArray
 
-TILE = 64  # rows and columns per tile: a tile and its mirror image then fit the first-level cache
+_TILE = 64  # rows and columns per tile: a tile and its mirror image then fit the first-level cache
 
 VARIANCE, STD, CV = 0, 1, 2
 NO_DECAY, BOUNDED, EXPONENTIAL, EXPONENTIAL_ROOT = 0, 1, 2, 3
 
 
 @jit
-def ratio_moments(
+def _ratio_moments(
     scales: FloatArray, columns: FloatArray, left: int, ddof: int, means: FloatArray, variances: FloatArray
 ) -> None:
     """Write mean and variance, over axes k, of the ratios ``scales[k] * columns[k, left + c]`` for every c.
@@ -53,7 +53,7 @@ def ratio_moments(
 
 
 @jit
-def variance_to_dispersion(dispersion: int, means: FloatArray, spreads: FloatArray) -> None:
+def _variance_to_dispersion(dispersion: int, means: FloatArray, spreads: FloatArray) -> None:
     """Turn variances into the dispersion asked for, in place."""
     n_columns = spreads.shape[0]
     if dispersion != VARIANCE:
@@ -69,7 +69,7 @@ def variance_to_dispersion(dispersion: int, means: FloatArray, spreads: FloatArr
 
 
 @inlined
-def choose_direction(
+def _choose_direction(
     mean_ab: FloatArray, spread_ab: FloatArray, mean_ba: FloatArray, spread_ba: FloatArray, row: FloatArray
 ) -> None:
     """Write the spread of the direction with the larger mean ratio; at a tie, the mean of both."""
@@ -79,7 +79,7 @@ def choose_direction(
 
 
 @inlined
-def apply_decay(decay: int, strength: float, row: FloatArray) -> None:
+def _apply_decay(decay: int, strength: float, row: FloatArray) -> None:
     """Turn dissimilarities into similarities, in place."""
     n_columns = row.shape[0]
     if decay == BOUNDED:
@@ -94,7 +94,7 @@ def apply_decay(decay: int, strength: float, row: FloatArray) -> None:
 
 
 @inlined
-def write_tile(tile: FloatArray, top: int, bottom: int, left: int, right: int, out: FloatArray) -> None:
+def _write_tile(tile: FloatArray, top: int, bottom: int, left: int, right: int, out: FloatArray) -> None:
     """Copy the used corner of a tile to its place in `out`."""
     for i in range(top, bottom):
         for c in range(left, right):
@@ -102,7 +102,7 @@ def write_tile(tile: FloatArray, top: int, bottom: int, left: int, right: int, o
 
 
 @inlined
-def write_mirrored_tile(tile: FloatArray, top: int, bottom: int, left: int, right: int, out: FloatArray) -> None:
+def _write_mirrored_tile(tile: FloatArray, top: int, bottom: int, left: int, right: int, out: FloatArray) -> None:
     """Copy the used corner of a tile, transposed, to its place on the other side of the diagonal."""
     for c in range(left, right):
         for i in range(top, bottom):
@@ -110,7 +110,7 @@ def write_mirrored_tile(tile: FloatArray, top: int, bottom: int, left: int, righ
 
 
 @jit
-def fill_pairs(
+def _fill_pairs(
     lengths: FloatArray,
     reciprocals: FloatArray,
     columns: FloatArray,
@@ -142,24 +142,24 @@ def fill_pairs(
     out : ndarray of shape (n_rows, n_columns)
     """
     n_rows, n_columns = out.shape
-    for left in range(0, n_columns, TILE):
-        right = min(left + TILE, n_columns)
+    for left in range(0, n_columns, _TILE):
+        right = min(left + _TILE, n_columns)
         width = right - left
         mean_ab, spread_ab = moments[0, :width], moments[1, :width]
         mean_ba, spread_ba = moments[2, :width], moments[3, :width]
-        for top in range(0, right if within else n_rows, TILE):
-            bottom = min(top + TILE, n_rows)
+        for top in range(0, right if within else n_rows, _TILE):
+            bottom = min(top + _TILE, n_rows)
             for i in range(top, bottom):
-                ratio_moments(lengths[i], reciprocal_columns, left, ddof, mean_ab, spread_ab)
-                ratio_moments(reciprocals[i], columns, left, ddof, mean_ba, spread_ba)
-                variance_to_dispersion(dispersion, mean_ab, spread_ab)
-                variance_to_dispersion(dispersion, mean_ba, spread_ba)
+                _ratio_moments(lengths[i], reciprocal_columns, left, ddof, mean_ab, spread_ab)
+                _ratio_moments(reciprocals[i], columns, left, ddof, mean_ba, spread_ba)
+                _variance_to_dispersion(dispersion, mean_ab, spread_ab)
+                _variance_to_dispersion(dispersion, mean_ba, spread_ba)
                 row = tile[i - top, :width]
-                choose_direction(mean_ab, spread_ab, mean_ba, spread_ba, row)
-                apply_decay(decay, strength, row)
-            write_tile(tile, top, bottom, left, right, out)
+                _choose_direction(mean_ab, spread_ab, mean_ba, spread_ba, row)
+                _apply_decay(decay, strength, row)
+            _write_tile(tile, top, bottom, left, right, out)
             if within:
-                write_mirrored_tile(tile, top, bottom, left, right, out)
+                _write_mirrored_tile(tile, top, bottom, left, right, out)
 
 
 def spcm_between(
@@ -179,8 +179,8 @@ def spcm_between(
     """
     columns = np.ascontiguousarray(lengths_b.T)
     settings = (ddof, dispersion, decay, strength, within)
-    moments, tile = np.empty((4, TILE)), np.empty((TILE, TILE))
-    fill_pairs(lengths_a, 1.0 / lengths_a, columns, 1.0 / columns, *settings, moments, tile, out)
+    moments, tile = np.empty((4, _TILE)), np.empty((_TILE, _TILE))
+    _fill_pairs(lengths_a, 1.0 / lengths_a, columns, 1.0 / columns, *settings, moments, tile, out)
 
 
 def spcm_within(lengths: FloatArray, ddof: int, dispersion: int, decay: int, strength: float, out: FloatArray) -> None:

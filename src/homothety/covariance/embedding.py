@@ -148,8 +148,8 @@ def spectral_embedding(
         warnings.warn(f"{message}: the embedding carries almost nothing. Check scale and measure.", EmbeddingWarning, 2)
     n_columns = count_columns(eigenvalues, n_components)
     last = damping if damping is not None else (_DAMPING if n_components == "damped" else 1.0)
-    scales = damped_scales(1 - eigenvalues[:n_columns], last)
-    vectors = fix_signs(vectors[:, :n_columns])
+    scales = _damped_scales(1 - eigenvalues[:n_columns], last)
+    vectors = _fix_signs(vectors[:, :n_columns])
     return Embedding(unit_rows(vectors * scales), eigenvalues, vectors, scales, degrees)
 
 
@@ -181,7 +181,7 @@ def count_columns(eigenvalues: FloatArray, n_components: int | str) -> int:
     """Return how many columns a rule keeps; at least two of several items, since one says nothing."""
     if not isinstance(n_components, str):
         return int(n_components)
-    rules = {"damped": count_structured, "paper": count_primary, "published": count_primary_adapted}
+    rules = {"damped": _count_structured, "paper": count_primary, "published": _count_primary_adapted}
     if n_components not in rules:
         raise InputError(
             f"n_components is {n_components!r}, needed a number or one of {', '.join(sorted(rules))}.", "n_components"
@@ -205,7 +205,7 @@ def scaled_softmax(eigenvalues: FloatArray) -> FloatArray:
     return np.asarray(2 * (weights - weights.min()) / (weights.max() - weights.min()) - 1)
 
 
-def count_primary_adapted(eigenvalues: FloatArray) -> int:
+def _count_primary_adapted(eigenvalues: FloatArray) -> int:
     """Count the primary eigenvalues with the adapted threshold behind the published tables."""
     weights = scaled_softmax(eigenvalues)
 
@@ -222,7 +222,7 @@ def count_primary_adapted(eigenvalues: FloatArray) -> int:
     return n_primary
 
 
-def count_structured(eigenvalues: FloatArray) -> int:
+def _count_structured(eigenvalues: FloatArray) -> int:
     """Count the columns that carry structure (the default rule; columns must be damped).
 
     The paper's count, if the strength, one less the eigenvalue, of its last column is several times that of the next.
@@ -237,7 +237,7 @@ def count_structured(eigenvalues: FloatArray) -> int:
     return min(n_structured, _MAX_COMPONENTS, int(np.sqrt(len(eigenvalues))))
 
 
-def damped_scales(strengths: FloatArray, last: float) -> FloatArray:
+def _damped_scales(strengths: FloatArray, last: float) -> FloatArray:
     """Return scales of columns that fall from one to `last` as a power of their strengths (n_columns,).
 
     A column of no strength is an arbitrary direction, nothing but rounding: its scale is zero.
@@ -253,7 +253,7 @@ def damped_scales(strengths: FloatArray, last: float) -> FloatArray:
     return scales
 
 
-def fix_signs(vectors: FloatArray) -> FloatArray:
+def _fix_signs(vectors: FloatArray) -> FloatArray:
     """Return columns with the sign that makes the entry of largest magnitude positive."""
     largest = np.abs(vectors).argmax(axis=0)
     signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])

@@ -76,7 +76,7 @@ def fractional_anisotropy(matrices: FloatArray) -> FloatArray:
 
 
 @cache
-def helmert_basis(n_dims: int) -> FloatArray:
+def _helmert_basis(n_dims: int) -> FloatArray:
     """Return Helmert's orthonormal basis of what is left of centred vectors, (n_dims, n_dims - 1)."""
     return frozen(helmert(n_dims).T)
 
@@ -86,7 +86,7 @@ def coordinates_of_spectra(spectra: FloatArray) -> FloatArray:
     log_lengths = np.log(spectra) / 2
     # Helmert's rows are orthogonal to constants only up to rounding, which a large common scale would magnify.
     centred = log_lengths - log_lengths.mean(axis=1, keepdims=True)
-    return np.ascontiguousarray(centred @ helmert_basis(centred.shape[1]))
+    return np.ascontiguousarray(centred @ _helmert_basis(centred.shape[1]))
 
 
 def shape_points(spectra: FloatArray, *, use_size: bool = False) -> FloatArray:

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 # From a list and another one, or None for the first against itself, to a table with a row for each of the first.
 _Engine: TypeAlias = Callable[[FloatArray, FloatArray | None], FloatArray]
 
-LEAST_PAIRS = 2**16  # fewer are computed sooner than they are sent to workers
-BLOCKS_EACH = 4  # of each worker: small blocks, so that all workers end at about the same time
+_LEAST_PAIRS = 2**16  # fewer are computed sooner than they are sent to workers
+_BLOCKS_EACH = 4  # of each worker: small blocks, so that all workers end at about the same time
 _BLOCK_ENTRIES = 2**20  # matrix entries worked on at a time where every pair needs a matrix of its own
 _EQUAL = 1e-6  # a distance between equal matrices that is forgiven: about the root of rounding
 _SYMMETRIC = 1e-8  # relative difference between the two orders of a pair that is forgiven
@@ -65,10 +65,10 @@ def _shared_out(engine: _Engine, items: FloatArray, others: FloatArray | None) -
     core computes tens of millions in a second.
     """
     n_pairs = len(items) * len(items if others is None else others)
-    n_workers = workers.n_workers() if n_pairs >= LEAST_PAIRS else 1
+    n_workers = workers.n_workers() if n_pairs >= _LEAST_PAIRS else 1
     if n_workers == 1:
         return engine(items, others)
-    bounds = np.linspace(0, len(items), min(BLOCKS_EACH * n_workers, len(items)) + 1).astype(int).tolist()
+    bounds = np.linspace(0, len(items), min(_BLOCKS_EACH * n_workers, len(items)) + 1).astype(int).tolist()
     blocks = [slice(*ends) for ends in pairwise(bounds)]
     rows = workers.run_all([partial(_rows_of, engine, items, others, block) for block in blocks])
     return np.concatenate(rows) if others is not None else _mirrored(rows, blocks)
@@ -119,7 +119,7 @@ def _euclidean_pairs(points: FloatArray, others: FloatArray | None, *, squared: 
     return np.asarray(cdist(points, points if others is None else others, "sqeuclidean" if squared else "euclidean"))
 
 
-def log_ratio_pairs(
+def _log_ratio_pairs(
     form: Callable[[FloatArray], FloatArray], covariances: FloatArray, others: FloatArray | None
 ) -> FloatArray:
     """Return a form of the log generalised eigenvalues of all pairs, a block of pairs at a time."""
@@ -265,7 +265,7 @@ def pairwise_distance(
         return _spcm(X, Y, resolve_variant(variant), floor)
     if measure == "lerm":
         return _euclidean_pairs(*_of_both(partial(log_euclidean_coordinates, floor=floor), X, Y))
-    engine = partial(log_ratio_pairs, _FORMS_OF_LOG_RATIOS[measure])
+    engine = partial(_log_ratio_pairs, _FORMS_OF_LOG_RATIOS[measure])
     return _shared_out(engine, *_of_both(partial(floored_covariances, floor=floor), X, Y))
 
 

@@ -42,10 +42,10 @@ def haar_orthogonal(rng: Generator, n_matrices: int, n_dims: int) -> FloatArray:
 def rotate_spectra(rng: Generator, spectra: FloatArray) -> FloatArray:
     """Return covariances with the given eigenvalues, shape (n_matrices, n_dims), along random axes."""
     axes = haar_orthogonal(rng, *spectra.shape)
-    return gram(axes * np.sqrt(spectra)[:, None, :])
+    return _gram(axes * np.sqrt(spectra)[:, None, :])
 
 
-def lognormal_noise(rng: Generator, n_matrices: int, n_dims: int, spread: float) -> FloatArray:
+def _lognormal_noise(rng: Generator, n_matrices: int, n_dims: int, spread: float) -> FloatArray:
     """Draw positive definite matrices about the identity: exponentials of symmetric Gaussian ones.
 
     Parameters
@@ -62,10 +62,10 @@ def lognormal_noise(rng: Generator, n_matrices: int, n_dims: int, spread: float)
     """
     normals = rng.standard_normal((n_matrices, n_dims, n_dims))
     values, vectors = np.linalg.eigh(spread * (normals + normals.swapaxes(1, 2)) / 2)
-    return gram(vectors * np.exp(values / 2)[:, None, :])
+    return _gram(vectors * np.exp(values / 2)[:, None, :])
 
 
-def wishart_factors(rng: Generator, n_matrices: int, n_dims: int, dof: int) -> FloatArray:
+def _wishart_factors(rng: Generator, n_matrices: int, n_dims: int, dof: int) -> FloatArray:
     """Draw triangular factors of sample covariances of white noise, shape (n_matrices, n_dims, n_dims).
 
     Bartlett's decomposition: the cost does not depend on the degrees of freedom.
@@ -79,8 +79,8 @@ def wishart_factors(rng: Generator, n_matrices: int, n_dims: int, dof: int) -> F
 def with_noise(rng: Generator, factors: FloatArray, noise: float) -> FloatArray:
     """Return the covariances F F' with noise of the given spread put in between, or as they are if it is 0."""
     if noise == 0:
-        return gram(factors)
-    return congruence(factors, lognormal_noise(rng, len(factors), factors.shape[1], noise))
+        return _gram(factors)
+    return congruence(factors, _lognormal_noise(rng, len(factors), factors.shape[1], noise))
 
 
 def congruence(factors: FloatArray, inner: FloatArray) -> FloatArray:
@@ -89,7 +89,7 @@ def congruence(factors: FloatArray, inner: FloatArray) -> FloatArray:
     return (product + product.swapaxes(1, 2)) / 2
 
 
-def gram(factors: FloatArray) -> FloatArray:
+def _gram(factors: FloatArray) -> FloatArray:
     """Return F F' for a stack of factors F, exactly symmetric."""
     product = factors @ factors.swapaxes(1, 2)
     return (product + product.swapaxes(1, 2)) / 2
@@ -194,8 +194,8 @@ def make_wishart_families(
     scales = np.exp(scale_spread * rng.standard_normal((len(labels), 1)))
     factors = haar_orthogonal(rng, len(labels), n_dims) * np.sqrt(scales * shapes[labels])[:, None, :]
     if dof is not None:
-        factors = factors @ wishart_factors(rng, len(labels), n_dims, check_count(dof, "dof", minimum=n_dims))
-    return MatrixSet(gram(factors), labels, "wishart_families")
+        factors = factors @ _wishart_factors(rng, len(labels), n_dims, check_count(dof, "dof", minimum=n_dims))
+    return MatrixSet(_gram(factors), labels, "wishart_families")
 
 
 def _draw_shapes(
@@ -374,11 +374,11 @@ def _check_anisotropies(anisotropies: ArrayLike | None, n_regions: int) -> Float
 # Demonstrations
 
 
-HOME = np.array([0.0, 0.0, 0.0])
-WORK = np.array([0.60, 0.0, 0.0])  # metres: the far end of a stroke is beside it
+_HOME = np.array([0.0, 0.0, 0.0])
+_WORK = np.array([0.60, 0.0, 0.0])  # metres: the far end of a stroke is beside it
 _ARCH = np.array([0.0, 0.0, 0.25])  # how high a reach goes on its way
 _SWEEP = np.array([0.0, -0.12, 0.0])  # how far to the side a return goes
-STROKE = np.array([0.0, 0.16, 0.0])  # from the middle of a stroke to its end
+_STROKE = np.array([0.0, 0.16, 0.0])  # from the middle of a stroke to its end
 _PRESS = np.array([0.0, 0.0, 0.03])  # how far the hand is lifted on its way back
 _SWAY = np.array([0.05, 0.0, 0.0])  # how far it wanders sideways, from one stroke to another
 
@@ -454,7 +454,7 @@ def _draw_frames(rng: Generator, n_frames: int, n_per_frame: int) -> Frames:
 
 def _perform(rng: Generator) -> tuple[FloatArray, IntArray]:
     """Return the positions and the actions of one demonstration, in the frame of the task."""
-    pieces, actions = [HOME[None]], []
+    pieces, actions = [_HOME[None]], []
     for _ in range(rng.integers(2, 4)):
         for number, (name, bounds) in enumerate(_STEPS_OF.items()):
             n_steps = int(rng.integers(*bounds))
@@ -467,7 +467,7 @@ def _reach(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:
     """Go to the work over an arch."""
     on_the_way = _ease(n_steps)[:, None]
     height = np.sin(np.pi * on_the_way) * rng.uniform(0.8, 1.2)
-    return start + on_the_way * (WORK + STROKE - start) + height * _ARCH
+    return start + on_the_way * (_WORK + _STROKE - start) + height * _ARCH
 
 
 def _stroke(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:  # noqa: ARG001
@@ -475,14 +475,14 @@ def _stroke(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:  # n
     period = np.interp(np.arange(n_steps), np.linspace(0, n_steps, 5), rng.uniform(*_STROKE_STEPS, size=5))
     phase = 2 * np.pi * np.cumsum(1 / period)[:, None]
     drift = np.interp(np.arange(n_steps), np.linspace(0, n_steps, 6), [0, *rng.uniform(-1, 1, size=4), 0])[:, None]
-    return WORK + np.cos(phase) * STROKE + np.sin(phase) * _PRESS + drift * _SWAY
+    return _WORK + np.cos(phase) * _STROKE + np.sin(phase) * _PRESS + drift * _SWAY
 
 
 def _return(rng: Generator, n_steps: int, start: FloatArray) -> FloatArray:
     """Go home in a flat bow to the side."""
     on_the_way = _ease(n_steps)[:, None]
     bow = np.sin(np.pi * on_the_way) * rng.uniform(0.8, 1.2)
-    return start + on_the_way * (HOME - start) + bow * _SWEEP
+    return start + on_the_way * (_HOME - start) + bow * _SWEEP
 
 
 def _ease(n_steps: int) -> FloatArray:

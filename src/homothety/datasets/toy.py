@@ -38,10 +38,10 @@ _SPECTRA_6D = {
 }
 
 # The toy recordings.
-MEANS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
+_MEANS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
 
 # The first and the last are one narrow ellipse in two directions, the others one circle in two sizes.
-COVARIANCES = np.array(
+_COVARIANCES = np.array(
     [
         [[0.1, 0.08], [0.08, 0.1]],
         [[0.2, 0.0], [0.0, 0.2]],
@@ -51,7 +51,7 @@ COVARIANCES = np.array(
 )
 _ACTIONS = np.array([0, 1, 1, 0])
 
-STATES_OF_SERIES = ((0, 1), (0, 2), (2, 3), (1, 3))
+_STATES_OF_SERIES = ((0, 1), (0, 2), (2, 3), (1, 3))
 
 _STAY, _MOVE = (
     0.96,
@@ -194,8 +194,8 @@ def make_toy_2d(random_state: RandomState = None, *, n_steps: int = 500) -> Sequ
     """
     rng = np.random.default_rng(random_state)
     n_steps = check_count(n_steps, "n_steps", 2)
-    lengths = np.maximum(rng.poisson(n_steps, size=len(STATES_OF_SERIES)), 2)
-    states = [_draw_path(rng, pair, length) for pair, length in zip(STATES_OF_SERIES, lengths, strict=True)]
+    lengths = np.maximum(rng.poisson(n_steps, size=len(_STATES_OF_SERIES)), 2)
+    states = [_draw_path(rng, pair, length) for pair, length in zip(_STATES_OF_SERIES, lengths, strict=True)]
     sequences = [_draw_points(rng, path) for path in states]
     return SequenceSet(sequences, states, [_ACTIONS[path] for path in states], channels=("y1", "y2"), name="toy_2d")
 
@@ -209,6 +209,6 @@ def _draw_path(rng: Generator, pair: tuple[int, int], n_steps: int) -> IntArray:
 
 def _draw_points(rng: Generator, path: IntArray) -> FloatArray:
     """Draw a point from the Gaussian of the state at every step."""
-    factors = np.linalg.cholesky(COVARIANCES)
-    noise = rng.standard_normal((len(path), MEANS.shape[1]))
-    return np.asarray(MEANS[path] + np.einsum("tij,tj->ti", factors[path], noise))
+    factors = np.linalg.cholesky(_COVARIANCES)
+    noise = rng.standard_normal((len(path), _MEANS.shape[1]))
+    return np.asarray(_MEANS[path] + np.einsum("tij,tj->ti", factors[path], noise))

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from homothety.summaries.frames import RecordingFrame
     from homothety.summaries.result import Segmentation
 
-LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
-N_FRAME_DRAWS = 200  # of the frame of a new recording
+_LEAST_SCORE = -4.0  # standard deviations from the recordings of the fit: what is lower does not fit
+_N_FRAME_DRAWS = 200  # of the frame of a new recording
 
 
 class NewRecording(NamedTuple):
@@ -91,7 +91,7 @@ class LaysNewRecordings(ReportsActions):
             columns = [one[:, list(channels)] for channels in self.blocks_.channels]
             for b, values in enumerate(columns):
                 if self.blocks_.kinds[b] == "quaternion":
-                    columns[b] = vectors_of_known(values)
+                    columns[b] = _vectors_of_known(values)
             parts.append(np.hstack(columns))
         return check_sequences(parts, names=recordings.names, allow_constant=True, allow_missing=True)
 
@@ -141,7 +141,7 @@ class LaysNewRecordings(ReportsActions):
                 score = self._relative_score(one)
                 rests = one.model is None
                 frame = None if rests else self._new_frame_table(one, names[i]).rows[-1]._replace(recording=i)
-                details.append(NewRecording(self._expand(probs, n_steps), frame, score, bool(score > LEAST_SCORE)))
+                details.append(NewRecording(self._expand(probs, n_steps), frame, score, bool(score > _LEAST_SCORE)))
         return (actions, details) if return_details else actions
 
     def apply(self, X: Any, *, lengths: ArrayLike | None = None) -> Segmentation:
@@ -168,7 +168,7 @@ class LaysNewRecordings(ReportsActions):
             [(*self._seen(one), n) for one, n in zip(laid, n_steps, strict=True)],
             frame_table=one_table(tables, names, self.frame_table_.reference_name),
             scores=scores,
-            fits=scores > LEAST_SCORE,
+            fits=scores > _LEAST_SCORE,
             findings=self._quality(recordings).lines,
         )
 
@@ -282,7 +282,7 @@ class LaysNewRecordings(ReportsActions):
         if model is not None and laid.chain is not None:
             rng = np.random.default_rng(0)  # the same recording has the same intervals in every call
             with threadpool_limits(1):
-                sampled = sample_frames(rng, model, laid.chain, laid.frame, N_FRAME_DRAWS)
+                sampled = sample_frames(rng, model, laid.chain, laid.frame, _N_FRAME_DRAWS)
         reference = frames.identity_frames(blocks)
         # The likeliest frame comes first: draws that are turned far from it are another mode.
         draws = [stacked(np.arange(2), [reference, self._in_fit(laid, one)]) for one in (laid.frame, *sampled)]
@@ -301,7 +301,7 @@ class LaysNewRecordings(ReportsActions):
         return Chain(whiteners, states.initial, states.transition, occupancy)
 
 
-def vectors_of_known(quaternions: FloatArray) -> FloatArray:
+def _vectors_of_known(quaternions: FloatArray) -> FloatArray:
     """Return quaternions as rotation vectors from their middle; NaN where one of the four numbers is missing."""
     vectors, known = np.full((len(quaternions), 3), np.nan), ~np.isnan(quaternions).any(axis=1)
     if known.any():

@@ -243,7 +243,7 @@ class ActionHMM(LaysNewRecordings):
         check_quaternions(recordings, blocks)
         self._check_blocks_vary(recordings)
         self.least_steps_ = steps_of(self.least_stay, recordings.rate, "least_stay")
-        self.recordings_digest_ = digest_of(recordings)
+        self.recordings_digest_ = _digest_of(recordings)
         quality = self._examined(recordings)
         recordings = quality.cleaned(recordings)
         gappy = self._rearranged(recordings)
@@ -540,7 +540,7 @@ class ActionHMM(LaysNewRecordings):
                 raise InputError(
                     "Orientations are missing, and only positions, vectors and plain channels are imputed."
                 )
-        is_fitted = digest_of(recordings) == self.recordings_digest_
+        is_fitted = _digest_of(recordings) == self.recordings_digest_
         found = self.frame_table_.frames if is_fitted else self._new_frames(recordings, None)
         recordings = self._cleaned(recordings)
         rearranged, order = self._rearranged(recordings), self._recorded_order()
@@ -650,7 +650,7 @@ class ActionHMM(LaysNewRecordings):
         """
         check_is_fitted(self)
         recordings = check_sequences(X, lengths=lengths, allow_constant=True, allow_missing=self._allows_missing())
-        is_fitted = digest_of(recordings) == self.recordings_digest_
+        is_fitted = _digest_of(recordings) == self.recordings_digest_
         found = self.frame_table_.frames if is_fitted else self._new_frames(X, lengths)
         n_recorded = self._prepared().n_recorded
         recorded = replace(self.prepared_blocks_, kinds=self.prepared_blocks_.kinds[:n_recorded])
@@ -680,7 +680,7 @@ def _numbers_of(actions: list[IntArray], starts: IntArray) -> dict[str, list[flo
     }
 
 
-def digest_of(recordings: Sequences) -> str:
+def _digest_of(recordings: Sequences) -> str:
     """Return a digest of the values and lengths of recordings."""
     return sha256(recordings.starts.tobytes() + recordings.steps.tobytes()).hexdigest()
 

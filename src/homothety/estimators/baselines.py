@@ -128,8 +128,9 @@ class CRPMixture(SampledPartition):
         """Return the probability of each cluster for new points (n_new, n_dims): its size times its predictive."""
         check_is_fitted(self)
         points = validate_data(self, X, dtype=np.float64, reset=False)
+        clusters = [self.embedding_[self.labels_ == k] for k in range(self.n_clusters_)]
         log_weights = np.column_stack(
-            [np.log(len(members)) + self.base_.posterior(members).log_predictive(points) for members in self._members()]
+            [np.log(len(members)) + self.base_.posterior(members).log_predictive(points) for members in clusters]
         )
         weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
@@ -137,10 +138,6 @@ class CRPMixture(SampledPartition):
     def predict(self, X: ArrayLike) -> IntArray:
         """Return the most probable cluster of new points, (n_new,)."""
         return np.asarray(self.predict_proba(X).argmax(axis=1))
-
-    def _members(self) -> list[FloatArray]:
-        """Return the points of each cluster."""
-        return [self.embedding_[self.labels_ == k] for k in range(self.n_clusters_)]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

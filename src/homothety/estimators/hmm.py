@@ -549,7 +549,7 @@ _STILL = 1e-9  # share of the variance over all recordings, below which a dimens
 GroupingName = Literal["shapes", "links"]
 
 
-def typical_variances(prepared: Sequences) -> FloatArray:
+def _typical_variances(prepared: Sequences) -> FloatArray:
     """Return the variance of each dimension inside a recording of typical size.
 
     Where recordings are does not count, and one that is much larger or smaller than the others does not set the prior.
@@ -580,10 +580,10 @@ class ReportsActions(SampledSegmenter):
         """Set actions of all steps of the recordings, and their probabilities from a selection of draws."""
         states, n_states = self.result_.states.flat, self.result_.states.number
         actions = self._labels(point, draws)
-        shares = [shares_of_actions(states, draw, n_states) for draw in actions.draws or ()]
+        shares = [_shares_of_actions(states, draw, n_states) for draw in actions.draws or ()]
         self._amend(
             actions=actions,
-            state_actions=shares_of_actions(states, point, n_states).argmax(axis=1),
+            state_actions=_shares_of_actions(states, point, n_states).argmax(axis=1),
             coaction=np.mean([share @ share.T for share in shares], axis=0),
         )
 
@@ -604,7 +604,7 @@ class ReportsActions(SampledSegmenter):
         return colabelling(list(self.action_draws_), rows, columns, result.states.starts, result.stride)
 
 
-def shares_of_actions(states: IntArray, actions: IntArray, n_states: int) -> FloatArray:
+def _shares_of_actions(states: IntArray, actions: IntArray, n_states: int) -> FloatArray:
     """Return the share of the steps of each state that has each action, (n_states, n_actions)."""
     labels, numbered = np.unique(actions, return_inverse=True)
     counts = np.zeros((n_states, len(labels)))
@@ -781,7 +781,7 @@ class ICSCHMM(IBPHMM, ReportsActions):
     transforms_ = ResultPart[list[StateTransform]]("transforms")
 
     def _spread(self, prepared: Sequences) -> FloatArray:
-        return typical_variances(prepared)  # recordings may be in different places and sizes
+        return _typical_variances(prepared)  # recordings may be in different places and sizes
 
     def _segment(self, prepared: Sequences) -> None:
         segmentation = self._segmentation_model(prepared)

@@ -281,8 +281,8 @@ class SampledPartition(_ClusterSettings, SampledChains, ClusterMixin, BaseEstima
         self, model: Any, state: Any, sweep: Sweep, recording: Recording, points: FloatArray, basis: str = "points"
     ) -> None:
         """Run the chains and set the result: clusters of all items, whose coordinates are `points`."""
-        traces, chains = self._run_chains(model, state, sweep, recording, with_entropy)
-        chains = replace(chains, trace=stack_traces([with_entropy(trace) for trace in traces]))
+        traces, chains = self._run_chains(model, state, sweep, recording, _with_entropy)
+        chains = replace(chains, trace=stack_traces([_with_entropy(trace) for trace in traces]))
         chains = replace(chains, compared=tuple(self._compared(chains.trace)))
         draws = self._of_items(np.concatenate([np.stack(trace.kept) for trace in traces if trace.kept]))
         map_labels = relabel_by_size(draws[most_probable(traces)])
@@ -329,7 +329,7 @@ class SampledPartition(_ClusterSettings, SampledChains, ClusterMixin, BaseEstima
         return fitted.labels_
 
 
-def with_entropy(trace: Trace) -> Trace:
+def _with_entropy(trace: Trace) -> Trace:
     """Return the trace of a chain over partitions with the entropy of the cluster sizes; NaN where none was kept."""
     burnt = [np.nan] * (trace.n_sweeps - len(trace.kept))
     return replace(trace, scalars={**trace.scalars, "size_entropy": burnt + [size_entropy(one) for one in trace.kept]})

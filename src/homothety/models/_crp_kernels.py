@@ -59,7 +59,7 @@ def build_tables(labels: IntArray, points: FloatArray, prior: Prior) -> Tables:
     factors[:] = np.tril(root / pivots, -1) + np.diag(1 / pivots**2)  # L D L'
     rows[:, LOG_DET] = -np.log(np.diagonal(factors[0])).sum()
     tables = Tables(np.array(labels), rows, factors, np.empty(n_items + 1), np.empty(n_dims))
-    seat_all(points, tables, prior)
+    _seat_all(points, tables, prior)
     return tables
 
 
@@ -69,7 +69,7 @@ def total_log_marginal(tables: Tables) -> float:
 
 
 @jit
-def seat_all(points: FloatArray, tables: Tables, prior: Prior) -> None:
+def _seat_all(points: FloatArray, tables: Tables, prior: Prior) -> None:
     """Let every item join, from empty tables, the one its label says."""
     for i in range(points.shape[0]):
         seat(i, tables.labels[i], points, tables, prior)
@@ -104,7 +104,7 @@ def seat(i: int, k: int, points: FloatArray, tables: Tables, prior: Prior) -> No
 
 
 @jit
-def unseat(i: int, points: FloatArray, tables: Tables, prior: Prior) -> None:
+def _unseat(i: int, points: FloatArray, tables: Tables, prior: Prior) -> None:
     """Let item `i` leave its table, where it is not alone."""
     labels = tables.labels
     k = labels[i]
@@ -129,7 +129,7 @@ def close_table(k: int, last: int, tables: Tables) -> None:
 
 
 @jit
-def draw_table(
+def _draw_table(
     rng: Generator,
     i: int,
     n_tables: int,
@@ -176,8 +176,8 @@ def sweep_labels(
             close_table(k, n_tables, tables)
             k = n_tables  # a new table would be as good as the one it had
         else:
-            unseat(i, points, tables, prior)
-        chosen = draw_table(rng, i, n_tables, points, concentration, tables, prior)
+            _unseat(i, points, tables, prior)
+        chosen = _draw_table(rng, i, n_tables, points, concentration, tables, prior)
         seat(i, chosen, points, tables, prior)
         n_tables += chosen == n_tables
         n_changed += chosen != k

@@ -46,9 +46,9 @@ MAX_PROPOSALS = 64
 MAX_TIGHTENINGS = 6
 
 # Alias tables are packed into 64 bits: a sign, a probability in units of 2^-30, and an index below 2^32.
-KEEP_UNITS = 2**30
-INDEX_BITS = 32
-INDEX_MASK = 2**32 - 1
+_KEEP_UNITS = 2**30
+_INDEX_BITS = 32
+_INDEX_MASK = 2**32 - 1
 
 
 class Proposals(NamedTuple):
@@ -88,7 +88,7 @@ class Scratch(NamedTuple):
 
 
 @inlined
-def fill_alias(weights: FloatArray, keep: FloatArray, other: IntArray, small: IntArray, large: IntArray) -> float:
+def _fill_alias(weights: FloatArray, keep: FloatArray, other: IntArray, small: IntArray, large: IntArray) -> float:
     """Fill the alias table of one row of weights; return the sum of the row."""
     n_items = weights.shape[0]
     mass, heaviest = 0.0, 0
@@ -120,7 +120,7 @@ def fill_alias(weights: FloatArray, keep: FloatArray, other: IntArray, small: In
 
 
 @jit
-def fill_proposals(
+def _fill_proposals(
     weights: FloatArray,
     alias: IntArray,
     row_mass: FloatArray,
@@ -132,17 +132,17 @@ def fill_proposals(
     """Fill packed alias tables and sums of every row of `weights`; the last four are scratch space for one row."""
     n_items = weights.shape[0]
     for i in range(n_items):
-        row_mass[i] = fill_alias(weights[i], keep, other, small, large)
+        row_mass[i] = _fill_alias(weights[i], keep, other, small, large)
         for j in range(n_items):
-            stay = min(int(keep[j] * KEEP_UNITS), KEEP_UNITS)
-            alias[i, j] = (stay << INDEX_BITS) | other[j]
+            stay = min(int(keep[j] * _KEEP_UNITS), _KEEP_UNITS)
+            alias[i, j] = (stay << _INDEX_BITS) | other[j]
 
 
 def build_proposals(weights: FloatArray) -> Proposals:
     """Packed alias tables of every row of `weights` (n_items, n_items), whose diagonal must be zero."""
     n_items = len(weights)
     alias, row_mass = np.empty((n_items, n_items), dtype=np.int64), np.empty(n_items)
-    fill_proposals(weights, alias, row_mass, np.empty(n_items), *np.empty((3, n_items), dtype=np.int64))
+    _fill_proposals(weights, alias, row_mass, np.empty(n_items), *np.empty((3, n_items), dtype=np.int64))
     return Proposals(alias, row_mass)
 
 
@@ -153,7 +153,7 @@ def build_scratch(n_items: int, n_dims: int) -> Scratch:
 
 
 @inlined
-def propose_link(rng: Generator, i: int, concentration: float, alias: IntArray, row_mass: FloatArray) -> int:
+def _propose_link(rng: Generator, i: int, concentration: float, alias: IntArray, row_mass: FloatArray) -> int:
     """Draw a link of item `i` from its prior, with one uniform number."""
     place = rng.random() * (concentration + row_mass[i]) - concentration
     if place < 0.0 or row_mass[i] <= 0.0:
@@ -162,9 +162,9 @@ def propose_link(rng: Generator, i: int, concentration: float, alias: IntArray, 
     scaled = place / row_mass[i] * n_items
     j = min(int(scaled), n_items - 1)
     entry = alias[i, j]
-    if (scaled - j) * KEEP_UNITS < (entry >> INDEX_BITS):
+    if (scaled - j) * _KEEP_UNITS < (entry >> _INDEX_BITS):
         return j
-    return entry & INDEX_MASK
+    return entry & _INDEX_MASK
 
 
 @jit
@@ -201,7 +201,7 @@ def log_merge_ratio(
 
 
 @inlined
-def bound_merge_ratio(own: int, k: int, rows: FloatArray, by_size: FloatArray) -> float:
+def _bound_merge_ratio(own: int, k: int, rows: FloatArray, by_size: FloatArray) -> float:
     """Upper bound of the log merge ratio that needs no factorisation.
 
     The scatter of a union is at least that of either set, hence so is its determinant.
@@ -444,7 +444,7 @@ def bound_ratios(own: int, tables: Tables, by_size: FloatArray, values: FloatArr
     values[own] = 0.0
     for position in range(tables.n_tables[0]):
         k = occupied[position]
-        values[k] = bound_merge_ratio(own, k, rows, by_size)
+        values[k] = _bound_merge_ratio(own, k, rows, by_size)
         if values[k] > values[highest]:
             highest = k
     return highest
@@ -461,7 +461,7 @@ def slot_of_largest(values: FloatArray, occupied: IntArray, n_tables: int) -> in
 
 
 @inlined
-def largest_within_reach(i: int, weights: FloatArray, labels: IntArray, values: FloatArray) -> float:
+def _largest_within_reach(i: int, weights: FloatArray, labels: IntArray, values: FloatArray) -> float:
     """Return the largest value of a table that item `i` is in or may link to."""
     largest = values[labels[i]]
     for j in range(weights.shape[1]):
@@ -471,7 +471,7 @@ def largest_within_reach(i: int, weights: FloatArray, labels: IntArray, values: 
 
 
 @inlined
-def draw_link_by_scan(
+def _draw_link_by_scan(
     rng: Generator, i: int, weights: FloatArray, concentration: float, labels: IntArray, factors: FloatArray
 ) -> int:
     """Draw the link of item `i` from its exact conditional by passing over its row (Eq. 22).
@@ -529,7 +529,7 @@ def draw_link(
         highest = slot_of_largest(values, occupied, n_tables)
     top = values[highest]
     for _ in range(MAX_PROPOSALS):
-        j = propose_link(rng, i, concentration, alias, row_mass)
+        j = _propose_link(rng, i, concentration, alias, row_mass)
         k = labels[j]
         if exact[k] != stamp:
             values[k] = log_merge_ratio(i, own, k, rest, points, rows, factors, by_size, strength, diagonal, solved)
@@ -540,11 +540,11 @@ def draw_link(
         k = occupied[position]
         values[k] = log_merge_ratio(i, own, k, rest, points, rows, factors, by_size, strength, diagonal, solved)
     # A table out of reach, of weight zero, must not set the scale: all that is within reach might underflow.
-    top = largest_within_reach(i, weights, labels, values)
+    top = _largest_within_reach(i, weights, labels, values)
     for position in range(n_tables):
         k = occupied[position]
         values[k] = np.exp(min(values[k] - top, 0.0))
-    return draw_link_by_scan(rng, i, weights, concentration, labels, values)
+    return _draw_link_by_scan(rng, i, weights, concentration, labels, values)
 
 
 @jit

@@ -156,7 +156,7 @@ def sum_log_weights(targets: IntArray, weights: LinkWeights) -> float:
 
 
 @inlined
-def list_item(i: int, k: int, before: Before) -> None:
+def _list_item(i: int, k: int, before: Before) -> None:
     """List item `i` at table `k`, in a stretch of twice the length if its own is full."""
     n_there = before.counts[k]
     if n_there == before.room[k]:
@@ -183,7 +183,7 @@ def fill_tables(
         tables.labels[i] = own
         add_point(i, own, points, tables.rows)
         if i < first:
-            list_item(i, own, before)
+            _list_item(i, own, before)
     for place in range(tables.n_tables[0]):
         k = tables.occupied[place]
         refresh(k, tables.rows, tables.factors, prior.by_size, prior.mean_strength, prior.diagonal)
@@ -220,7 +220,7 @@ def build_scratch(tables: Tables) -> Scratch:
 
 
 @inlined
-def weigh_tables(top: float, tables: Tables, before: Before, values: FloatArray, masses: FloatArray) -> float:
+def _weigh_tables(top: float, tables: Tables, before: Before, values: FloatArray, masses: FloatArray) -> float:
     """Write how many are before at each table, times its ratio or the bound of it, added up; return the sum."""
     total = 0.0
     for position in range(tables.n_tables[0]):
@@ -232,7 +232,7 @@ def weigh_tables(top: float, tables: Tables, before: Before, values: FloatArray,
 
 
 @inlined
-def find_position(place: float, masses: FloatArray, n_tables: int) -> int:
+def _find_position(place: float, masses: FloatArray, n_tables: int) -> int:
     """Return the first position whose sum is above `place`."""
     position = 0
     while position < n_tables - 1 and masses[position] <= place:
@@ -241,7 +241,9 @@ def find_position(place: float, masses: FloatArray, n_tables: int) -> int:
 
 
 @inlined
-def exact_ratio(i: int, k: int, rest: int, points: FloatArray, tables: Tables, prior: Prior, scratch: Scratch) -> float:
+def _exact_ratio(
+    i: int, k: int, rest: int, points: FloatArray, tables: Tables, prior: Prior, scratch: Scratch
+) -> float:
     """Work out the log merge ratio of the table of item `i` with table `k`, in the place of its bound."""
     if scratch.exact[k] != i:
         scratch.exact[k] = i
@@ -262,7 +264,7 @@ def exact_ratio(i: int, k: int, rest: int, points: FloatArray, tables: Tables, p
 
 
 @inlined
-def find_top(i: int, rest: int, points: FloatArray, tables: Tables, prior: Prior, scratch: Scratch) -> float:
+def _find_top(i: int, rest: int, points: FloatArray, tables: Tables, prior: Prior, scratch: Scratch) -> float:
     """Write bounds of the log merge ratios of all tables, replace the largest by the ratios; return the largest."""
     own = tables.labels[i]
     highest = bound_ratios(own, tables, prior.by_size, scratch.ratios)
@@ -270,7 +272,7 @@ def find_top(i: int, rest: int, points: FloatArray, tables: Tables, prior: Prior
     for _ in range(MAX_TIGHTENINGS):
         if scratch.exact[highest] == i:
             break
-        exact_ratio(i, highest, rest, points, tables, prior, scratch)
+        _exact_ratio(i, highest, rest, points, tables, prior, scratch)
         highest = slot_of_largest(scratch.ratios, tables.occupied, tables.n_tables[0])
     return scratch.ratios[highest]
 
@@ -295,10 +297,10 @@ def draw_link(
     if i == 0:
         return i  # nobody is before it
     neighbors, ratios = weights.neighbors, scratch.ratios
-    top = find_top(i, rest, points, tables, prior, scratch)
+    top = _find_top(i, rest, points, tables, prior, scratch)
     alone, n_near = weights.concentration * np.exp(-top), neighbors.counts[i]
     near = neighbors.share * i if n_near > 0 else 0.0
-    by_table = weigh_tables(top, tables, before, ratios, scratch.masses)
+    by_table = _weigh_tables(top, tables, before, ratios, scratch.masses)
     for _ in range(MAX_PROPOSALS):
         place, threshold = rng.random() * (alone + near + by_table) - alone, rng.random()
         if place < 0.0:
@@ -307,7 +309,7 @@ def draw_link(
             j, similarity, bound = neighbors.items[i, min(int(place / near * n_near), n_near - 1)], 1.0, top
             k = tables.labels[j]
         else:
-            k = tables.occupied[find_position(place - near, scratch.masses, tables.n_tables[0])]
+            k = tables.occupied[_find_position(place - near, scratch.masses, tables.n_tables[0])]
             if before.counts[k] == 0:
                 continue  # rounding has led past the last table
             j = before.pool[before.start[k] + int(rng.random() * before.counts[k])]
@@ -315,10 +317,10 @@ def draw_link(
         if threshold >= similarity:
             continue  # not even if the bound were the ratio
         was_bound = scratch.exact[k] != i
-        if threshold < similarity * np.exp(exact_ratio(i, k, rest, points, tables, prior, scratch) - bound):
+        if threshold < similarity * np.exp(_exact_ratio(i, k, rest, points, tables, prior, scratch) - bound):
             return j
         if was_bound:
-            by_table = weigh_tables(top, tables, before, ratios, scratch.masses)
+            by_table = _weigh_tables(top, tables, before, ratios, scratch.masses)
     return NOBODY
 
 
@@ -365,7 +367,7 @@ def sweep_links(
                 n_part = collect_part(i, links, part)
             relabel(part, n_part, destination, labels)
         attach(i, j, links)
-        list_item(i, destination, before)
+        _list_item(i, destination, before)
     return points.shape[0]
 
 
@@ -401,5 +403,5 @@ def seat_links(
             merge(own, labels[j], tables, prior)
             labels[i] = labels[j]
         attach(i, j, links)
-        list_item(i, labels[i], before)
+        _list_item(i, labels[i], before)
     return points.shape[0]

@@ -231,14 +231,14 @@ def resample_concentration(rng: Generator, model: Model, state: ChainState) -> t
     """Redraw the concentration given the links, by a random walk on its logarithm."""
     check_links(model.n_items, state)
     proposed = state.concentration * np.exp(_LOG_STEP * rng.standard_normal())
-    log_ratio = log_concentration_density(model, state, proposed)
-    log_ratio -= log_concentration_density(model, state, state.concentration)
+    log_ratio = _log_concentration_density(model, state, proposed)
+    log_ratio -= _log_concentration_density(model, state, state.concentration)
     # The walk is symmetric in the logarithm; its Jacobian makes up for that.
     accepted = bool(np.log(rng.random()) < log_ratio + np.log(proposed / state.concentration))
     return (replace(state, concentration=float(proposed)) if accepted else state), _ConcentrationInfo(accepted)
 
 
-def log_concentration_density(model: Model, state: ChainState, concentration: float) -> float:
+def _log_concentration_density(model: Model, state: ChainState, concentration: float) -> float:
     """Log density of the concentration given the links, up to a constant: gamma prior times link prior."""
     shape, rate = model.concentration_prior
     n_self_links = int((state.links == np.arange(model.n_items)).sum())

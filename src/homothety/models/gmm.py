@@ -29,7 +29,7 @@ MAX_ITERATIONS = 500
 # Points of a spectral embedding have unit length, and those of one cluster may coincide: they fill no volume, and the
 # likelihood of a Gaussian on them has no maximum. The variance added in every direction, as a share of the mean
 # variance of the points, is what keeps a component from shrinking on a few of them: 3 % of their spread.
-VARIANCE_SHARE = 1e-3
+_VARIANCE_SHARE = 1e-3
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -130,7 +130,7 @@ def _fit_gmm(rng: Generator, points: FloatArray, n_components: int, n_init: int)
     _check_enough_points(points, n_components)
     mixture = GaussianMixture(
         n_components,
-        reg_covar=max(VARIANCE_SHARE * mean_variance(points), _TINY),
+        reg_covar=max(_VARIANCE_SHARE * mean_variance(points), _TINY),
         max_iter=MAX_ITERATIONS,
         n_init=n_init,
         random_state=int(rng.integers(2**31)),

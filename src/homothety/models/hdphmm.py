@@ -350,14 +350,14 @@ def _evidence_of_series(model: Model, state: ChainState) -> Iterator[FloatArray]
         yield gaussian_log_density(series, means, covariances)
 
 
-def resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
+def _resample_tables(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw how transitions are seated at tables, and which tables stand for staying, whatever the weights.
 
     Transitions are integrated out; first states have a restaurant of their own, without stickiness.
     """
     weights, counts = _part_of(model, state, "weights"), model.count_transitions(_path_of(model, state))
-    tables = sample_tables(rng, counts, _transition_parameters(state, weights))
-    first = sample_tables(rng, model.count_starts(state.path), model.initial_concentration * weights)
+    tables = _sample_tables(rng, counts, _transition_parameters(state, weights))
+    first = _sample_tables(rng, model.count_starts(state.path), model.initial_concentration * weights)
     staying = np.diagonal(tables)
     # A table of those who stay chose its state by the weights with odds (1 - share) * weight to share.
     by_weight = (1 - state.self_share) * weights
@@ -383,7 +383,7 @@ def resample_concentration(rng: Generator, model: Model, state: ChainState) -> t
     return replace(state, concentration=concentration, self_share=float(self_share)), ()
 
 
-def resample_mass(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
+def _resample_mass(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the mass with weights integrated out.
 
     Notes
@@ -394,7 +394,7 @@ def resample_mass(rng: Generator, model: Model, state: ChainState) -> tuple[Chai
     """
     tables: Tables = state.needed("tables")
     considered = tables.n_considered
-    parents = sample_tables(rng, considered, np.full(model.n_states, state.mass / model.n_states))
+    parents = _sample_tables(rng, considered, np.full(model.n_states, state.mass / model.n_states))
     mass = sample_concentration(rng, state.mass, considered.sum(keepdims=True), int(parents.sum()), model.mass_prior)
     return replace(state, mass=mass, weights=None), ()
 
@@ -406,7 +406,7 @@ def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[C
     return replace(state, weights=sample_dirichlet(rng, parameters), tables=None), ()
 
 
-def resample_transitions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
+def _resample_transitions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw initial and transition probabilities given paths and weights."""
     weights = _part_of(model, state, "weights")
     rows = _transition_parameters(state, weights) + model.count_transitions(_path_of(model, state))
@@ -417,7 +417,7 @@ def resample_transitions(rng: Generator, model: Model, state: ChainState) -> tup
 
 def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw mean and covariance of every state given its steps; a state without steps draws from the prior."""
-    means, covariances = sample_gaussians(
+    means, covariances = _sample_gaussians(
         rng, model.base, model.sequences.steps, _path_of(model, state), model.n_states
     )
     return replace(state, means=means, covariances=covariances), ()
@@ -431,11 +431,11 @@ def default_sweep() -> dict[str, Move]:
     """
     return {
         "paths": resample_paths,
-        "tables": resample_tables,
+        "tables": _resample_tables,
         "concentration": resample_concentration,
-        "mass": resample_mass,
+        "mass": _resample_mass,
         "weights": resample_weights,
-        "transitions": resample_transitions,
+        "transitions": _resample_transitions,
         "emissions": resample_emissions,
     }
 
@@ -443,7 +443,7 @@ def default_sweep() -> dict[str, Move]:
 # --- draws the moves are made of -------------------------------------------------------------------------------------
 
 
-def sample_tables(rng: Generator, n_customers: IntArray, concentrations: FloatArray) -> IntArray:
+def _sample_tables(rng: Generator, n_customers: IntArray, concentrations: FloatArray) -> IntArray:
     """Draw how many tables customers take, in restaurants of any shape.
 
     The customer after r others opens a table with probability ``a / (a + r)``, a being the concentration; the first
@@ -479,14 +479,14 @@ def sample_concentration(
     return float(rng.gamma(shape + n_tables - from_customers.sum(), 1 / (rate - np.log(fractions).sum())))
 
 
-def sample_gaussians(
+def _sample_gaussians(
     rng: Generator, base: NIW, steps: FloatArray, path: IntArray, n_states: int
 ) -> tuple[FloatArray, FloatArray]:
     """Draw means (n_states, n_dims) and covariances (n_states, n_dims, n_dims) from their posteriors (Eq. 34).
 
     What `NIW.posterior` and `NIW.sample` do, for all states at once.
     """
-    sizes, totals, scatters = sum_by_state(steps - base.mean, path, n_states)
+    sizes, totals, scatters = _sum_by_state(steps - base.mean, path, n_states)
     strengths, n_dims = base.mean_strength + sizes, base.n_dims
     shifts = totals / strengths[:, None]
     roots = np.linalg.cholesky(base.scale + scatters - totals[:, :, None] * shifts[:, None, :])
@@ -498,7 +498,7 @@ def sample_gaussians(
     return base.mean + shifts + noise / np.sqrt(strengths)[:, None], spreads @ spreads.swapaxes(1, 2)
 
 
-def sum_by_state(centred: FloatArray, path: IntArray, n_states: int) -> tuple[IntArray, FloatArray, FloatArray]:
+def _sum_by_state(centred: FloatArray, path: IntArray, n_states: int) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return number (n_states,), sum (n_states, n_dims) and sum of outer squares of the steps of every state."""
     n_dims = centred.shape[1]
     order, sizes = np.argsort(path, kind="stable"), np.bincount(path, minlength=n_states)
@@ -552,7 +552,7 @@ def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> C
     model.check_state(state)
     if model.least_stay > 1:
         state = replace(state, path=mend_short_stays(labels, model.sequences.starts, model.least_stay))
-    state, _ = resample_transitions(rng, model, state)
+    state, _ = _resample_transitions(rng, model, state)
     return replace(resample_emissions(rng, model, state)[0], step=0)
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from homothety.models._ordered_kernels import LinkWeights, Neighbors, Pairs
 
 _NO_NEIGHBOR = -1
-N_SLOTS = 64  # tables there is room for at least
+_N_SLOTS = 64  # tables there is room for at least
 N_SAMPLE, _N_SWEEPS = 2000, 50
 # To start with in the sample, at most: too many are merged in a few sweeps, one too few is hard to split.
 _N_CLUSTERS = 30
@@ -262,13 +262,13 @@ def resample_links(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
 
     model.check_state(state)
     links = links_of.build_links(state.links)
-    tables = visit_all(rng, sweep_links, model, state.concentration, links, model.compiled_prior)
+    tables = _visit_all(rng, sweep_links, model, state.concentration, links, model.compiled_prior)
     targets = links[:, links_of.TARGET].copy()
     info = LinksInfo(int((targets != state.links).sum()), links_of.total_log_marginal(tables))
     return replace(state, links=targets), info
 
 
-def visit_all(
+def _visit_all(
     rng: Generator,
     kernel: Callable[..., int],
     model: Model,
@@ -290,7 +290,7 @@ def visit_all(
     """
     from homothety.models._ordered_kernels import build_scratch, build_tables
 
-    first, n_slots = n_seated or 0, N_SLOTS
+    first, n_slots = n_seated or 0, _N_SLOTS
     fixed = (model.centred_points, model.link_weights(concentration), links)
     while True:
         seated = model.n_items if n_seated is None else first
@@ -344,7 +344,7 @@ def grow_state(
     attach_all(state.links, links)
     alike = replace(model, base=sample.base)
     # Without concentration: thousands of items that fit nowhere would open tables, which all later items compare.
-    visit_all(rng, seat_links, alike, 0.0, links, compiled_prior(sample.base, model.n_items), sample.n_items)
+    _visit_all(rng, seat_links, alike, 0.0, links, compiled_prior(sample.base, model.n_items), sample.n_items)
     return ChainState(links[:, TARGET].copy(), concentration)
 
 

@@ -114,8 +114,8 @@ def recording_data(result: Segmentation, data: SequenceSet | None) -> dict[str, 
         found |= _curves_data(result, data.sequences, found["series"])
     if result.rate is not None:
         found["rate"] = result.rate
-    parts = {"aligned": aligned_data(result, data), "cuts": cuts_data(result), "gallery": gallery_data(result, data)}
-    return add_traces(found | {name: part for name, part in parts.items() if part}, result.chains)
+    parts = {"aligned": _aligned_data(result, data), "cuts": _cuts_data(result), "gallery": _gallery_data(result, data)}
+    return _add_traces(found | {name: part for name, part in parts.items() if part}, result.chains)
 
 
 def n_drawn(result: Segmentation) -> int:
@@ -125,7 +125,7 @@ def n_drawn(result: Segmentation) -> int:
 
 def steps_per_bin(result: Segmentation) -> int:
     """Return the number of steps that are drawn as one."""
-    return bin_size(int(result.states.starts[n_drawn(result)]), result.n_channels)
+    return _bin_size(int(result.states.starts[n_drawn(result)]), result.n_channels)
 
 
 def _looks(result: Segmentation, truth: Truth | None) -> dict[str, Any]:
@@ -144,17 +144,17 @@ def _bars(result: Segmentation, i: int, truth: Truth | None) -> dict[str, Any]:
     """Return labels and probabilities of one recording; steps drawn as one get the lowest of their probabilities."""
     kinds = {"action": result.actions, "state": result.states}
     known = {name: labels for name, labels in kinds.items() if labels is not None}
-    lanes = {name: runs_of(labels.paths[i]) for name, labels in known.items()}
+    lanes = {name: _runs_of(labels.paths[i]) for name, labels in known.items()}
     if truth is not None:
-        lanes["truth"] = runs_of(truth.paths[i])
+        lanes["truth"] = _runs_of(truth.paths[i])
     size = steps_per_bin(result)
     chances: dict[str, str] = {}
     for name in ("state", "action"):
         if name in known and (sure := known[name].probability) is not None:
-            chances[name] = packed(as_bytes(extremes(sure[i], size)[0]))
+            chances[name] = packed(_as_bytes(extremes(sure[i], size)[0]))
     for name in ("state", "action"):
         if name in known and (changes := known[name].change_probability) is not None:
-            chances[f"change of {name}"] = packed(as_bytes(extremes(changes[i], size)[1]))
+            chances[f"change of {name}"] = packed(_as_bytes(extremes(changes[i], size)[1]))
     n_steps = len(result.states.paths[i])
     return {"name": result.names[i], "steps": n_steps, "every": size, "lanes": lanes, "chances": chances}
 
@@ -164,7 +164,7 @@ def _curves_data(result: Segmentation, sequences: list[FloatArray], records: lis
     together, size, names = np.concatenate(sequences), steps_per_bin(result), result.channel_names()
     low, high = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
     for record, values in zip(records, sequences, strict=False):
-        least, most = (as_codes(end, low, high) for end in extremes(values, size))
+        least, most = (_as_codes(end, low, high) for end in extremes(values, size))
         record["low"] = [packed(codes) for codes in least.T]
         if size > 1:
             record["high"] = [packed(codes) for codes in most.T]
@@ -179,7 +179,7 @@ def _curves_data(result: Segmentation, sequences: list[FloatArray], records: lis
     return found
 
 
-def aligned_data(result: Segmentation, data: SequenceSet | None) -> dict[str, Any] | None:
+def _aligned_data(result: Segmentation, data: SequenceSet | None) -> dict[str, Any] | None:
     """Return the maps of the first positions of all recordings into one frame; None if there are no positions.
 
     A recorded place x is ``matrix @ (x - place)`` in the frame of the reference: a few numbers for each recording,
@@ -198,7 +198,7 @@ def aligned_data(result: Segmentation, data: SequenceSet | None) -> dict[str, An
     }
 
 
-def gallery_data(result: Segmentation, data: SequenceSet | None) -> list[dict[str, Any]] | None:
+def _gallery_data(result: Segmentation, data: SequenceSet | None) -> list[dict[str, Any]] | None:
     """Return for each action the paths of its segments, in one frame where frames are known, and the most typical one.
 
     Paths begin at one place, have as many points each, and are seen from where they are widest.
@@ -266,7 +266,7 @@ def _rounded(values: Any) -> Any:
     return [_rounded(value) if np.ndim(value) else float(f"{value:.{_DIGITS}g}") for value in values]
 
 
-def cuts_data(result: Segmentation) -> dict[str, Any] | None:
+def _cuts_data(result: Segmentation) -> dict[str, Any] | None:
     """Return the action of every state for each number of actions, with styles; None if there is only one number.
 
     Actions are numbered after those that were inferred, as far as they have steps in common, so that colours stay.
@@ -292,7 +292,7 @@ def partition_data(result: Partition, name_of: Callable[[int], str]) -> dict[str
     found |= {name: _matrix_data(result, matrix, name_of) for name, matrix in pair_matrices(result).items()}
     if result.embedding is not None:
         found["space"] = _points_data(result, result.embedding, name_of)
-    return add_traces(found, result.chains)
+    return _add_traces(found, result.chains)
 
 
 def pair_matrices(result: Partition) -> dict[str, FloatArray]:
@@ -304,13 +304,13 @@ def pair_matrices(result: Partition) -> dict[str, FloatArray]:
 def _matrix_data(result: Partition, matrix: FloatArray, name_of: Callable[[int], str]) -> dict[str, Any]:
     """Return a matrix of all pairs, sorted by cluster."""
     order = np.argsort(result.labels, kind="stable")
-    cells = block_means(matrix[np.ix_(order, order)], MAX_SIDE)
+    cells = _block_means(matrix[np.ix_(order, order)], MAX_SIDE)
     return {
         "side": len(cells),
         "every": -(-len(matrix) // MAX_SIDE),
-        "cells": packed(as_bytes(cells)),
+        "cells": packed(_as_bytes(cells)),
         "items": [name_of(i) for i in order],
-        "clusters": runs_of(cluster_number(result.labels[order])),
+        "clusters": _runs_of(cluster_number(result.labels[order])),
     }
 
 
@@ -323,7 +323,7 @@ def _points_data(result: Partition, embedding: FloatArray, name_of: Callable[[in
         "names": [f"coordinate {dim + 1}" for dim in range(points.shape[1])],
         "low": low.tolist(),
         "high": high.tolist(),
-        "places": [packed(codes) for codes in as_codes(points, low, high).T],
+        "places": [packed(codes) for codes in _as_codes(points, low, high).T],
         "labels": result.labels[some].tolist(),
         "items": [name_of(i) for i in some],
     }
@@ -332,7 +332,7 @@ def _points_data(result: Partition, embedding: FloatArray, name_of: Callable[[in
 # Chains
 
 
-def add_traces(data: dict[str, Any], chains: Chains | None) -> dict[str, Any]:
+def _add_traces(data: dict[str, Any], chains: Chains | None) -> dict[str, Any]:
     """Return the data of charts with the traces of chains, if there are any."""
     if chains is None:
         return data
@@ -364,7 +364,7 @@ def _trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
         "burn": n_burn,
         "every": size,
         "chains": [
-            {"low": packed(as_codes(least, low, high)), "high": packed(as_codes(most, low, high))}
+            {"low": packed(_as_codes(least, low, high)), "high": packed(_as_codes(most, low, high))}
             for least, most in zip(lows.T, highs.T, strict=True)
         ],
     }
@@ -374,15 +374,15 @@ def _trace(title: str, values: FloatArray, n_burn: int) -> dict[str, Any]:
 
 
 _MAX_VALUES = 1_000_000  # of curves, in one page: 2.7 MB as text
-MISSING = 65_535  # the code of what was not measured; the codes below are numbers
+_MISSING = 65_535  # the code of what was not measured; the codes below are numbers
 
 
-def bin_size(n_steps: int, n_dims: int, most: int = _MAX_VALUES) -> int:
+def _bin_size(n_steps: int, n_dims: int, most: int = _MAX_VALUES) -> int:
     """Return the number of steps to draw as one such that at most `most` numbers are drawn.
 
     Examples
     --------
-    >>> bin_size(35_000, 7), bin_size(1_000_000, 7)
+    >>> _bin_size(35_000, 7), _bin_size(1_000_000, 7)
     (1, 14)
     """
     return 1 if n_steps * n_dims <= most else -(-2 * n_steps * n_dims // most)
@@ -400,27 +400,27 @@ def extremes(values: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
     return np.fmin.reduceat(values, firsts, axis=0), np.fmax.reduceat(values, firsts, axis=0)
 
 
-def runs_of(labels: IntArray) -> dict[str, list[int]]:
+def _runs_of(labels: IntArray) -> dict[str, list[int]]:
     """Return the first step and the label of every run of equal labels.
 
     Examples
     --------
-    >>> runs_of(np.array([4, 4, 0, 0, 0]))
+    >>> _runs_of(np.array([4, 4, 0, 0, 0]))
     {'starts': [0, 2], 'labels': [4, 0]}
     """
     starts = np.flatnonzero(np.diff(labels, prepend=labels[0] - 1))
     return {"starts": starts.tolist(), "labels": labels[starts].tolist()}
 
 
-def as_codes(values: FloatArray, low: FloatArray | float, high: FloatArray | float) -> NDArray[np.uint16]:
+def _as_codes(values: FloatArray, low: FloatArray | float, high: FloatArray | float) -> NDArray[np.uint16]:
     """Return numbers scaled to integers from 0 (`low`) to 65,534 (`high`); missing ones are 65,535."""
     width = np.where(np.equal(high, low), 1.0, np.subtract(high, low))
     known = np.isfinite(values)
-    codes = np.round((np.where(known, values, low) - low) / width * (MISSING - 1))
-    return np.where(known, np.clip(codes, 0, MISSING - 1), MISSING).astype(np.uint16)
+    codes = np.round((np.where(known, values, low) - low) / width * (_MISSING - 1))
+    return np.where(known, np.clip(codes, 0, _MISSING - 1), _MISSING).astype(np.uint16)
 
 
-def as_bytes(probabilities: FloatArray) -> NDArray[np.uint8]:
+def _as_bytes(probabilities: FloatArray) -> NDArray[np.uint8]:
     """Return numbers from 0 to 1 scaled to integers from 0 to 255."""
     return np.round(255 * np.clip(probabilities, 0.0, 1.0)).astype(np.uint8)
 
@@ -430,12 +430,12 @@ def packed(codes: NDArray[Any]) -> str:
     return b64encode(codes.astype(codes.dtype.newbyteorder("<")).tobytes()).decode("ascii")
 
 
-def block_means(matrix: FloatArray, most: int) -> FloatArray:
+def _block_means(matrix: FloatArray, most: int) -> FloatArray:
     """Return the means of blocks of a square matrix, at most `most` along each side.
 
     Examples
     --------
-    >>> block_means(np.arange(9.0).reshape(3, 3), 2)
+    >>> _block_means(np.arange(9.0).reshape(3, 3), 2)
     array([[2. , 3.5],
            [6.5, 8. ]])
     """

@@ -68,7 +68,7 @@ def describe_clustering(result: Partition, data: MatrixSet | None = None) -> Doc
     """Return the document about a partition."""
     names = _Names(result, data)
     matrices = result.matrices if data is None else data.matrices
-    shown = None if data is None else slices_section(data, result.labels)
+    shown = None if data is None else _slices_section(data, result.labels)
     sections = [
         Section("labels", "Clusters", [Table("All clusters", *_clusters_table(result, matrices), brief=True)]),
         *([] if shown is None else [shown]),
@@ -210,7 +210,7 @@ def _how_clusters_differ(result: Partition, matrices: FloatArray | None) -> Answ
     if result.n_dims is None or matrices is None:
         return Answer(question, f"By {result.basis}.", "That is all that was compared.")
     text = "Axis lengths, with their geometric mean made one, are below; members of a cluster may differ in size."
-    shapes, sizes = shapes_and_sizes(matrices)
+    shapes, sizes = _shapes_and_sizes(matrices)
     members = [result.labels == k for k in range(min(result.n_clusters, MAX_POINTS))]
     points = [
         f"Cluster {cluster_number(k)}: axes {_axes(shapes[own])}; {_sizes(sizes[own])}"
@@ -222,7 +222,7 @@ def _how_clusters_differ(result: Partition, matrices: FloatArray | None) -> Answ
     return Answer(question, f"By {result.basis}.", text, points)
 
 
-def shapes_and_sizes(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _shapes_and_sizes(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return axis lengths divided by their geometric mean, the longest first, and the geometric means."""
     log_lengths = 0.5 * np.log(np.maximum(eigenvalues(matrices), np.finfo(np.float64).tiny))
     log_sizes = log_lengths.mean(axis=1)
@@ -250,7 +250,7 @@ def _clusters_table(result: Partition, matrices: FloatArray | None) -> tuple[lis
     probability, has_shapes = result.probability, result.n_dims is not None and matrices is not None
     header = ["cluster", result.items, "share", *["mean agreement"] * (probability is not None)]
     header += ["axis lengths", "sizes"] * has_shapes
-    shapes, sizes = shapes_and_sizes(matrices) if has_shapes and matrices is not None else (None, None)
+    shapes, sizes = _shapes_and_sizes(matrices) if has_shapes and matrices is not None else (None, None)
     rows = []
     for k in range(result.n_clusters):
         members = result.labels == k
@@ -286,13 +286,13 @@ def _pairs_section(result: Partition, name: str, matrix: FloatArray) -> Section:
     thinned = f" A cell is the mean of {side} x {side} pairs." if side > 1 else ""
     label = f"{title} of all pairs; the table of means over clusters says the same in short."
     numbers = [f"cluster {cluster_number(k)}" for k in range(result.n_clusters)]
-    means = cluster_means(matrix, result.labels)
+    means = _cluster_means(matrix, result.labels)
     rows = [[one, *row] for one, row in zip(numbers, means.round(2).tolist(), strict=True)]
     table = Table(f"Mean {title.lower()} of pairs, cluster by cluster", ["", *numbers], rows, shaded=True)
     return Section(name, title, [Chart(name, "matrix", label, caption + thinned), table])
 
 
-def cluster_means(matrix: FloatArray, labels: IntArray) -> FloatArray:
+def _cluster_means(matrix: FloatArray, labels: IntArray) -> FloatArray:
     """Return the mean of a matrix over all pairs of members of two clusters, (n_clusters, n_clusters)."""
     shares = (labels[:, None] == np.arange(labels.max() + 1)) / np.bincount(labels)
     return np.asarray(shares.T @ matrix @ shares)
@@ -342,7 +342,7 @@ class _Plane:
     letters: tuple[str, str, str, str] = _NO_LETTERS
 
 
-def slices_section(items: MatrixSet, labels: IntArray) -> Section | None:
+def _slices_section(items: MatrixSet, labels: IntArray) -> Section | None:
     """Return the part of a page with slices through an image; None if the matrices are of no image, or of a line."""
     if items.grid is None or items.positions is None or len(items.grid) not in (2, 3) or items.matrices.shape[1] < 2:
         return None
@@ -404,7 +404,7 @@ def _picture_of(plane: _Plane, colors: NDArray[np.uint8], positions: IntArray, s
     cut: list[slice | int] = [slice(start, stop) for start, stop in zip(low.tolist(), high.tolist(), strict=True)]
     title = plane.name
     if plane.through is not None:
-        index = fullest_slice(positions[:, plane.through.number])
+        index = _fullest_slice(positions[:, plane.through.number])
         cut[plane.through.number] = index
         title = f"{plane.name or 'Slice'}, {AXES[plane.through.number]} = {index}"
     pixels = colors[tuple(cut)]
@@ -417,12 +417,12 @@ def _picture_of(plane: _Plane, colors: NDArray[np.uint8], positions: IntArray, s
     return Picture(title, f"data:image/png;base64,{b64encode(png_of(pixels)).decode()}", told, size, plane.letters)
 
 
-def fullest_slice(indices: IntArray) -> int:
+def _fullest_slice(indices: IntArray) -> int:
     """Return the slice with most voxels; if there are several, the one nearest to the middle of all voxels.
 
     Examples
     --------
-    >>> fullest_slice(np.array([0, 1, 1, 2, 2, 3, 3, 4]))
+    >>> _fullest_slice(np.array([0, 1, 1, 2, 2, 3, 3, 4]))
     2
     """
     counts = np.bincount(indices)

@@ -449,7 +449,7 @@ def _segment_row(result: Segmentation, one: Segment) -> list[Any]:
 
 def _preparation_section(result: Segmentation) -> Section:
     """Return the section on preparation: kinds of channels, used steps and their weights."""
-    notes = ["" if result.blocks is None else result.blocks.sentence, _stride_note(result), weight_note(result)]
+    notes = ["" if result.blocks is None else result.blocks.sentence, _stride_note(result), _weight_note(result)]
     blocks = [Text(note, brief=note is not notes[0]) for note in notes if note]
     return Section("preparation", "Channels and steps that were used", blocks)
 
@@ -468,7 +468,7 @@ def _stride_note(result: Segmentation) -> str:
     )
 
 
-def weight_note(result: Segmentation) -> str:
+def _weight_note(result: Segmentation) -> str:
     """Return a sentence on the weights of steps and their reason; empty for models without weights."""
     weights, asked = result.step_weights, result.provenance.settings.get("step_weight", "auto")
     if not weights:

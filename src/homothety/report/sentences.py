@@ -274,7 +274,7 @@ def frame_sentences(table: FrameTable) -> list[str]:
         told = [reference if labels[one.recording] == labels[table.reference] else one for one in firsts]
     may_turn, size = table.blocks.n_angles > 0, _leading_size(table)
     told = [one for one in told if not one.is_reference or one.shared_with]
-    return [frame_sentence(one, frames, may_turn=may_turn, size=size) for one in told]
+    return [_frame_sentence(one, frames, may_turn=may_turn, size=size) for one in told]
 
 
 def _leading_size(table: FrameTable) -> int:
@@ -283,7 +283,7 @@ def _leading_size(table: FrameTable) -> int:
     return blocks.sized.index(blocks.leading) if blocks.leading in blocks.sized else 0
 
 
-def frame_sentence(
+def _frame_sentence(
     one: RecordingFrame, frames: Sequence[RecordingFrame], *, may_turn: bool = True, size: int = 0
 ) -> str:
     """Return how a recording differs from the reference.

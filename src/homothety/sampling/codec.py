@@ -24,7 +24,7 @@ from homothety.errors import CheckpointError, InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-TEXT = "value.json"
+_TEXT = "value.json"
 SEAL = b"homothety "  # how files begin, before their digest
 N_SEALED = len(SEAL) + 64 + 1
 _PLAIN_KINDS = "biufcU"  # of arrays: numbers, truth values and texts
@@ -48,7 +48,7 @@ def to_bytes(value: Any) -> bytes:
     text = json.dumps(_encode(value, pool))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(TEXT, text)
+        archive.writestr(_TEXT, text)
         for name, array in pool.members():
             with archive.open(name, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
@@ -71,8 +71,8 @@ def from_bytes(content: bytes) -> Any:
         raise CheckpointError("not written by homothety, or damaged: its seal is broken.")
     try:
         with opened_archive(io.BytesIO(content[N_SEALED:]), "The content") as archive:
-            members = {name: array_of(read_member(archive, name), name) for name in archive.namelist() if name != TEXT}
-            return _decode(json.loads(read_member(archive, TEXT)), members)
+            members = {name: array_of(read_member(archive, name), name) for name in archive.namelist() if name != _TEXT}
+            return _decode(json.loads(read_member(archive, _TEXT)), members)
     except (InputError, MemoryError):
         raise
     except Exception as error:  # whoever forges a file can make zipfile, json and NumPy raise nearly anything

@@ -196,7 +196,7 @@ def _variance_ratio(halves: FloatArray) -> float:
     return float(np.sqrt((n_draws - 1) / n_draws + between / within))
 
 
-def effective_size(draws: FloatArray) -> float:
+def _effective_size(draws: FloatArray) -> float:
     """Return the bulk effective sample size of one traced number.
 
     Parameters
@@ -218,7 +218,7 @@ def effective_size(draws: FloatArray) -> float:
     Examples
     --------
     >>> draws = np.random.default_rng(0).normal(size=(2, 500))
-    >>> bool(effective_size(draws) > 10 * effective_size(draws.cumsum(axis=1)))
+    >>> bool(_effective_size(draws) > 10 * _effective_size(draws.cumsum(axis=1)))
     True
     """
     if draws.shape[1] < _MIN_DRAWS or not np.isfinite(draws).all() or (draws == draws[0, 0]).all():
@@ -289,7 +289,7 @@ def _diagnose(name: str, values: FloatArray, max_r_hat: float, min_ess: float) -
         return Diagnosis(name, np.nan, np.nan, "is not finite in every sweep")
     if (values == values[:, :1]).all():
         return _diagnose_constants(name, values[:, 0])
-    ratio, ess = r_hat(values), effective_size(values)
+    ratio, ess = r_hat(values), _effective_size(values)
     return Diagnosis(name, ratio, ess, _trouble(ratio, ess, len(values), max_r_hat, min_ess))
 
 

@@ -22,7 +22,7 @@ from numpy.random import Generator, SeedSequence
 from homothety.arrays import check_count, check_whole
 from homothety.errors import CheckpointError, InputError, SweepError
 from homothety.sampling._remote import SharedRun, run_on_workers
-from homothety.sampling.checkpoint import Checkpointer, Checkpoints, Fingerprint, fingerprint
+from homothety.sampling.checkpoint import Checkpointer, Checkpoints, fingerprint
 from homothety.sampling.codec import has_form
 from homothety.sampling.recorders import Recorder, Visit, show_progress
 from homothety.sampling.trace import Trace, capture, restore
@@ -430,7 +430,9 @@ def run_chains(
     schedule.check(n_chains)
     first, kept_from = schedule.first, schedule.kept_from
     if checkpoints is not None:
-        seed = checkpoints.open(seed, _conditions(model, state, sweep, {"n_burn": kept_from, **(settings or {})}))
+        # What a run depends on besides its seed. Of a move, its name and the settings bound to it.
+        given = {"n_burn": kept_from, **(settings or {})}
+        seed = checkpoints.open(seed, fingerprint(settings=given, model=model, start=state, sweep=dict(sweep)))
     if progress:
         recorders = (*recorders, show_progress(n_chains, first))
     chain = partial(Chain, n_sweeps=first, n_burn=kept_from, recorders=recorders, checkpoints=checkpoints)
@@ -449,11 +451,6 @@ def _show(recorders: Sequence[Recorder], visit: Visit) -> str | None:
         return None
     content = [type(recorder).__name__ for recorder in recorders if recorder.on_sweep(visit)]
     return content[0] if content and visit.n_kept else None
-
-
-def _conditions(model: Any, state: Any, sweep: Sweep, settings: Mapping[str, Any]) -> Fingerprint:
-    """Return what a run depends on besides its seed; moves are represented by name and bound settings."""
-    return fingerprint(settings=settings, model=model, start=state, sweep=dict(sweep))
 
 
 def _run_rounds(chains: list[Chain], schedule: Schedule, n_jobs: int | None) -> list[Trace]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
     from homothety.models.frames.frames import Blocks
 
-LEVEL = 0.9  # of intervals
+_LEVEL = 0.9  # of intervals
 _TINY = 1e-12
 NEAR = np.pi / 2  # radians: draws that are turned farther from the most probable one are another mode
 
@@ -181,7 +181,7 @@ def rotation_angle(rotation: FloatArray) -> float:
     return float(np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1.0, 1.0)))
 
 
-def angle_between_turns(first: FloatArray, second: FloatArray) -> FloatArray:
+def _angle_between_turns(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the angles between rotations, (...,): unit quaternions up to their sign, or cosines and sines."""
     cosine = np.clip(np.abs((first * second).sum(axis=-1)), 0.0, 1.0)
     if first.shape[-1] == 2:
@@ -244,27 +244,27 @@ def frame_table(
     turns, sizes = np.stack([one.turns for one in relative]), np.stack([one.log_sizes for one in relative])
     places, recorded = np.stack([one.places for one in relative]), turns.copy()
     for i in np.flatnonzero(free.any(axis=1)).tolist():
-        turns[:, i] = [without_twist(turn, free[i]) for turn in turns[:, i]]
-    near = angle_between_turns(turns, turns[best]) < NEAR
+        turns[:, i] = [_without_twist(turn, free[i]) for turn in turns[:, i]]
+    near = _angle_between_turns(turns, turns[best]) < NEAR
     rows = []
     for i in range(len(names)):
         own = near[:, i]
-        turn = mean_turn(turns[own, i], turns[best, i])
+        turn = _mean_turn(turns[own, i], turns[best, i])
         log_sizes = sizes[own, i].mean(axis=0)
         images = places[own, i] + carried(blocks, recorded[own, i], sizes[own, i], middle)
         image = images.mean(axis=0)
         # Draws with the spread that `spread` corrects for.
-        all_turns = _with_angles_scaled(recorded[own, i], mean_turn(recorded[own, i], recorded[best, i]), spread.angle)
+        all_turns = _with_angles_scaled(recorded[own, i], _mean_turn(recorded[own, i], recorded[best, i]), spread.angle)
         all_sizes = log_sizes + spread.sizes * (sizes[own, i] - log_sizes)
         all_images = image + spread.places[:, None] * (images - image)
         origins = all_images + carried(blocks, all_turns, all_sizes, origin - middle)
-        low, high = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+        low, high = (1 - _LEVEL) / 2, (1 + _LEVEL) / 2
         rows.append(
             (
                 turn,
                 log_sizes,
                 image - carried(blocks, turn, log_sizes, middle),
-                spread.angle * np.quantile(angle_between_turns(turns[own, i], turn), LEVEL),
+                spread.angle * np.quantile(_angle_between_turns(turns[own, i], turn), _LEVEL),
                 np.moveaxis(np.quantile(all_sizes, [low, high], axis=0), 0, -1),
                 np.moveaxis(np.quantile(origins, [low, high], axis=0), 0, -1),
             )
@@ -291,7 +291,7 @@ def _free_axes(axes: FloatArray, labels: IntArray, reference: int) -> FloatArray
     return found
 
 
-def without_twist(turn: FloatArray, axis: FloatArray) -> FloatArray:
+def _without_twist(turn: FloatArray, axis: FloatArray) -> FloatArray:
     """Return the smallest rotation that takes the same direction to an axis as a given rotation does."""
     origin = rotation_matrices(turn).T @ axis
     if origin @ axis < -1 + _TINY:  # a half turn about any direction across the axis
@@ -302,7 +302,7 @@ def without_twist(turn: FloatArray, axis: FloatArray) -> FloatArray:
     return np.asarray(smallest / np.linalg.norm(smallest))
 
 
-def mean_turn(turns: FloatArray, side: FloatArray) -> FloatArray:
+def _mean_turn(turns: FloatArray, side: FloatArray) -> FloatArray:
     """Return the mean of rotations that are near each other; quaternions get the sign of `side`."""
     signs = np.where(turns @ side < 0, -1.0, 1.0) if turns.shape[1] == 4 else np.ones(len(turns))
     mean = (turns * signs[:, None]).mean(axis=0)
@@ -315,7 +315,7 @@ def _with_angles_scaled(turns: FloatArray, mean: FloatArray, factor: float) -> F
     Examples
     --------
     >>> quarter, none = np.array([[np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0]]), np.array([1.0, 0.0, 0.0, 0.0])
-    >>> np.degrees(angle_between_turns(_with_angles_scaled(quarter, none, 0.5), none)).round(6).tolist()
+    >>> np.degrees(_angle_between_turns(_with_angles_scaled(quarter, none, 0.5), none)).round(6).tolist()
     [45.0]
     """
     back, found = inverse_turn(mean), []

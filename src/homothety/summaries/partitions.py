@@ -28,7 +28,7 @@ _MAX_LARGE_DRAWS = 50  # draws that are used where there are many items
 _BLOCK_ENTRIES = 2**24  # of a membership matrix; its counts are whole numbers below 2**24, exact in single precision
 
 
-def check_draws(draws: ArrayLike) -> IntArray:
+def _check_draws(draws: ArrayLike) -> IntArray:
     """Return draws as an integer array of shape (n_draws, n_items) with labels 0, 1, ... in each row, or raise."""
     array = np.asarray(draws)
     if array.ndim != 2 or 0 in array.shape:
@@ -56,7 +56,7 @@ def coclustering(draws: ArrayLike) -> FloatArray:
            [0.5, 1. , 0.5],
            [0. , 0.5, 1. ]])
     """
-    labels = check_draws(draws)
+    labels = _check_draws(draws)
     shares = np.zeros((labels.shape[1], labels.shape[1]))
     for block in _blocks(labels):
         membership = _membership(block)
@@ -76,7 +76,7 @@ def expected_vi(partitions: ArrayLike, draws: ArrayLike) -> FloatArray:
     -------
     expected : ndarray of shape (n_partitions,)
     """
-    labels, draws = check_draws(partitions), check_draws(draws)
+    labels, draws = _check_draws(partitions), _check_draws(draws)
     if labels.shape[1] != draws.shape[1]:
         raise InputError(
             f"partitions are of {labels.shape[1]} items, draws of {draws.shape[1]}: needed the same items."
@@ -108,7 +108,7 @@ def minimise_expected_vi(draws: ArrayLike, *, max_candidates: int = _MAX_CANDIDA
     >>> minimise_expected_vi([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     array([0, 0, 1, 1])
     """
-    labels = check_draws(draws)
+    labels = _check_draws(draws)
     candidates = np.unique(labels, axis=0)
     if len(candidates) > max_candidates:
         candidates = labels[np.linspace(0, len(labels) - 1, max_candidates).astype(int)]

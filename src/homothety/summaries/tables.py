@@ -47,7 +47,7 @@ def segmentation_tables(result: Segmentation) -> dict[str, Iterable[Row]]:
     if result.frame_table is not None:
         found["frames"] = [
             _flat_frame(row) | fits
-            for row, fits in zip(frame_records(result.frame_table), _fits_of(result), strict=True)
+            for row, fits in zip(_frame_records(result.frame_table), _fits_of(result), strict=True)
         ]
     return found
 
@@ -206,9 +206,9 @@ def _with_interval(value: float, low: float, high: float) -> list[float | None]:
 # Frames of recordings
 
 
-def frame_records(table: FrameTable) -> list[dict[str, Any]]:
+def _frame_records(table: FrameTable) -> list[dict[str, Any]]:
     """Return the frame of every recording for JSON; angles in degrees, intervals of 90 %."""
-    sizes, places, zeros = size_names(table), place_names(table), _zero_names(table)
+    sizes, places, zeros = _size_names(table), place_names(table), _zero_names(table)
     return [
         {
             "recording": one.name,
@@ -252,7 +252,7 @@ def _columns(quantity: str, numbers: dict[str, dict[str, float | None]]) -> dict
     }
 
 
-def size_names(table: FrameTable) -> list[str]:
+def _size_names(table: FrameTable) -> list[str]:
     """Return the names of blocks with a size: position, vector and velocity, numbered if there are several.
 
     Velocities that the model has computed come last.
@@ -374,7 +374,7 @@ def summarise_segmentation(result: Segmentation) -> dict[str, Any]:
     if result.blocks is not None:
         found["blocks"] = {"kinds": list(result.blocks.kinds), "text": result.blocks.sentence}
     if result.frame_table is not None:
-        found["frames"] = frame_records(result.frame_table)
+        found["frames"] = _frame_records(result.frame_table)
     if result.scores is not None and result.fits is not None:
         found["fits"] = [{"recording": name, **fits} for name, fits in zip(result.names, _fits_of(result), strict=True)]
     if result.merges is not None and result.merge_gains is not None:

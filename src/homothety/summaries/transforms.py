@@ -235,18 +235,18 @@ def transform_table(
     """
     if emission.blocks is not None:
         raise InputError("Transformations between states are worked out for one block of dimensions, not for several.")
-    flat, n_states = without_prior(emission), len(actions)
+    flat, n_states = _without_prior(emission), len(actions)
     z, _ = flat.augment(sequences)
     statistics = statistics_of(flat, z, point, n_states)
-    placement, n_spare = place_states(flat, statistics), _spare_observations(flat, statistics)
-    drawn = draw_placements(rng, flat, z, point, draws, n_states)
+    placement, n_spare = _place_states(flat, statistics), _spare_observations(flat, statistics)
+    drawn = _draw_placements(rng, flat, z, point, draws, n_states)
     reference = _reference_states(statistics.sizes, actions)
     rows = [describe(placement, drawn, n_spare, pair, flat.diagonal) for pair in enumerate(reference.tolist())]
     columns = [np.stack(column) for column in zip(*rows, strict=True)]
     return TransformTable(reference, placement.means, placement.axes.frames[reference], statistics.sizes, *columns)
 
 
-def without_prior(emission: Emission) -> Emission:
+def _without_prior(emission: Emission) -> Emission:
     """Return emissions whose prior counts for next to nothing; its degrees of freedom are taken out elsewhere."""
     return replace(emission, precision=_VANISHING * emission.precision, scale=_VANISHING * emission.scale)
 
@@ -279,7 +279,7 @@ def _common_blocks(log_lengths: FloatArray, n_spare: FloatArray, is_diagonal: bo
     return blocks_from_gaps(is_clear[0] & is_clear[1])
 
 
-def place_states(flat: Emission, statistics: Statistics) -> Placement:
+def _place_states(flat: Emission, statistics: Statistics) -> Placement:
     """Return means, axes and the posterior mean of the logarithm of the size of every state."""
     whiteners = mean_parameters(flat, statistics)
     axes = axes_of(flat.covariances_of(whiteners))
@@ -311,7 +311,7 @@ class Draws(NamedTuple):
     is_found: BoolArray  # (n_draws, n_states)
 
 
-def draw_placements(
+def _draw_placements(
     rng: Generator, flat: Emission, z: FloatArray, point: IntArray, paths: PathDraws, n_states: int
 ) -> Draws:
     """Draw means and covariances of the reported states, from an even selection of the kept paths."""
@@ -334,7 +334,7 @@ def _drawable_states(
     flat: Emission, z: FloatArray, point: IntArray, path: IntArray, n_states: int
 ) -> tuple[IntArray, Statistics]:
     """Return which reported states a path has with enough steps, and their statistics there, ready to draw from."""
-    partner = matching_states(point, path, n_states)
+    partner = _matching_states(point, path, n_states)
     statistics = statistics_of(flat, z, path, int(path.max()) + 1)
     is_drawable = (partner >= 0) & (_spare_observations(flat, statistics)[partner] >= 1)
     states = np.flatnonzero(is_drawable)
@@ -343,14 +343,14 @@ def _drawable_states(
     return states, type(statistics)(sizes - flat.dof - flat.n_regressors, scales)
 
 
-def matching_states(point: IntArray, path: IntArray, n_states: int) -> IntArray:
+def _matching_states(point: IntArray, path: IntArray, n_states: int) -> IntArray:
     """Return which state of a path each reported one is, (n_states,); -1 for those it does not have.
 
     Two states are the same if they share more than half of the steps that either has: there is one such at most.
 
     Examples
     --------
-    >>> matching_states(np.array([0, 0, 0, 1, 1]), np.array([2, 2, 2, 2, 0]), 2)
+    >>> _matching_states(np.array([0, 0, 0, 1, 1]), np.array([2, 2, 2, 2, 0]), 2)
     array([ 2, -1])
     """
     n_others = int(path.max()) + 1

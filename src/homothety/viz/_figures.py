@@ -41,22 +41,22 @@ if TYPE_CHECKING:
 
 FontSetting = Literal["font.size", "legend.fontsize", "xtick.labelsize", "ytick.labelsize"]
 
-FIGSIZE = (6.4, 4.8)  # inches
+_FIGSIZE = (6.4, 4.8)  # inches
 RESOLUTION = 150  # dots per inch of a file
-MAX_LEGEND_COLUMNS = 4
-LEGEND_COLUMN = 0.6  # inches that a further column takes
-BOX_REACH = 0.36  # of the corners of 3-D axes from the middle, as a share of width or height
-SHORT_AXIS = 0.6  # of the length of the longest one, below which an axis has room for few numbers
-LINE_SPACING = 1.6  # height of a legend entry in font sizes
+_MAX_LEGEND_COLUMNS = 4
+_LEGEND_COLUMN = 0.6  # inches that a further column takes
+_BOX_REACH = 0.36  # of the corners of 3-D axes from the middle, as a share of width or height
+_SHORT_AXIS = 0.6  # of the length of the longest one, below which an axis has room for few numbers
+_LINE_SPACING = 1.6  # height of a legend entry in font sizes
 
 
 def axes_or_new(
-    ax: Axes | None, figsize: tuple[float, float] = FIGSIZE, *, n_entries: int = 0, n_dims: int = 2
+    ax: Axes | None, figsize: tuple[float, float] = _FIGSIZE, *, n_entries: int = 0, n_dims: int = 2
 ) -> Axes:
     """Return the given Axes if they are made for that many dimensions, or new ones with room for `n_entries` beside."""
     needed = "3d" if n_dims == 3 else "rectilinear"
     if ax is None:
-        return new_figure(with_legend(figsize, n_entries)).add_subplot(projection=needed)
+        return _new_figure(with_legend(figsize, n_entries)).add_subplot(projection=needed)
     if (ax.name == "3d") != (needed == "3d"):
         raise InputError(f"ax is {ax.name} but {n_dims} columns are drawn: make it with projection={needed!r}.")
     return ax
@@ -76,7 +76,7 @@ def panels_or_new(
     """
     if axes is None:
         shape = (len(panels), 1) if stacked else (1, len(panels))
-        return list(new_figure(figsize).subplots(*shape, squeeze=False, **options).flat)
+        return list(_new_figure(figsize).subplots(*shape, squeeze=False, **options).flat)
     if len(axes) != len(panels):
         raise InputError(f"axes has {len(axes)} Axes, needed {len(panels)}: {', '.join(panels)}.")
     return list(axes)
@@ -91,12 +91,12 @@ def label_dims(ax: Any, names: list[str], aspect: Aspect, *, adjustable: Literal
         raise InputError(f"aspect is {aspect!r}, needed 'equal' or 'auto'.")
     ax.set(**{f"{axis}label": name for axis, name in zip("xyz", names, strict=False)})
     if len(names) == 3:
-        fit_box(ax, equal=aspect == "equal")
+        _fit_box(ax, equal=aspect == "equal")
     else:
         ax.set_aspect(aspect, adjustable=adjustable)
 
 
-def fit_box(ax: Any, *, equal: bool) -> None:
+def _fit_box(ax: Any, *, equal: bool) -> None:
     """Make 3-D Axes as large as their labels allow, with the same unit along all of them or not."""
     extents = np.ptp([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()], axis=1)
     shares = extents / extents.max() if equal else np.ones(3)
@@ -104,10 +104,10 @@ def fit_box(ax: Any, *, equal: bool) -> None:
     # Layouts ignore the labels of 3-D axes, so there has to be room for them inside of the Axes.
     x, y, _ = proj_transform(*zip(*product(ax.get_xlim(), ax.get_ylim(), ax.get_zlim()), strict=True), ax.get_proj())
     corners = (ax.transData - ax.transAxes).transform(np.stack([x, y], axis=1))
-    ax.set_box_aspect(shares, zoom=BOX_REACH / float(np.abs(corners - 0.5).max()))
+    ax.set_box_aspect(shares, zoom=_BOX_REACH / float(np.abs(corners - 0.5).max()))
     # At the corners the numbers of two axes would meet.
     for axis, share in zip((ax.xaxis, ax.yaxis, ax.zaxis), shares, strict=True):
-        axis.set_major_locator(MaxNLocator(nbins=5 if share > SHORT_AXIS else 3, prune="both"))
+        axis.set_major_locator(MaxNLocator(nbins=5 if share > _SHORT_AXIS else 3, prune="both"))
         axis.labelpad = 13
     # The projection is otherwise brought up to date when the Axes are drawn, but a layout asks for it before.
     ax.M = ax.get_proj()
@@ -116,11 +116,11 @@ def fit_box(ax: Any, *, equal: bool) -> None:
 def with_legend(figsize: tuple[float, float], n_entries: int) -> tuple[float, float]:
     """Return the size of a figure, wider the more columns its legend needs."""
     width, height = figsize
-    n_columns = min(ceil(n_entries / _legend_rows(0.8 * 72 * height, title="")), MAX_LEGEND_COLUMNS)
-    return width + LEGEND_COLUMN * max(n_columns - 1, 0), height
+    n_columns = min(ceil(n_entries / _legend_rows(0.8 * 72 * height, title="")), _MAX_LEGEND_COLUMNS)
+    return width + _LEGEND_COLUMN * max(n_columns - 1, 0), height
 
 
-def new_figure(figsize: tuple[float, float]) -> Figure:
+def _new_figure(figsize: tuple[float, float]) -> Figure:
     """Return a figure that makes room for labels and legends by itself.
 
     In a notebook, or once pyplot is loaded, somebody expects to see the figure, so it is one of pyplot's. Otherwise,
@@ -171,7 +171,7 @@ def legend_beside(ax: Axes, handles: Collection[Artist], title: str | None = Non
     if not handles:
         return
     n_rows = _legend_rows(size_in_points(ax, settle=settle)[1], title)
-    capacity = MAX_LEGEND_COLUMNS * n_rows
+    capacity = _MAX_LEGEND_COLUMNS * n_rows
     if len(handles) > capacity:
         rest = Line2D([], [], linestyle="none", label=f"{len(handles) - capacity + 1} more")
         handles = [*list(handles)[: capacity - 1], rest]
@@ -190,7 +190,7 @@ def legend_beside(ax: Axes, handles: Collection[Artist], title: str | None = Non
 
 def _legend_rows(height: float, title: str | None) -> int:
     """Return how many entries fit below the title into a height given in points."""
-    return max(int(height / (LINE_SPACING * font_points("legend.fontsize"))) - (title is not None), 1)
+    return max(int(height / (_LINE_SPACING * font_points("legend.fontsize"))) - (title is not None), 1)
 
 
 def colorbar_beside(ax: Axes, image: AxesImage, label: str) -> None:

@@ -170,7 +170,7 @@ def plot_spectra(covariances: ArrayLike, labels: ArrayLike | None = None, *, ax:
     >>> [line.round(3).tolist() for line in ax.collections[0].get_segments()]
     [[[1.0, 0.707], [2.0, 1.414]], [[1.0, 0.707], [2.0, 1.414]]]
     """
-    lengths = unit_lengths(covariances)
+    lengths = _unit_lengths(covariances)
     clusters = group_items(labels, len(lengths))
     ax = axes_or_new(ax, _SPECTRA_FIGSIZE, n_entries=len(named(clusters)))
     ranks, alpha = np.arange(1, lengths.shape[1] + 1), float(np.clip(20 / len(lengths), 0.1, 0.6))
@@ -192,7 +192,7 @@ def plot_spectra(covariances: ArrayLike, labels: ArrayLike | None = None, *, ax:
     return ax
 
 
-def unit_lengths(covariances: ArrayLike) -> FloatArray:
+def _unit_lengths(covariances: ArrayLike) -> FloatArray:
     """Return the axis lengths of each matrix, ascending, with product one; shape (n_matrices, n_dims)."""
     log_lengths = np.log(eigenvalues(covariances, name="covariances")) / 2
     return np.asarray(np.exp(log_lengths - log_lengths.mean(axis=1, keepdims=True)))

@@ -230,12 +230,12 @@ def plot_heatmap(
     return ax
 
 
-def setting_text(value: float | str) -> str:
+def _setting_text(value: float | str) -> str:
     r"""Return a setting as short text: three digits, far from one by powers of ten.
 
     Examples
     --------
-    >>> [setting_text(value) for value in (0.5, 1e-5, 30000000, "auto")]
+    >>> [_setting_text(value) for value in (0.5, 1e-5, 30000000, "auto")]
     ['0.5', '$10^{-5}$', '$3 \\times 10^{7}$', 'auto']
     """
     if isinstance(value, str):
@@ -357,9 +357,9 @@ def _scatter(ax: Axes, coordinates: FloatArray, clusters: list[Cluster]) -> None
 def _label_settings(ax: Axes, rows: Sequence[float | str], columns: Sequence[float | str]) -> None:
     """Name every setting, those of columns slanting if they are long, or every n-th if there are too many."""
     row_step = ceil(1.3 * font_points("ytick.labelsize") * len(rows) / size_in_points(ax)[1])
-    ax.set_yticks(range(0, len(rows), row_step), [setting_text(row) for row in rows[::row_step]])
+    ax.set_yticks(range(0, len(rows), row_step), [_setting_text(row) for row in rows[::row_step]])
     width = size_in_points(ax)[0] / len(columns)  # names of rows took some of it
-    texts = [setting_text(column) for column in columns]
+    texts = [_setting_text(column) for column in columns]
     slanting = max(_text_width(text, "xtick.labelsize") for text in texts) + _MIN_GAP > width
     column_step = ceil(1.6 * font_points("xtick.labelsize") / width) if slanting else 1
     ax.set_xticks(range(0, len(columns), column_step), texts[::column_step])

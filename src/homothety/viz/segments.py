@@ -49,7 +49,7 @@ _MIN_HEIGHT, _MAX_HEIGHT = 2.4, 9.0
 _LINE_COLOR = "#333333"
 _TINT = 0.22  # opacity of a colour behind the lines
 _LANE_SHARE = 0.8  # of the height of a lane, taken by its line
-BAR = (-1.25, 0.6)  # bottom and height of the first bar below the lanes
+_BAR = (-1.25, 0.6)  # bottom and height of the first bar below the lanes
 _BAR_PITCH = 0.7  # from one bar down to the next
 
 
@@ -119,20 +119,20 @@ def _draw_lanes(
         lane = place + _LANE_SHARE * (shares[:, dim] - 0.5)
         ax.plot(np.arange(n_steps), lane, color=_LINE_COLOR, linewidth=0.8)
     _draw_runs(ax, tint, -0.55, n_dims + 0.1, alpha=_TINT)
-    bottoms = bar_bottoms(len(bars))
+    bottoms = _bar_bottoms(len(bars))
     for bottom, bar in zip(bottoms, bars, strict=True):
-        _draw_runs(ax, bar, bottom, BAR[1])
+        _draw_runs(ax, bar, bottom, _BAR[1])
     ax.set(ylim=(bottoms[-1] - 0.1, n_dims - 0.45))
-    label_rows(ax, np.append(places, np.add(bottoms, BAR[1] / 2)), [*names, *(bar.title for bar in bars)])
+    label_rows(ax, np.append(places, np.add(bottoms, _BAR[1] / 2)), [*names, *(bar.title for bar in bars)])
     _label_steps(ax, n_steps)
     legend_beside(ax, handles, title, settle=False)
-    _write_names(ax, dict(zip(bottoms, bars, strict=True)), BAR[1])
+    _write_names(ax, dict(zip(bottoms, bars, strict=True)), _BAR[1])
     return ax
 
 
-def bar_bottoms(n_bars: int) -> list[float]:
+def _bar_bottoms(n_bars: int) -> list[float]:
     """Return where bars below the lanes begin, the first on top."""
-    return [BAR[0] - _BAR_PITCH * place for place in range(n_bars)]
+    return [_BAR[0] - _BAR_PITCH * place for place in range(n_bars)]
 
 
 def _draw_runs(ax: Axes, bar: Bar, bottom: float, height: float, alpha: float | None = None) -> None:

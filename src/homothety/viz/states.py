@@ -54,7 +54,7 @@ _LEAST_WRITTEN = 0.005  # probabilities below it would be written as zero
 
 _OPACITY = 0.4  # of ellipses at most: they overlap, and two colours should not look like a third
 _STEP_COLOR = "#C8C8C8"
-ABSENT_COLOR = "#F2F2F2"
+_ABSENT_COLOR = "#F2F2F2"
 _CELL_SHARE = 0.88  # of the width and height of a cell that is filled
 
 
@@ -322,7 +322,7 @@ def _fill_cells(ax: Axes, owned: BoolArray, looks: list[Look]) -> None:
     """Draw a matrix of filled and empty cells, first all that are empty, then one collection for each column."""
     square = (np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) - 0.5) * _CELL_SHARE
     cells = np.stack(np.meshgrid(*map(np.arange, owned.shape[::-1])), axis=-1)[:, :, np.newaxis] + square
-    add_polygons(ax, cells[~owned], facecolors=ABSENT_COLOR, linewidths=0)
+    add_polygons(ax, cells[~owned], facecolors=_ABSENT_COLOR, linewidths=0)
     for column, (_, style) in enumerate(looks):
         add_polygons(ax, cells[owned[:, column], column], style, facecolors=style.color, linewidths=0)
 

@@ -98,7 +98,7 @@ def raise_in_demo(monkeypatch, error):
     def fail(seed, console):
         raise error
 
-    monkeypatch.setattr(demo, "segment_demonstrations", fail)
+    monkeypatch.setattr(demo, "_segment_demonstrations", fail)
 
 
 def test_matrices_that_cannot_be_decomposed_exit_with_2(run, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 
 import homothety
 from homothety import CRPMixture, SPCMMixture
-from homothety.cli.results import read, write_recordings
+from homothety.cli.results import _write_recordings, read
 from homothety.datasets import SequenceSet, make_demonstrations
 
 QUICK = ("--chains", "2", "--sweeps", "10")
@@ -24,7 +24,7 @@ def fitted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fitted")
     made = make_demonstrations(1, n_per_frame=1)
     recordings = SequenceSet([one[::4] for one in made.sequences], names=("a", "b", "c"), channels=made.channels)
-    write_recordings(folder / "demos.npz", recordings)
+    _write_recordings(folder / "demos.npz", recordings)
     assert main(["segment", str(folder / "demos.npz"), "-o", str(folder / "run"), "--quiet", *QUICK]) == 0
     return folder / "run"
 
@@ -35,7 +35,7 @@ def new_file(tmp_path):
     made = make_demonstrations(7, n_frames=1, n_per_frame=1)
     strange = np.cumsum(np.random.default_rng(0).normal(size=(90, 3)), axis=0)
     items = SequenceSet([made.sequences[0][::4], strange], names=("new", "strange"), channels=made.channels)
-    write_recordings(tmp_path / "new.npz", items)
+    _write_recordings(tmp_path / "new.npz", items)
     return tmp_path / "new.npz"
 
 

@@ -234,7 +234,7 @@ def test_an_interrupt_leaves_what_was_finished(run, series_file, tmp_path, monke
     def interrupted(rng, model, state):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(hdphmm, "resample_tables", interrupted)
+    monkeypatch.setattr(hdphmm, "_resample_tables", interrupted)
     options = ("--methods", "icsc,hdp,hmm", "-o", tmp_path / "results")
     answer = run("compare", series_file, *options, *QUICK)
     assert answer.status == 130

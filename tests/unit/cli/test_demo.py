@@ -12,7 +12,7 @@ from homothety.estimators.sampled import AutoSweeps
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(demo, "FIELD", (8, 8))
-    monkeypatch.setattr(demo, "PER_FRAME", 1)
+    monkeypatch.setattr(demo, "_PER_FRAME", 1)
     monkeypatch.setattr(homothety.ActionHMM, "auto_sweeps", AutoSweeps(4, 4, 4))
 
 

@@ -6,7 +6,7 @@ from matplotlib.colors import same_color
 
 from fabricated import with_parts
 from homothety import IBPHMM, ICSCHMM
-from homothety.cli.figures import ALL_FIGURES, MAX_RECORDINGS, figures_of, some_of_each, true_labels
+from homothety.cli.figures import ALL_FIGURES, MAX_RECORDINGS, _some_of_each, figures_of, true_labels
 from homothety.datasets import SequenceSet, make_toy_2d
 from homothety.palette import aspect_of
 from homothety.preprocessing import Preprocessing
@@ -133,10 +133,10 @@ def test_one_scale_for_all_unless_that_would_leave_one_flat():
 
 def test_some_of_each_takes_from_all_clusters_in_turn():
     labels = np.array([0] * 10 + [1] * 2 + [2] * 10)
-    chosen = some_of_each(labels, 8)
+    chosen = _some_of_each(labels, 8)
     assert (np.diff(chosen) > 0).all()
     np.testing.assert_array_equal(np.bincount(labels[chosen]), [3, 2, 3])
 
 
 def test_some_of_each_takes_all_if_there_are_few():
-    np.testing.assert_array_equal(some_of_each(np.array([1, 0, 1]), 8), [0, 1, 2])
+    np.testing.assert_array_equal(_some_of_each(np.array([1, 0, 1]), 8), [0, 1, 2])

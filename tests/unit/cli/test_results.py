@@ -10,7 +10,7 @@ import pytest
 
 from fabricated import make_clustering, make_recordings, make_segmentation, with_parts
 from homothety.cli import main
-from homothety.cli.results import read, read_recordings, write, write_recordings
+from homothety.cli.results import _read_recordings, _write_recordings, read, write
 from homothety.datasets import MatrixSet, SequenceSet, read_sequences
 from homothety.distributions import NIW
 from homothety.persistence import write_value
@@ -27,8 +27,8 @@ def test_recordings_come_back_and_can_be_segmented_again(tmp_path):
     made = make_recordings(names=["a", "b\nc", "</script>"])
     truth = [np.array(["go"] * 60 + [None] * 60, dtype=object) for _ in made.sequences]
     items = SequenceSet(made.sequences, None, truth, made.names, made.channels)
-    write_recordings(tmp_path / "recordings.npz", items)
-    back = read_recordings(tmp_path / "recordings.npz")
+    _write_recordings(tmp_path / "recordings.npz", items)
+    back = _read_recordings(tmp_path / "recordings.npz")
     assert (back.names, back.channels) == (items.names, items.channels)
     assert back.actions[0].tolist() == ["go"] * 60 + [""] * 60
     for one, other in zip(back.sequences, items.sequences, strict=True):

@@ -13,11 +13,11 @@ import homothety
 from fabricated import make_recordings, make_segmentation, with_parts, with_trace
 from homothety import IBPHMM, ICSCHMM, ActionHMM, HMMSelection, StickyHDPHMM
 from homothety.cli.app import build_parser
-from homothety.cli.results import write_recordings
+from homothety.cli.results import _write_recordings
 from homothety.cli.segment import _CLASSES, MODEL_OPTIONS
 from homothety.phrases import ordinal
 from homothety.report.document import chains_answer
-from homothety.report.segmentation import weight_note
+from homothety.report.segmentation import _weight_note
 from homothety.summaries.result import Provenance
 
 QUICK = ("--chains", "2", "--sweeps", "8")
@@ -98,15 +98,15 @@ def test_everything_is_written_and_agrees(run, recordings, series_file, tmp_path
 )
 def test_the_weight_of_a_step_is_told_with_its_reason(model, weight, said):
     made_up = with_parts(make_segmentation(make_recordings()), provenance=Provenance.of(model)).result_
-    note = weight_note(replace(made_up, step_weights={"": weight}))
+    note = _weight_note(replace(made_up, step_weights={"": weight}))
     assert note.startswith(said)
     assert ("--step-weight 1" in note) == (weight == 0.234)
-    assert weight_note(made_up) == ""
+    assert _weight_note(made_up) == ""
 
 
 def test_recordings_have_frames_by_default(run, tmp_path, demonstrations):
     folder = tmp_path / "results"
-    write_recordings(tmp_path / "demos.npz", demonstrations)
+    _write_recordings(tmp_path / "demos.npz", demonstrations)
     answer = run("segment", tmp_path / "demos.npz", "-o", folder, *QUICK)
     assert answer.status == 0
     model = homothety.load(folder / "model.homothety")
@@ -152,7 +152,7 @@ def test_options_of_frames_reach_the_model(run, tmp_path, demonstrations):
         "--jobs": ("n_jobs", 1),
     }
     assert set(options) == {option.flag for option in MODEL_OPTIONS if "actions" in option.models}
-    write_recordings(tmp_path / "demos.npz", demonstrations)
+    _write_recordings(tmp_path / "demos.npz", demonstrations)
     words = [word for flag, (_, value) in options.items() for word in (flag, value)]
     preparation = ("--subsample", "4", "--velocities", "none")
     answer = run("segment", tmp_path / "demos.npz", *words, *preparation, "-o", tmp_path)

@@ -10,12 +10,12 @@ from threadpoolctl import threadpool_limits
 
 from homothety.covariance import pairwise_similarity
 from homothety.covariance.embedding import (
+    _count_primary_adapted,
+    _count_structured,
+    _damped_scales,
+    _fix_signs,
     count_columns,
     count_primary,
-    count_primary_adapted,
-    count_structured,
-    damped_scales,
-    fix_signs,
     normalised_laplacian,
     scaled_softmax,
     spectral_embedding,
@@ -85,21 +85,21 @@ def test_columns_of_algorithm_1_all_count_alike(rng):
 @pytest.mark.parametrize("last", [0.2, 0.5, 0.9])
 def test_damped_columns_fall_from_one_as_a_power_of_their_strength(last):
     strengths = np.array([1.0, 0.6, 0.5, 0.3, 0.05])
-    scales = damped_scales(strengths, last)
+    scales = _damped_scales(strengths, last)
     assert scales[:2].tolist() == [1.0, 1.0]
     assert scales[-1] == pytest.approx(last)
     powers = np.log(scales[2:]) / np.log(strengths[2:] / 0.6)
     np.testing.assert_allclose(powers, powers[0])
-    np.testing.assert_allclose(damped_scales(strengths**3, last), scales)
+    np.testing.assert_allclose(_damped_scales(strengths**3, last), scales)
 
 
 def test_columns_without_strength_are_left_out():
-    np.testing.assert_array_equal(damped_scales(np.array([1.0, 0.5, 1e-14, -1e-14]), 1.0), [1.0, 1.0, 0.0, 0.0])
-    np.testing.assert_array_equal(damped_scales(np.array([1.0, 1e-14, -1e-14]), 0.5), [1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(_damped_scales(np.array([1.0, 0.5, 1e-14, -1e-14]), 1.0), [1.0, 1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(_damped_scales(np.array([1.0, 1e-14, -1e-14]), 0.5), [1.0, 0.0, 0.0])
 
 
 def test_equal_strengths_fall_evenly():
-    np.testing.assert_allclose(damped_scales(np.array([1.0, 0.4, 0.4, 0.4]), 0.25), [1.0, 1.0, 0.5, 0.25])
+    np.testing.assert_allclose(_damped_scales(np.array([1.0, 0.4, 0.4, 0.4]), 0.25), [1.0, 1.0, 0.5, 0.25])
 
 
 def test_damping_can_be_chosen(rng):
@@ -161,7 +161,7 @@ def spectrum_of(weights):
 def test_adapted_rule_by_hand(weights, count):
     eigenvalues = spectrum_of(weights)
     np.testing.assert_allclose(scaled_softmax(eigenvalues), weights, atol=1e-12)
-    assert count_primary_adapted(eigenvalues) == count
+    assert _count_primary_adapted(eigenvalues) == count
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_adapted_rule_by_hand(weights, count):
     ],
 )
 def test_default_rule_by_hand(eigenvalues, count):
-    assert count_structured(np.array(eigenvalues)) == count
+    assert _count_structured(np.array(eigenvalues)) == count
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -260,11 +260,11 @@ def test_two_items_always_look_the_same(similarity):
 
 def test_largest_entry_of_each_column_is_positive(rng):
     vectors = rng.normal(size=(9, 5))
-    fixed = fix_signs(vectors)
+    fixed = _fix_signs(vectors)
     np.testing.assert_allclose(np.abs(fixed), np.abs(vectors))
     assert (fixed[np.abs(fixed).argmax(axis=0), np.arange(5)] > 0).all()
-    np.testing.assert_array_equal(fix_signs(-vectors), fixed)
-    np.testing.assert_array_equal(fix_signs(np.zeros((3, 1))), np.zeros((3, 1)))
+    np.testing.assert_array_equal(_fix_signs(-vectors), fixed)
+    np.testing.assert_array_equal(_fix_signs(np.zeros((3, 1))), np.zeros((3, 1)))
 
 
 @pytest.mark.parametrize("rule", [*RULES, 4])
@@ -353,6 +353,6 @@ def test_asymmetric_similarity_is_refused(rng):
 def test_columns_kept_on_the_papers_data(shared_data, name, tolerance, rule, n_columns):
     matrices = shared_data(f"{name}.npz")["matrices"]
     similarity = pairwise_similarity(matrices, variant="published", tolerance=tolerance)
-    count = {"paper": count_primary, "published": count_primary_adapted}[rule]
+    count = {"paper": count_primary, "published": _count_primary_adapted}[rule]
     with threadpool_limits(1):  # threads only get in each other's way on a busy machine
         assert count(np.linalg.eigvalsh(normalised_laplacian(similarity))) == n_columns

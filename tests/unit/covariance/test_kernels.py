@@ -24,11 +24,9 @@ def both(kernel):
 
 
 @pytest.fixture
-def uncompiled(monkeypatch):
+def uncompiled(interpret):
     """Replace every kernel by its Python source, also where kernels call each other."""
-    for name, kernel in list(vars(_kernels).items()):
-        if hasattr(kernel, "py_func"):
-            monkeypatch.setattr(_kernels, name, kernel.py_func)
+    interpret(_kernels)
 
 
 def random_lengths(rng, n_matrices, n_dims):
@@ -72,12 +70,12 @@ def test_all_pairs_equal_the_twin_without_compilation(rng, uncompiled, dispersio
     check_against_twin(rng, 7, 5, 3, dispersion, decay)
 
 
-@pytest.mark.parametrize("n_rows", [1, _kernels.TILE - 1, _kernels.TILE, _kernels.TILE + 1, 2 * _kernels.TILE + 5])
+@pytest.mark.parametrize("n_rows", [1, _kernels._TILE - 1, _kernels._TILE, _kernels._TILE + 1, 2 * _kernels._TILE + 5])
 def test_tiles_meet_without_gap(rng, n_rows):
-    check_against_twin(rng, n_rows, _kernels.TILE + 3, 3, "variance", "bounded", ddof=0)
+    check_against_twin(rng, n_rows, _kernels._TILE + 3, 3, "variance", "bounded", ddof=0)
 
 
-@pytest.mark.parametrize("kernel", both(_kernels.ratio_moments))
+@pytest.mark.parametrize("kernel", both(_kernels._ratio_moments))
 def test_moments_are_those_of_the_ratios(rng, kernel):
     scales, columns = np.exp(rng.normal(size=4)), np.exp(rng.normal(size=(4, 12)))
     means, variances = np.empty(9), np.empty(9)
@@ -88,7 +86,7 @@ def test_moments_are_those_of_the_ratios(rng, kernel):
         np.testing.assert_allclose(variances, ratios.var(axis=0, ddof=ddof), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", both(_kernels.variance_to_dispersion))
+@pytest.mark.parametrize("kernel", both(_kernels._variance_to_dispersion))
 def test_dispersion_is_made_of_the_variance(kernel):
     means = np.array([2.0, 4.0, np.inf, np.inf])
     variances = np.array([9.0, 0.0, np.inf, np.nan])
@@ -104,7 +102,7 @@ def test_dispersion_is_made_of_the_variance(kernel):
         np.testing.assert_array_equal(spreads, values)
 
 
-@pytest.mark.parametrize("kernel", both(_kernels.choose_direction))
+@pytest.mark.parametrize("kernel", both(_kernels._choose_direction))
 def test_direction_and_tie(kernel):
     mean_ab, mean_ba = np.array([2.0, 1.0, 3.0, np.inf]), np.array([1.0, 2.0, 3.0, np.inf])
     spread_ab, spread_ba = np.array([5.0, 5.0, 5.0, np.inf]), np.array([7.0, 7.0, 7.0, np.inf])
@@ -117,17 +115,17 @@ def test_a_tile_is_written_to_its_place_and_nowhere_else():
     tile = np.array([[1.0, 2.0, -1.0], [3.0, 4.0, -1.0], [-1.0, -1.0, -1.0]])
     expected = np.zeros((5, 5))
     expected[1:3, 3:] = tile[:2, :2]
-    for copy in (_kernels.write_tile, _kernels.write_tile.py_func):
+    for copy in (_kernels._write_tile, _kernels._write_tile.py_func):
         out = np.zeros((5, 5))
         copy(tile, 1, 3, 3, 5, out)
         np.testing.assert_array_equal(out, expected)
-    for copy in (_kernels.write_mirrored_tile, _kernels.write_mirrored_tile.py_func):
+    for copy in (_kernels._write_mirrored_tile, _kernels._write_mirrored_tile.py_func):
         out = np.zeros((5, 5))
         copy(tile, 1, 3, 3, 5, out)
         np.testing.assert_array_equal(out, expected.T)
 
 
-@pytest.mark.parametrize("kernel", both(_kernels.apply_decay))
+@pytest.mark.parametrize("kernel", both(_kernels._apply_decay))
 def test_decays_start_at_one_and_end_at_zero(kernel):
     expected = {
         None: [0.0, 4.0, np.inf],

@@ -29,7 +29,7 @@ def n_calls(monkeypatch):
         calls.append(arguments)
         return rows_of(*arguments)
 
-    monkeypatch.setattr(_pairs, "LEAST_PAIRS", 100)
+    monkeypatch.setattr(_pairs, "_LEAST_PAIRS", 100)
     monkeypatch.setattr(_pairs, "_rows_of", counted)
     return lambda: len(calls)
 
@@ -42,7 +42,7 @@ def test_blocks_make_the_same_table(matrices, n_calls, measure, n_others):
     assert n_calls() == 0
     with parallel_config(n_jobs=2):
         in_blocks = pairwise_distance(matrices, others, measure=measure)
-    assert n_calls() == 2 * _pairs.BLOCKS_EACH
+    assert n_calls() == 2 * _pairs._BLOCKS_EACH
     np.testing.assert_array_equal(in_blocks, whole)
 
 

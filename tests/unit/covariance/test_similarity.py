@@ -19,7 +19,7 @@ from homothety.covariance import (
     tolerance_factor,
 )
 from homothety.covariance.measures import airm_of_log_ratios
-from homothety.covariance.similarity import log_ratio_pairs
+from homothety.covariance.similarity import _log_ratio_pairs
 from homothety.errors import FlooredEigenvaluesWarning, InputError, NotSPDError
 
 STANDARD = ("airm", "lerm", "kldm", "jbld")
@@ -365,11 +365,11 @@ def test_standard_measures_work_in_blocks(rng, measure):
 
 def test_blocks_do_not_change_the_result(rng, monkeypatch):
     X, Y = naive.matrices(rng, 11, 3), naive.matrices(rng, 7, 3)
-    whole = log_ratio_pairs(airm_of_log_ratios, X, None), log_ratio_pairs(airm_of_log_ratios, X, Y)
+    whole = _log_ratio_pairs(airm_of_log_ratios, X, None), _log_ratio_pairs(airm_of_log_ratios, X, Y)
     for entries in (1, 9 * 4, 9 * 7):
         monkeypatch.setattr("homothety.covariance.similarity._BLOCK_ENTRIES", entries)
-        np.testing.assert_allclose(log_ratio_pairs(airm_of_log_ratios, X, None), whole[0], rtol=1e-13)
-        np.testing.assert_allclose(log_ratio_pairs(airm_of_log_ratios, X, Y), whole[1], rtol=1e-13)
+        np.testing.assert_allclose(_log_ratio_pairs(airm_of_log_ratios, X, None), whole[0], rtol=1e-13)
+        np.testing.assert_allclose(_log_ratio_pairs(airm_of_log_ratios, X, Y), whole[1], rtol=1e-13)
 
 
 def test_a_missing_tolerance_is_refused():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from homothety.datasets import make_demonstrations
-from homothety.datasets.synthetic import HOME, STROKE, WORK
+from homothety.datasets.synthetic import _HOME, _STROKE, _WORK
 from homothety.errors import InputError
 
 
@@ -37,8 +37,8 @@ def test_true_frames_are_kept():
     for one, rotation, size, origin, _ in zip(made.sequences, *frames, strict=True):
         # The first reach of every demonstration begins at home and ends at the far end of a stroke.
         canonical = (one - origin) @ rotation / size
-        np.testing.assert_allclose(canonical[0], HOME, atol=1e-12)
-        assert np.linalg.norm(canonical - (WORK + STROKE), axis=1).min() < 1e-12
+        np.testing.assert_allclose(canonical[0], _HOME, atol=1e-12)
+        assert np.linalg.norm(canonical - (_WORK + _STROKE), axis=1).min() < 1e-12
 
 
 def test_the_same_seed_makes_the_same_data_as_ever():

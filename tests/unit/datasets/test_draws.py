@@ -44,7 +44,7 @@ def test_rotated_spectra_keep_their_eigenvalues(rng):
 
 def test_lognormal_noise_is_isotropic_gaussian_in_the_logarithm(rng):
     spread = 0.3
-    values, vectors = np.linalg.eigh(synthetic.lognormal_noise(rng, N_DRAWS, 3, spread))
+    values, vectors = np.linalg.eigh(synthetic._lognormal_noise(rng, N_DRAWS, 3, spread))
     logs = (vectors * np.log(values)[:, None, :]) @ vectors.swapaxes(1, 2)
     assert not deviates(logs, 0)
     assert not deviates(logs**2, spread**2 * (1 + np.eye(3)) / 2)
@@ -52,14 +52,14 @@ def test_lognormal_noise_is_isotropic_gaussian_in_the_logarithm(rng):
 
 @pytest.mark.parametrize("dof", [3, 10])
 def test_wishart_factors_have_the_moments_of_sample_covariances(rng, dof):
-    covariances = synthetic.gram(synthetic.wishart_factors(rng, N_DRAWS, 3, dof))
+    covariances = synthetic._gram(synthetic._wishart_factors(rng, N_DRAWS, 3, dof))
     assert not deviates(covariances, np.eye(3))
     assert not deviates((covariances - np.eye(3)) ** 2, (1 + np.eye(3)) / dof)
 
 
 def test_no_noise_is_exactly_none(rng):
     factors = rng.standard_normal((4, 3, 3))
-    np.testing.assert_array_equal(synthetic.with_noise(rng, factors, 0), synthetic.gram(factors))
+    np.testing.assert_array_equal(synthetic.with_noise(rng, factors, 0), synthetic._gram(factors))
 
 
 def test_shape_distance_ignores_scale_and_broadcasts():

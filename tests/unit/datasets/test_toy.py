@@ -7,7 +7,7 @@ import pytest
 
 from homothety.datasets import make_toy_2d, make_toy_3d, make_toy_6d
 from homothety.datasets.synthetic import shape_distance
-from homothety.datasets.toy import COVARIANCES, MEANS, STATES_OF_SERIES
+from homothety.datasets.toy import _COVARIANCES, _MEANS, _STATES_OF_SERIES
 from homothety.errors import InputError
 
 PAPER_SPECTRA = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 10, 10, 10], [1, 10, 20, 30, 40, 50]]
@@ -154,7 +154,7 @@ def test_same_seed_same_series():
 
 def test_states_belong_to_their_series_and_actions_to_states():
     toy = make_toy_2d(0)
-    assert [tuple(np.unique(path)) for path in toy.states] == list(STATES_OF_SERIES)
+    assert [tuple(np.unique(path)) for path in toy.states] == list(_STATES_OF_SERIES)
     for states, actions in zip(toy.states, toy.actions, strict=True):
         np.testing.assert_array_equal(actions, np.isin(states, [1, 2]))
     assert len({len(one) for one in toy.sequences}) > 1
@@ -166,8 +166,8 @@ def test_states_have_their_moments_and_stays():
     steps, states = np.concatenate(toy.sequences), np.concatenate(toy.states)
     for k in range(4):
         points = steps[states == k]
-        np.testing.assert_allclose(points.mean(axis=0), MEANS[k], atol=0.03)
-        np.testing.assert_allclose(np.cov(points.T), COVARIANCES[k], atol=0.01)
+        np.testing.assert_allclose(points.mean(axis=0), _MEANS[k], atol=0.03)
+        np.testing.assert_allclose(np.cov(points.T), _COVARIANCES[k], atol=0.01)
     changes = np.mean(np.concatenate([np.diff(path) != 0 for path in toy.states]))
     expected = (0.04 / 3) / (0.96 + 0.04 / 3)
     assert abs(changes - expected) < 4 * np.sqrt(expected / len(steps))
@@ -175,9 +175,9 @@ def test_states_have_their_moments_and_stays():
 
 def test_like_the_stored_instance(shared_data):
     stored = shared_data("toy_2d_seed0.npz")
-    np.testing.assert_array_equal(stored["true_mu"], MEANS)
-    np.testing.assert_allclose(stored["true_sigma"], COVARIANCES)
-    assert [tuple(np.flatnonzero(row)) for row in stored["true_features"]] == list(STATES_OF_SERIES)
+    np.testing.assert_array_equal(stored["true_mu"], _MEANS)
+    np.testing.assert_allclose(stored["true_sigma"], _COVARIANCES)
+    assert [tuple(np.flatnonzero(row)) for row in stored["true_features"]] == list(_STATES_OF_SERIES)
 
 
 def test_bad_length():

@@ -12,7 +12,7 @@ import homothety
 from homothety import IBPHMM, ICSCHMM, HMMSelection, StickyHDPHMM, TwoStageHMM
 from homothety.datasets import make_toy_2d
 from homothety.errors import InputError
-from homothety.estimators.hmm import make_grouping, shares_of_actions, typical_variances
+from homothety.estimators.hmm import _shares_of_actions, _typical_variances, make_grouping
 from homothety.metrics import ari, hamming
 from homothety.models import icsc
 from homothety.preprocessing import Preprocessing
@@ -134,7 +134,7 @@ def test_bad_parameters_are_named(parameters, message, toy):
 
 
 def test_shares_of_actions():
-    found = shares_of_actions(np.array([0, 0, 1, 1, 1, 1]), np.array([5, 7, 7, 7, 7, 5]), 2)
+    found = _shares_of_actions(np.array([0, 0, 1, 1, 1, 1]), np.array([5, 7, 7, 7, 7, 5]), 2)
     np.testing.assert_allclose(found, [[0.5, 0.5], [0.25, 0.75]])
 
 
@@ -188,17 +188,17 @@ def test_draws_are_counted(toy):
 
 def test_places_and_single_sizes_do_not_set_the_prior(rng):
     series = [rng.normal(size=(200, 2)) for _ in range(5)]
-    plain = typical_variances(check_sequences(series))
+    plain = _typical_variances(check_sequences(series))
     np.testing.assert_allclose(plain, 1.0, rtol=0.2)
     moved = [one + 100.0 * i for i, one in enumerate(series)]
-    np.testing.assert_allclose(typical_variances(check_sequences(moved)), plain)
+    np.testing.assert_allclose(_typical_variances(check_sequences(moved)), plain)
     for factor in (1e-6, 1e3):
-        odd = typical_variances(check_sequences([*series[:4], factor * series[4]]))
+        odd = _typical_variances(check_sequences([*series[:4], factor * series[4]]))
         np.testing.assert_allclose(odd, plain, rtol=0.3)
 
 
 def test_a_dimension_that_only_tells_series_apart_does_not_shrink_the_others(rng):
     series = [np.column_stack([rng.normal(size=200), np.full(200, float(i))]) for i in range(3)]
-    found = typical_variances(check_sequences(series, allow_constant=True))
+    found = _typical_variances(check_sequences(series, allow_constant=True))
     assert found[0] == pytest.approx(1.0, rel=0.2)
     assert found[1] == pytest.approx(2 / 3, rel=0.2)

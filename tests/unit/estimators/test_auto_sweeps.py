@@ -95,7 +95,7 @@ def stuck(trace):
 
 def test_chains_that_never_agree_stop_at_the_limit_and_the_warning_says_so(monkeypatch):
     monkeypatch.setattr(CRPMixture, "auto_sweeps", AutoSweeps(100, 200, 10))
-    monkeypatch.setattr("homothety.estimators.sampled.with_entropy", stuck)
+    monkeypatch.setattr("homothety.estimators.sampled._with_entropy", stuck)
     message = (
         "200 sweeps are the limit of n_sweeps='auto'. Several answers are probable; to make sure, set n_sweeps=400."
     )

@@ -17,11 +17,11 @@ from homothety.models.ddcrp import (
     RECORDING,
     ChainState,
     Model,
+    _log_concentration_density,
     default_sweep,
     init_state,
     labels_from_links,
     link_weights,
-    log_concentration_density,
     log_joint,
     log_likelihood,
     log_link_prior,
@@ -229,7 +229,7 @@ def concentration_density(model, links, shape, rate):
 def test_log_density_of_the_concentration(model, links):
     model = replace(model, concentration_prior=(2.0, 1.5))
     density, state = concentration_density(model, links, 2.0, 1.5), ChainState(np.array(links), 1.0)
-    found = [log_concentration_density(model, state, value) for value in (0.3, 1.0, 4.0)]
+    found = [_log_concentration_density(model, state, value) for value in (0.3, 1.0, 4.0)]
     expected = [math.log(density(value)) for value in (0.3, 1.0, 4.0)]
     np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=1e-9)
 
@@ -245,8 +245,8 @@ def concentration_chain(rng, move, model, state, n_steps=20_000, thin=20):
 def without_jacobian(rng, model, state):
     """The same walk on the logarithm, accepted as if it were a walk on the concentration: broken."""
     proposed = state.concentration * np.exp(0.5 * rng.standard_normal())
-    log_ratio = log_concentration_density(model, state, proposed)
-    log_ratio -= log_concentration_density(model, state, state.concentration)
+    log_ratio = _log_concentration_density(model, state, proposed)
+    log_ratio -= _log_concentration_density(model, state, state.concentration)
     return (replace(state, concentration=proposed) if np.log(rng.random()) < log_ratio else state), None
 
 

@@ -18,12 +18,10 @@ CONCENTRATION = 0.8
 
 
 @pytest.fixture(params=["compiled", "interpreted"])
-def kernels(request, monkeypatch):
+def kernels(request, interpret):
     """The kernels as users run them, and as plain Python, also where they call each other."""
     if request.param == "interpreted":
-        for name, kernel in list(vars(_kernels).items()):
-            if hasattr(kernel, "py_func"):
-                monkeypatch.setattr(_kernels, name, kernel.py_func)
+        interpret(_kernels)
     return _kernels
 
 
@@ -114,7 +112,7 @@ def test_alias_table_equals_its_twin(kernels, name):
     weights = alias_weights()[name]
     n_items = len(weights)
     keep, other = np.empty(n_items), np.empty(n_items, dtype=np.int64)
-    mass = kernels.fill_alias(weights, keep, other, np.empty_like(other), np.empty_like(other))
+    mass = kernels._fill_alias(weights, keep, other, np.empty_like(other), np.empty_like(other))
     expected_keep, expected_other, expected_mass = naive.fill_alias(weights)
     assert mass == pytest.approx(expected_mass, rel=1e-14)
     np.testing.assert_allclose(keep, expected_keep, atol=1e-12)
@@ -136,14 +134,14 @@ def test_proposals_equal_their_twin_draw_for_draw(kernels):
     alias, row_mass = kernels.build_proposals(model.weights)
     rng, twin_rng = np.random.default_rng(3), np.random.default_rng(3)
     for i in 30 * list(range(7)):
-        j = kernels.propose_link(rng, i, CONCENTRATION, alias, row_mass)
+        j = kernels._propose_link(rng, i, CONCENTRATION, alias, row_mass)
         assert j == naive.propose_link(twin_rng, i, CONCENTRATION, model.weights)
 
 
 def test_items_of_no_weight_propose_themselves(kernels):
     alias, row_mass = kernels.build_proposals(np.zeros((3, 3)))
     rng = np.random.default_rng(4)
-    assert all(kernels.propose_link(rng, i, 1e-9, alias, row_mass) == i for i in 20 * [0, 1, 2])
+    assert all(kernels._propose_link(rng, i, 1e-9, alias, row_mass) == i for i in 20 * [0, 1, 2])
 
 
 def test_columns_of_weight_zero_are_never_proposed(kernels):
@@ -151,7 +149,7 @@ def test_columns_of_weight_zero_are_never_proposed(kernels):
     weights[0, [2, 3]] = 0.1, 1e-9
     alias, row_mass = kernels.build_proposals(weights)
     rng = np.random.default_rng(5)
-    assert {kernels.propose_link(rng, 0, 0.1, alias, row_mass) for _ in range(300)} == {0, 2}
+    assert {kernels._propose_link(rng, 0, 0.1, alias, row_mass) for _ in range(300)} == {0, 2}
 
 
 # --- statistics of tables --------------------------------------------------------------------------------------------
@@ -246,7 +244,7 @@ def test_merge_ratios_and_their_bounds(kernels, n_dims, diagonal):
         for k, table in by_slot.items():
             ratio = naive.log_merge_ratio(log_m, by_slot[own], table)
             assert merge_ratio(kernels, model, tables, i, k) == pytest.approx(ratio, rel=1e-10, abs=1e-10)
-            bound = kernels.bound_merge_ratio(own, k, tables.rows, model.compiled_prior.by_size)
+            bound = kernels._bound_merge_ratio(own, k, tables.rows, model.compiled_prior.by_size)
             twin = naive.bound_merge_ratio(log_m, by_slot[own], table, model.points, model.base)
             assert bound == pytest.approx(twin, rel=1e-10, abs=1e-10)
             assert bound >= ratio - 1e-10
@@ -259,7 +257,7 @@ def test_bounds_of_all_tables_and_the_largest(kernels):
     for own in range(n_tables):
         values = np.full(model.n_items, np.nan)
         highest = kernels.bound_ratios(own, tables, by_size, values)
-        expected = [kernels.bound_merge_ratio(own, k, tables.rows, by_size) for k in range(n_tables)]
+        expected = [kernels._bound_merge_ratio(own, k, tables.rows, by_size) for k in range(n_tables)]
         np.testing.assert_array_equal(values[:n_tables], expected)
         assert highest == kernels.slot_of_largest(values, tables.occupied, n_tables) == np.argmax(expected)
 
@@ -268,7 +266,7 @@ def test_largest_within_reach(kernels):
     labels, values = np.array([0, 0, 1, 2, 3]), np.array([0.5, 7.0, 9.0, -1.0])
     weights = np.zeros((5, 5))
     weights[0, [2, 4]] = 0.1
-    reached = [kernels.largest_within_reach(i, weights, labels, values) for i in range(5)]
+    reached = [kernels._largest_within_reach(i, weights, labels, values) for i in range(5)]
     assert reached == [7.0, 0.5, 7.0, 9.0, -1.0]
 
 
@@ -411,7 +409,7 @@ def test_scan_equals_its_twin_draw_for_draw(kernels):
     factors = np.array([1.0, 0.3, 1e-3, 0.0, np.nan, np.nan, np.nan, np.nan, np.nan])
     rng, twin_rng = np.random.default_rng(17), np.random.default_rng(17)
     for i in 20 * list(range(9)):
-        found = kernels.draw_link_by_scan(rng, i, model.weights, CONCENTRATION, labels, factors)
+        found = kernels._draw_link_by_scan(rng, i, model.weights, CONCENTRATION, labels, factors)
         masses = [(CONCENTRATION if j == i else model.weights[i, j]) * factors[label] for j, label in enumerate(labels)]
         if sum(masses) > 0:
             assert found == naive.draw_by_scan(twin_rng, masses)
@@ -421,7 +419,7 @@ def test_scan_equals_its_twin_draw_for_draw(kernels):
 
 def test_scan_stays_in_its_row_when_all_weights_are_denormal(kernels):
     weights, rng = np.full((2, 2), 5e-324), np.random.default_rng(18)
-    draws = {kernels.draw_link_by_scan(rng, 0, weights, 5e-324, np.array([0, 1]), np.ones(2)) for _ in range(50)}
+    draws = {kernels._draw_link_by_scan(rng, 0, weights, 5e-324, np.array([0, 1]), np.ones(2)) for _ in range(50)}
     assert draws <= {0, 1}
 
 
@@ -449,12 +447,8 @@ def test_sweep_equals_its_twin_draw_for_draw(kernels, n_dims, diagonal):
 
 
 @pytest.mark.parametrize("limits", [(0, 64), (6, 0), (0, 0), (1, 2)])
-def test_sweep_equals_its_twin_whatever_the_limits(monkeypatch, limits):
-    for name, kernel in list(vars(_kernels).items()):
-        if hasattr(kernel, "py_func"):
-            monkeypatch.setattr(_kernels, name, kernel.py_func)
-    monkeypatch.setattr(_kernels, "MAX_TIGHTENINGS", limits[0])
-    monkeypatch.setattr(_kernels, "MAX_PROPOSALS", limits[1])
+def test_sweep_equals_its_twin_whatever_the_limits(interpret, limits):
+    interpret(_kernels, MAX_TIGHTENINGS=limits[0], MAX_PROPOSALS=limits[1])
     model = make_model(21, n_items=12)
     rng, twin_rng = np.random.default_rng(22), np.random.default_rng(22)
     links, tables = build(model, np.arange(12))

@@ -38,12 +38,10 @@ def emission(request):
 
 
 @pytest.fixture(params=["compiled", "interpreted"])
-def _mode(request, monkeypatch):
+def _mode(request, interpret):
     """Run a test with kernels as they are, and as plain Python."""
     if request.param == "interpreted":
-        for name, kernel in list(vars(_kernels).items()):
-            if hasattr(kernel, "py_func"):
-                monkeypatch.setattr(_kernels, name, kernel.py_func)
+        interpret(_kernels)
 
 
 def make_steps(emission, n_steps=9, seed=0):
@@ -162,7 +160,7 @@ def test_steps_of_one_state_go_where_they_are_sent(emission):
 @pytest.mark.usefixtures("_mode")
 def test_factor_holds_the_posterior(emission):
     z, path, statistics = make_statistics(emission)
-    factors, r = closed_form.factors_of(emission, statistics), emission.n_regressors
+    factors, r = closed_form._factors_of(emission, statistics), emission.n_regressors
     for k in range(3):
         mean, precision, scale, _ = naive.posterior(z[path == k], emission)
         scale = np.diag(np.diagonal(scale)) if emission.diagonal else scale
@@ -176,7 +174,7 @@ def test_factor_of_steps_in_a_plane_stays_finite():
     emission = Emission.gaussian(np.zeros(2), 1e-9, 1e-9 * np.eye(2), 4.0)
     z = np.column_stack([np.ones(50), *2 * [np.linspace(1e5, 2e5, 50)]])
     statistics = closed_form.statistics_of(emission, z, np.zeros(50, dtype=np.int64), 1)
-    assert np.isfinite(closed_form.factors_of(emission, statistics)).all()
+    assert np.isfinite(closed_form._factors_of(emission, statistics)).all()
     assert np.isfinite(closed_form.log_marginals(emission, statistics)).all()
 
 
@@ -201,7 +199,7 @@ def test_log_marginal_of_a_gaussian_is_that_of_the_normal_inverse_wishart():
 @pytest.mark.usefixtures("_mode")
 def test_log_parameter_density_is_that_of_scipy(emission):
     z, path, statistics = make_statistics(emission)
-    factors = closed_form.factors_of(emission, statistics)
+    factors = closed_form._factors_of(emission, statistics)
     for k, (coefficients, covariance) in enumerate(zip(*make_parameters(emission), strict=True)):
         whitener = naive.whitener(coefficients, covariance)
         found = _kernels.log_parameter_density(k, statistics.sizes[k], factors, whitener, emission.structure)
@@ -212,7 +210,7 @@ def test_log_parameter_density_is_that_of_scipy(emission):
 def test_bayes_rule_ties_prior_posterior_evidence_and_marginal(emission):
     z, path, statistics = make_statistics(emission)
     factors, log_marginals = (
-        closed_form.factors_of(emission, statistics),
+        closed_form._factors_of(emission, statistics),
         closed_form.log_marginals(emission, statistics),
     )
     whiteners = emission.whiteners_of(*make_parameters(emission))
@@ -231,7 +229,7 @@ def test_bayes_rule_ties_prior_posterior_evidence_and_marginal(emission):
 def test_log_multigamma(n_dims, value):
     from scipy.special import multigammaln
 
-    for kernel in (_kernels.log_multigamma, _kernels.log_multigamma.py_func):
+    for kernel in (_kernels._log_multigamma, _kernels._log_multigamma.py_func):
         assert kernel(value, n_dims) == pytest.approx(multigammaln(value, n_dims), abs=1e-12)
 
 
@@ -296,7 +294,7 @@ def test_draws_have_the_moments_of_the_posterior():
 
 def test_compiled_and_interpreted_draws_agree(emission):
     _, _, statistics = make_statistics(emission)
-    factors = closed_form.factors_of(emission, statistics)
+    factors = closed_form._factors_of(emission, statistics)
     shape = (emission.n_dims, factors.shape[1])
     found, expected = np.empty((2, *shape))
     for k in range(3):
@@ -309,11 +307,11 @@ def test_compiled_and_interpreted_draws_agree(emission):
 @pytest.mark.usefixtures("_mode")
 def test_dividing_by_a_factor(emission):
     _, _, statistics = make_statistics(emission)
-    factors = closed_form.factors_of(emission, statistics)
+    factors = closed_form._factors_of(emission, statistics)
     rows = np.random.default_rng(8).normal(size=(emission.n_dims, factors.shape[1]))
     rows = np.tril(rows * emission.structure_mask, emission.n_regressors)
     found = rows.copy()
-    _kernels.divide_by_factor(1, factors, emission.structure, found)
+    _kernels._divide_by_factor(1, factors, emission.structure, found)
     np.testing.assert_allclose(found @ np.tril(factors[1]), rows, atol=1e-10)
 
 

@@ -14,7 +14,7 @@ import naive_frames as naive
 from homothety.errors import InputError
 from homothety.models.frames import Blocks, Frames, Prior, candidates, identity_frames
 from homothety.models.frames import _kernels as kernels
-from homothety.models.frames.candidates import NEAR, angles_between, log_turn_density
+from homothety.models.frames.candidates import NEAR, _log_turn_density, angles_between
 from homothety.models.frames.frames import (
     aligned_steps,
     composed,
@@ -47,12 +47,10 @@ def blocks(request):
 
 
 @pytest.fixture(params=["compiled", "interpreted"])
-def _mode(request, monkeypatch):
+def _mode(request, interpret):
     """Run a test with kernels as they are, and as plain Python."""
     if request.param == "interpreted":
-        for name, kernel in list(vars(kernels).items()):
-            if hasattr(kernel, "py_func"):
-                monkeypatch.setattr(kernels, name, kernel.py_func)
+        interpret(kernels)
 
 
 def frame_of(frames, f):
@@ -217,7 +215,7 @@ def test_places_are_drawn_from_their_conditional(name):
     places = frame.places
     draws = np.empty((n_draws, places.size))
     for draw in draws:
-        kernels.draw_places(rng, frame, target)
+        kernels._draw_places(rng, frame, target)
         draw[:] = places.ravel()
 
     def log_density(flat):
@@ -350,7 +348,7 @@ def test_angles_between_rotations_are_those_of_the_turn_between(rng, name):
 @pytest.mark.parametrize("name", TURNING)
 def test_rotations_are_likeliest_at_the_centre(rng, name):
     turn = draw_turn(rng, TURNING[name])
-    assert log_turn_density(TURNING[name], turn, turn) == pytest.approx(max_log_density(TURNING[name]))
+    assert _log_turn_density(TURNING[name], turn, turn) == pytest.approx(max_log_density(TURNING[name]))
 
 
 def max_log_density(blocks):
@@ -380,7 +378,7 @@ def mean_density(monkeypatch, blocks, density, spread=0.8, n=20_000):
 
 @pytest.mark.parametrize("name", TURNING)
 def test_density_of_rotations_integrates_to_one(monkeypatch, name):
-    mean, error = mean_density(monkeypatch, TURNING[name], log_turn_density)
+    mean, error = mean_density(monkeypatch, TURNING[name], _log_turn_density)
     assert error < 0.03
     assert mean == pytest.approx(1.0, abs=4 * error)
 

@@ -37,7 +37,7 @@ from homothety.models.frames.intervals import interval_factors
 from homothety.models.frames.model import ChainState, recorded_sums
 from homothety.models.frames.moves import RECORDING
 from homothety.models.frames.search import likeliest_frames, log_frame_volume, search_starts, shared_frames
-from homothety.models.ibphmm.model import log_hyperprior, log_repeated_unused
+from homothety.models.ibphmm.model import _log_hyperprior, _log_repeated_unused
 from homothety.sampling import Checkpoints, run_chains
 
 WORLDS = {
@@ -61,8 +61,8 @@ def test_log_joint_is_that_of_its_twin(name):
         model, state = naive.draw_world(rng, world)
         segmentation = state.segmentation
         used = np.bincount(segmentation.path, minlength=segmentation.n_states) > 0
-        expected = naive.log_joint(model, state) + log_hyperprior(model.segmentation.hyperpriors, segmentation)
-        expected -= log_repeated_unused(segmentation.active, used)
+        expected = naive.log_joint(model, state) + _log_hyperprior(model.segmentation.hyperpriors, segmentation)
+        expected -= _log_repeated_unused(segmentation.active, used)
         assert log_joint(model, state) == pytest.approx(expected, rel=1e-9)
 
 
@@ -140,7 +140,7 @@ def test_frames_that_may_move_do():
     # The same chain with a point: the test above could not tell a sampler that never moves frames.
     model, state = naive.draw_world(np.random.default_rng(7), WORLDS["plane"])
     rng, before = np.random.default_rng(8), state.frames
-    after = moves.resample_frames(rng, model, state)[0].frames
+    after = moves._resample_frames(rng, model, state)[0].frames
     assert not np.isclose(after.log_sizes, before.log_sizes).any()
     assert not np.isclose(after.places, before.places).any()
 
@@ -256,7 +256,7 @@ def test_frames_refined_together_are_those_refined_one_by_one(rotations, monkeyp
     for one, other in zip(vars(together).values(), vars(alone).values(), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-9)
     few, _ = likely_frames(model, steps, chain, thorough=True)
-    assert few.n_frames == (1 if rotations == "none" else candidates.N_KEPT)
+    assert few.n_frames == (1 if rotations == "none" else candidates._N_KEPT)
 
 
 def test_a_block_that_stands_still_is_no_error(rng):

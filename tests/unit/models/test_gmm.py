@@ -125,7 +125,7 @@ def test_a_handful_of_points(rng, n_points):
 def test_covariances_have_a_floor(rng):
     points = np.repeat(np.eye(2), 10, axis=0)
     fit = select_gmm(rng, points, max_components=2)
-    floor = gmm.VARIANCE_SHARE * points.var(axis=0).mean()
+    floor = gmm._VARIANCE_SHARE * points.var(axis=0).mean()
     np.testing.assert_allclose(np.linalg.eigvalsh(fit.covariances).min(axis=1), floor, rtol=1e-6)
 
 

@@ -61,7 +61,7 @@ def test_dirichlet_draws_of_tiny_parameters_are_corners(rng):
 @pytest.mark.parametrize("n_customers", [0, 1, 2, 7])
 def test_tables_are_those_of_a_restaurant(rng, n_customers, concentration):
     n_draws = 4000
-    found = hdphmm.sample_tables(rng, np.full((n_draws, 2), n_customers), np.full((n_draws, 2), concentration))
+    found = hdphmm._sample_tables(rng, np.full((n_draws, 2), n_customers), np.full((n_draws, 2), concentration))
     probs = naive.table_probs(n_customers, concentration)
     frequencies = np.bincount(found.ravel(), minlength=n_customers + 1) / found.size
     errors = np.sqrt(probs * (1 - probs) / found.size) + 1e-6
@@ -70,7 +70,7 @@ def test_tables_are_those_of_a_restaurant(rng, n_customers, concentration):
 
 def test_every_restaurant_has_its_own_customers(rng):
     customers = np.array([[0, 4], [1000, 1]])
-    found = hdphmm.sample_tables(rng, customers, np.array([[1.0, 1e12], [1e-12, 1e-12]]))
+    found = hdphmm._sample_tables(rng, customers, np.array([[1.0, 1e12], [1e-12, 1e-12]]))
     np.testing.assert_array_equal(found, [[0, 4], [1, 1]])
 
 
@@ -101,7 +101,7 @@ def test_gaussians_are_drawn_as_the_prior_draws_them():
     model = make_model(n_states=1, n_dims=3)
     steps, paths = model.sequences.steps, np.zeros(model.sequences.n_steps, dtype=np.int64)
     mean, covariance = model.base.posterior(steps).sample(np.random.default_rng(4))
-    means, covariances = hdphmm.sample_gaussians(np.random.default_rng(4), model.base, steps, paths, 1)
+    means, covariances = hdphmm._sample_gaussians(np.random.default_rng(4), model.base, steps, paths, 1)
     np.testing.assert_allclose(means[0], mean, rtol=1e-12)
     np.testing.assert_allclose(covariances[0], covariance, rtol=1e-10)
 
@@ -109,7 +109,7 @@ def test_gaussians_are_drawn_as_the_prior_draws_them():
 def test_gaussians_follow_the_posteriors_of_their_states(rng):
     model = make_model(n_states=3)
     steps, paths = model.sequences.steps, np.arange(model.sequences.n_steps) % 2  # state 2 has no steps
-    draws = [hdphmm.sample_gaussians(rng, model.base, steps, paths, 3) for _ in range(6000)]
+    draws = [hdphmm._sample_gaussians(rng, model.base, steps, paths, 3) for _ in range(6000)]
     for k in range(3):
         posterior = model.base.posterior(steps[paths == k])
         assert z_scores([means[k] for means, _ in draws], posterior.mean).max() < MAX_Z
@@ -133,7 +133,7 @@ def test_paths_are_those_of_the_messages():
 
 def test_sums_by_state(rng):
     centred, paths = rng.normal(size=(20, 2)), rng.integers(3, size=20)
-    sizes, totals, scatters = hdphmm.sum_by_state(centred, paths, 4)
+    sizes, totals, scatters = hdphmm._sum_by_state(centred, paths, 4)
     for k in range(4):
         members = centred[paths == k]
         assert sizes[k] == len(members)

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 import naive_hmm as naive
 from homothety.errors import InputError
 from homothety.models.hmm import em
-from homothety.models.hmm.em import Parameters, TooFewStepsError, fit_hmm, select_hmm
+from homothety.models.hmm.em import Parameters, TooFewStepsError, _fit_hmm, select_hmm
 
 NO_FLOOR = 1e-12
 
@@ -88,7 +88,7 @@ def test_state_without_steps_keeps_its_emission():
 
 def test_floor_is_the_likeliest_covariance_that_is_wide_enough(rng):
     centred, shares, floor = rng.normal(size=(30, 3)) * [1.0, 0.05, 1.0], np.full(30, 1 / 30), np.array([0.5, 0.5, 0.2])
-    best = em.weighted_covariance(centred, shares, floor)
+    best = em._weighted_covariance(centred, shares, floor)
     assert np.linalg.eigvalsh(best - np.diag(floor)).min() > -1e-12
 
     def log_likelihood(covariance):
@@ -106,7 +106,7 @@ def test_floor_is_the_likeliest_covariance_that_is_wide_enough(rng):
 @pytest.mark.parametrize("n_states", [1, 2, 3, 5])
 def test_likelihood_never_falls(n_states, distance):
     steps, starts, _ = make_series(distance=distance)
-    fit = fit_hmm(np.random.default_rng(1), steps, starts, n_states, n_init=2)
+    fit = _fit_hmm(np.random.default_rng(1), steps, starts, n_states, n_init=2)
     assert np.diff(fit.log_likelihoods).min() > -1e-8
     assert len(fit.log_likelihoods) > 1
 
@@ -114,8 +114,8 @@ def test_likelihood_never_falls(n_states, distance):
 def test_likelihood_never_falls_on_the_floor():
     steps, starts, _ = make_series()
     steps[10:30] = steps[10]
-    fit = fit_hmm(np.random.default_rng(1), steps, starts, 4)
-    floor = np.diag(em.variance_floor(steps))
+    fit = _fit_hmm(np.random.default_rng(1), steps, starts, 4)
+    floor = np.diag(em._variance_floor(steps))
     assert np.linalg.eigvalsh(fit.covariances - floor).min() > -1e-9
     assert np.linalg.eigvalsh(fit.covariances - floor).min() < 1e-9
     assert np.diff(fit.log_likelihoods).min() > -1e-8
@@ -123,7 +123,7 @@ def test_likelihood_never_falls_on_the_floor():
 
 def test_likelihood_of_a_fit_is_that_of_its_parameters():
     steps, starts, _ = make_series()
-    fit = fit_hmm(np.random.default_rng(1), steps, starts, 2, max_iter=3, n_init=1)
+    fit = _fit_hmm(np.random.default_rng(1), steps, starts, 2, max_iter=3, n_init=1)
     parameters = Parameters(fit.initial, fit.transition, fit.means, fit.covariances)
     assert len(fit.log_likelihoods) == 4
     assert not fit.converged
@@ -149,8 +149,8 @@ def test_right_number_of_states_and_their_paths_are_found():
 
 def test_paths_do_not_run_across_series():
     steps, starts, _ = make_series(lengths=(3, 4, 2), distance=1.0)
-    fit = fit_hmm(np.random.default_rng(3), steps, starts, 2)
-    paths = em.most_likely_paths(fit, steps, starts)
+    fit = _fit_hmm(np.random.default_rng(3), steps, starts, 2)
+    paths = em._most_likely_paths(fit, steps, starts)
     evidence = em.gaussian_log_density(steps, fit.means, fit.covariances)
     for a, b in pairwise(starts):
         scores = {
@@ -162,7 +162,7 @@ def test_paths_do_not_run_across_series():
 
 def test_restarts_only_help():
     steps, starts, _ = make_series(distance=1.0)
-    one, many = (fit_hmm(np.random.default_rng(4), steps, starts, 4, n_init=n).log_likelihood for n in (1, 6))
+    one, many = (_fit_hmm(np.random.default_rng(4), steps, starts, 4, n_init=n).log_likelihood for n in (1, 6))
     assert many > one
 
 
@@ -178,7 +178,7 @@ def test_restarts_side_by_side_come_to_the_same():
 def test_constant_dimension_is_survived():
     steps, starts, _ = make_series()
     steps[:, 1] = 3.0
-    assert np.isfinite(fit_hmm(np.random.default_rng(5), steps, starts, 3).log_likelihood)
+    assert np.isfinite(_fit_hmm(np.random.default_rng(5), steps, starts, 3).log_likelihood)
 
 
 # --- criteria --------------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def test_numbers_of_states_beyond_the_distinct_steps_are_skipped():
     selection = select_hmm(np.random.default_rng(7), steps, [0, 5], [1, 2, 3])
     assert selection.skipped == {3: "There are 2 distinct steps, needed at least as many as states, 3."}
     with pytest.raises(TooFewStepsError):
-        fit_hmm(np.random.default_rng(7), steps, [0, 5], 3)
+        _fit_hmm(np.random.default_rng(7), steps, [0, 5], 3)
 
 
 BAD_INPUT = [
@@ -234,12 +234,12 @@ def test_hmmlearn_agrees():
     other.startprob_, other.transmat_, other.means_, other.covars_ = start
     assert em.expect(steps, starts, start).log_likelihood == pytest.approx(other.score(steps, lengths), abs=1e-8)
     other.fit(steps, lengths)
-    fit = em.run_em(steps, starts, start, np.full(2, NO_FLOOR), max_iter=7, tol=-np.inf)
+    fit = em._run_em(steps, starts, start, np.full(2, NO_FLOOR), max_iter=7, tol=-np.inf)
     np.testing.assert_allclose(fit.initial, other.startprob_, atol=1e-8)
     np.testing.assert_allclose(fit.transition, other.transmat_, atol=1e-8)
     np.testing.assert_allclose(fit.means, other.means_, atol=1e-8)
     np.testing.assert_allclose(fit.covariances, other.covars_, atol=1e-8)
-    np.testing.assert_array_equal(em.most_likely_paths(fit, steps, starts), other.predict(steps, lengths))
+    np.testing.assert_array_equal(em._most_likely_paths(fit, steps, starts), other.predict(steps, lengths))
     for criterion in ("bic", "aic"):
         found = em.information_criterion(fit.log_likelihood, 3, steps.shape, criterion)
         assert found == pytest.approx(getattr(other, criterion)(steps, lengths), abs=1e-7)

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 from homothety.models.emissions import Emission
-from homothety.models.hmm.states import draw_log_transitions, left_out_densities, log_left_out
+from homothety.models.hmm.states import _draw_log_transitions, _left_out_densities, log_left_out
 from homothety.sampling.diagnostics import leave_one_out
 
 
@@ -31,7 +31,7 @@ def test_densities_are_those_of_all_paths(scale):
     evidence, starts = scale * rng.normal(size=(9, 3)), np.array([0, 5, 9])
     log_initial = np.log(rng.dirichlet(np.ones(3)))
     log_transition = np.log(rng.dirichlet(np.ones(3), 3))
-    found = left_out_densities(evidence, starts, log_initial, log_transition)
+    found = _left_out_densities(evidence, starts, log_initial, log_transition)
     for start, stop in ((0, 5), (5, 9)):
         for t in range(start, stop):
             without = evidence.copy()
@@ -42,7 +42,7 @@ def test_densities_are_those_of_all_paths(scale):
 
 def test_transitions_are_drawn_given_their_counts():
     rng, path = np.random.default_rng(0), np.array([0, 0, 0, 0, 1, 0, 0, 1])
-    drawn = [draw_log_transitions(rng, path, np.array([0, 5, 8]), 2) for _ in range(4000)]
+    drawn = [_draw_log_transitions(rng, path, np.array([0, 5, 8]), 2) for _ in range(4000)]
     np.testing.assert_allclose(np.exp([one for one, _ in drawn]).mean(axis=0), [2.5 / 3, 0.5 / 3], atol=0.01)
     expected = [[4.5 / 7, 2.5 / 7], [0.5, 0.5]]
     np.testing.assert_allclose(np.exp([one for _, one in drawn]).mean(axis=0), expected, atol=0.02)

@@ -14,7 +14,7 @@ import naive_ibphmm as naive
 from homothety.models.hmm._kernels import scaled
 from homothety.models.ibphmm import _kernels
 from homothety.models.ibphmm._kernels import build_scratch
-from homothety.models.ibphmm.model import expected_new, log_owner_prior, log_path_prior, log_repeated_unused
+from homothety.models.ibphmm.model import _log_repeated_unused, expected_new, log_owner_prior, log_path_prior
 
 MIN_P = 1e-4  # of tests of a distribution
 ALPHA, KAPPA, MASS = 0.8, 1.7, 0.6
@@ -23,12 +23,10 @@ COLUMNS = np.array([2, 0, 4, 1])  # where each feature stands in the evidence
 
 
 @pytest.fixture(params=["compiled", "interpreted"])
-def _mode(request, monkeypatch):
+def _mode(request, interpret):
     """Run a test with kernels as they are, and as plain Python."""
     if request.param == "interpreted":
-        for name, kernel in list(vars(_kernels).items()):
-            if hasattr(kernel, "py_func"):
-                monkeypatch.setattr(_kernels, name, kernel.py_func)
+        interpret(_kernels)
 
 
 def make_series(seed=0, active=(True, False, True, True)):
@@ -68,7 +66,7 @@ ACTIVE = [(True, False, True, True), (False, True, False, False), (True, True, T
 def test_chain_goes_through_the_features_of_the_series(active):
     active, weights, _ = make_series(active=active)
     scratch, own = build_scratch(N_FEATURES), np.flatnonzero(active)
-    n = _kernels.write_chain(active, weights, COLUMNS, scratch)
+    n = _kernels._write_chain(active, weights, COLUMNS, scratch)
     initial, transition = chain_of(active, weights)
     assert n == len(own)
     np.testing.assert_array_equal(scratch.listed[:n], own)
@@ -81,7 +79,7 @@ def test_chain_goes_through_the_features_of_the_series(active):
 @pytest.mark.parametrize("active", ACTIVE)
 def test_log_likelihood_sums_over_all_paths(active):
     active, weights, evidence = make_series(active=active)
-    found = _kernels.series_log_likelihood(active, weights, COLUMNS, evidence, build_scratch(N_FEATURES))
+    found = _kernels._series_log_likelihood(active, weights, COLUMNS, evidence, build_scratch(N_FEATURES))
     assert found == pytest.approx(naive.log_likelihood(active, weights, evidence[0][:, COLUMNS]), abs=1e-12)
 
 
@@ -94,7 +92,7 @@ def test_path_is_drawn_as_by_its_twin(active):
     initial, transition = chain_of(active, weights)
     filtered = naive_hmm.filtered_probs(evidence[0][:, COLUMNS[own]], initial, transition)
     for seed in range(20):
-        log_likelihood = _kernels.draw_series_path(np.random.default_rng(seed), *arguments, path)
+        log_likelihood = _kernels._draw_series_path(np.random.default_rng(seed), *arguments, path)
         uniforms = np.random.default_rng(seed).random(N_STEPS)
         np.testing.assert_array_equal(path, naive_hmm.draw_path(uniforms, filtered, transition, own))
     assert log_likelihood == pytest.approx(naive.log_likelihood(active, weights, evidence[0][:, COLUMNS]), abs=1e-12)
@@ -105,7 +103,7 @@ def test_paths_are_drawn_from_their_posterior():
     own, path, rng = np.flatnonzero(active), np.empty(N_STEPS, dtype=np.int64), np.random.default_rng(1)
     arguments, observed = (active, weights, COLUMNS, evidence, build_scratch(N_FEATURES, N_STEPS)), Counter()
     for _ in range(4_000):
-        _kernels.draw_series_path(rng, *arguments, path)
+        _kernels._draw_series_path(rng, *arguments, path)
         observed[tuple(np.searchsorted(own, path).tolist())] += 1
     expected = naive_hmm.path_probs(evidence[0][:, COLUMNS[own]], *chain_of(active, weights))
     assert p_of_frequencies(observed, expected) > MIN_P
@@ -117,10 +115,10 @@ def test_features_are_flipped_as_by_their_twin(active):
     _, weights, evidence = make_series(active=active)
     n_others, scratch, n_changed = np.array([2.0, 0.0, 1.0, 2.0]), build_scratch(N_FEATURES), 0
     log_odds = np.empty(N_FEATURES)
-    _kernels.write_log_odds(n_others, 3, MASS, log_odds)
+    _kernels._write_log_odds(n_others, 3, MASS, log_odds)
     for seed in range(30):
         found, order = np.array(active), np.random.default_rng(seed).permutation(N_FEATURES)
-        n_tried, n_accepted = _kernels.flip_shared_states(
+        n_tried, n_accepted = _kernels._flip_shared_states(
             np.random.default_rng(seed), order, log_odds, found, weights, COLUMNS, evidence, scratch
         )
         expected = naive.flip_shared_features(
@@ -138,7 +136,7 @@ def test_last_feature_is_never_switched_off():
     for seed in range(20):
         active, order = np.array(ACTIVE[1]), np.arange(N_FEATURES)
         rng = np.random.default_rng(seed)
-        n_tried, *_ = _kernels.flip_shared_states(rng, order, log_odds, active, weights, COLUMNS, evidence, scratch)
+        n_tried, *_ = _kernels._flip_shared_states(rng, order, log_odds, active, weights, COLUMNS, evidence, scratch)
         assert n_tried == 0
         np.testing.assert_array_equal(active, ACTIVE[1])
 
@@ -151,7 +149,7 @@ def test_missing_weights_come_from_their_prior():
     draws = np.empty((3_000, 3, 3))
     for weights in draws:
         weights[:] = 7.0
-        _kernels.draw_missing_weights(rng, active, ALPHA, KAPPA, weights)
+        _kernels._draw_missing_weights(rng, active, ALPHA, KAPPA, weights)
     kept = np.ix_(active, active)
     for j in range(3):
         for k in range(3):
@@ -167,7 +165,7 @@ def test_weights_given_a_path_are_dirichlet_rows_times_gamma_totals():
     counts = np.array([[3.0, 0, 1, 0], [0, 0, 0, 0], [2, 0, 0, 5], [0, 0, 0, 0]])
     draws = np.zeros((4_000, 4, 4))
     for weights in draws:
-        _kernels.draw_transition_weights(rng, active, counts, ALPHA, KAPPA, weights)
+        _kernels._draw_transition_weights(rng, active, counts, ALPHA, KAPPA, weights)
     pairs = np.outer(active, active)
     assert (draws[:, ~pairs] == 0).all()
     assert (draws[:, pairs] > 0).all()
@@ -184,8 +182,8 @@ def test_weights_given_a_path_are_dirichlet_rows_times_gamma_totals():
 def test_weights_drawn_compiled_and_interpreted_agree():
     active, counts = np.array([True, False, True]), np.ones((3, 3))
     for kernel, arguments in (
-        (_kernels.draw_transition_weights, (counts, ALPHA, KAPPA)),
-        (_kernels.draw_missing_weights, (ALPHA, KAPPA)),
+        (_kernels._draw_transition_weights, (counts, ALPHA, KAPPA)),
+        (_kernels._draw_missing_weights, (ALPHA, KAPPA)),
     ):
         found, expected = np.ones((2, 3, 3))
         kernel(np.random.default_rng(4), active, *arguments, found)
@@ -196,7 +194,7 @@ def test_weights_drawn_compiled_and_interpreted_agree():
 def test_tiny_shapes_do_not_make_weights_of_zero():
     active, weights, rng = np.ones(3, dtype=bool), np.empty((3, 3)), np.random.default_rng(5)
     for _ in range(50):
-        _kernels.draw_transition_weights(rng, active, np.zeros((3, 3)), 1e-4, 1e-4, weights)
+        _kernels._draw_transition_weights(rng, active, np.zeros((3, 3)), 1e-4, 1e-4, weights)
         assert (weights > 0).all()
         assert np.isfinite(weights).all()
 
@@ -227,7 +225,7 @@ def test_birth_density_is_prior_over_mixture(world):
         whitener = naive_emissions.whitener(*parameters)
         for data_driven, expected in ((True, log_prior - log_mixture), (False, 0.0)):
             source = _kernels.Source(1, 3, data_driven, *prior, emission.structure)
-            found = _kernels.log_prior_over_proposal(source, window, whitener)
+            found = _kernels._log_prior_over_proposal(source, window, whitener)
             assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -275,8 +273,8 @@ def test_number_of_features_is_poisson_of_the_expected_rate():
 def test_orders_of_unused_features_that_look_alike():
     active = np.array([[1, 1, 1, 1, 0, 1], [0, 0, 0, 1, 1, 0]], dtype=bool)
     used = np.array([True, False, False, False, False, False])
-    assert log_repeated_unused(active, used) == pytest.approx(np.log(6))  # three of the first series alone
-    assert log_repeated_unused(active, ~used) == 0.0
+    assert _log_repeated_unused(active, used) == pytest.approx(np.log(6))  # three of the first series alone
+    assert _log_repeated_unused(active, ~used) == 0.0
 
 
 # --- paths under plug-in parameters ----------------------------------------------------------------------------------

@@ -92,9 +92,9 @@ def test_filter_equals_enumeration(active, least_stay, size):
     evidence, scratch = messages(least_stay, 5, n)
     arguments = np.array(active), weights, np.arange(n), evidence, scratch
     expected = log_likelihood(active, weights, evidence[0], least_stay)
-    assert _kernels.series_log_likelihood(*arguments) == pytest.approx(expected, abs=1e-10)
+    assert _kernels._series_log_likelihood(*arguments) == pytest.approx(expected, abs=1e-10)
     path = np.empty(5, dtype=np.int64)
-    assert _kernels.draw_series_path(np.random.default_rng(0), *arguments, path) == pytest.approx(expected, abs=1e-10)
+    assert _kernels._draw_series_path(np.random.default_rng(0), *arguments, path) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("least_stay", [1, 2])
@@ -118,7 +118,7 @@ def test_chain_of_a_model_is_that_of_its_kernels(n):
     model = naive.make_model(world, naive.tiny_sequences())
     weights = np.random.default_rng(2).gamma(1.0, size=(n, n))
     _, scratch = messages(1, 2, n)
-    _kernels.write_chain(np.ones(n, bool), weights, np.arange(n), scratch)
+    _kernels._write_chain(np.ones(n, bool), weights, np.arange(n), scratch)
     initial, transition = model.chain_between(weights)
     np.testing.assert_allclose(transition.ravel(), scratch.transition[: n * n], atol=1e-14)
     np.testing.assert_allclose(initial, scratch.initial[:n])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from homothety.arrays import HUGE, sparse_zeros
+from homothety.arrays import _HUGE, sparse_zeros
 from homothety.models import ibphmm
 from homothety.models.emissions import Emission
 from homothety.models.ibphmm import _kernels as kernels
 from homothety.models.ibphmm._kernels import build_room
-from homothety.models.ibphmm.moves import carried_weights, data_of
+from homothety.models.ibphmm.moves import _carried_weights, _data_of
 from homothety.sequences import check_sequences
 
 N_TRIED = 10
@@ -28,7 +28,7 @@ def draws_of_flips(n_recordings):
     """Return how many random numbers are drawn while shared states of all series are switched."""
     model, state = many_short(n_recordings)
     rng = np.random.Generator(np.random.Philox(0))
-    n_states, data = state.n_states, data_of(model, state)
+    n_states, data = state.n_states, _data_of(model, state)
     orders = np.stack([np.random.default_rng(i).permutation(n_states)[:N_TRIED] for i in range(n_recordings)])
     active, weights = state.active.copy(), state.weights.copy()
     n_owners, room, odds = active.sum(axis=0).astype(float), build_room(data, n_states), np.empty(n_states)
@@ -48,7 +48,7 @@ def test_draws_grow_with_the_number_of_recordings_and_not_with_its_square():
 @pytest.mark.parametrize("seed", range(5))
 def test_of_many_states_those_tried_are_switched_as_if_there_were_no_others(seed):
     model, state = many_short(40)
-    data, n_states, i = data_of(model, state), state.n_states, 7
+    data, n_states, i = _data_of(model, state), state.n_states, 7
     order = np.random.default_rng(seed).permutation(n_states)[:N_TRIED]
     order[3] = np.flatnonzero(state.active[i])[0]
     order = order[np.sort(np.unique(order, return_index=True)[1])]
@@ -58,8 +58,8 @@ def test_of_many_states_those_tried_are_switched_as_if_there_were_no_others(seed
 
     active, weights = state.active[i].copy(), state.weights[i].copy()
     rest = (0.8, 1.5)
-    assert n_states > kernels.MOST_DRAWN
-    found = kernels.flip_among_many(
+    assert n_states > kernels._MOST_DRAWN
+    found = kernels._flip_among_many(
         np.random.default_rng(seed), i, order, odds, *rest, active, weights, data, build_room(data, n_states)
     )
     place = np.full(n_states, -1)
@@ -69,9 +69,9 @@ def test_of_many_states_those_tried_are_switched_as_if_there_were_no_others(seed
     room = build_room(small, len(seen))
     room.listed[:], room.columns[:] = np.arange(len(seen)), np.arange(len(seen))
     rng = np.random.default_rng(seed)
-    kernels.draw_missing_weights(rng, expected_active, *rest, expected_weights)
+    kernels._draw_missing_weights(rng, expected_active, *rest, expected_weights)
     expected = flipped_slowly(rng, place[order], odds[seen], expected_active, expected_weights, small, i, room)
-    kernels.clear_missing_weights(expected_active, expected_weights)
+    kernels._clear_missing_weights(expected_active, expected_weights)
     assert found == expected
     np.testing.assert_array_equal(active[seen], expected_active)
     np.testing.assert_array_equal(np.delete(active, seen), False)
@@ -111,7 +111,7 @@ def test_weights_are_carried_to_new_places():
     places[kept] = np.arange(3)
     expected = np.zeros((6, 4, 4))
     expected[:, :3, :3] = weights[:, kept][:, :, kept]
-    np.testing.assert_array_equal(carried_weights(active, weights, places, 4), expected)
+    np.testing.assert_array_equal(_carried_weights(active, weights, places, 4), expected)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
@@ -126,7 +126,7 @@ def test_a_weight_that_is_no_number_above_0_is_found(value):
         model.check_state(state)
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (HUGE // 8, 2)])
+@pytest.mark.parametrize("shape", [(2, 3), (_HUGE // 8, 2)])
 def test_sparse_zeros_are_zeros_that_can_be_written_to(shape):
     zeros = sparse_zeros(shape)
     assert zeros.shape == shape

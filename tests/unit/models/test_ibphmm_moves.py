@@ -26,7 +26,7 @@ from homothety.models.ibphmm import (
     moves,
 )
 from homothety.models.ibphmm._kernels import NOTHING, Newborns
-from homothety.models.ibphmm.model import log_hyperprior
+from homothety.models.ibphmm.model import _log_hyperprior
 from homothety.models.ibphmm.starts import init_from_clusters
 from homothety.sequences import check_sequences
 from naive_crp import mean_and_error
@@ -148,7 +148,7 @@ def test_log_joint_is_the_density_of_features_without_names(world):
     for _ in range(5):
         model, state = naive.draw_world(rng, naive.WORLDS[world])
         at = (state.mass, state.concentration, state.alpha, state.kappa)
-        expected = naive.log_density(model, state.active, state.path, *at) + log_hyperprior(model.hyperpriors, state)
+        expected = naive.log_density(model, state.active, state.path, *at) + _log_hyperprior(model.hyperpriors, state)
         unused = np.setdiff1d(np.arange(state.n_states), state.path)
         for count in Counter(state.active[:, k].tobytes() for k in unused).values():
             expected -= np.log(np.arange(1, count + 1)).sum()
@@ -240,7 +240,7 @@ def test_jumps_are_applied_together():
     )  # fmt: skip
     newborns = Newborns(np.ones((3, 5), dtype=bool), rng.gamma(1.0, size=(3, 5, 5)), rng.normal(size=(3, 1, 2)))
     newborns.active[:, :-1] = active
-    moved = moves.apply_jumps(state, np.array([4, 2, 4]), newborns)
+    moved = moves._apply_jumps(state, np.array([4, 2, 4]), newborns)
     assert moved.ids.tolist() == [5, 2, 3, 9, 10]
     assert moved.next_id == 11
     expected = [[1, 1, 0, 1, 0], [1, 0, 0, 0, 0], [1, 0, 1, 0, 1]]
@@ -259,7 +259,7 @@ def test_jumps_are_applied_together():
 
 def test_no_jump_changes_nothing_but_the_path():
     model, state = make_world(10)
-    moved = moves.apply_jumps(state, np.full(model.n_recordings, NOTHING), moves.expect_newborns(model, state))
+    moved = moves._apply_jumps(state, np.full(model.n_recordings, NOTHING), moves._expect_newborns(model, state))
     assert moved.path is None
     assert all(getattr(moved, item.name) is getattr(state, item.name) for item in fields(state) if item.name != "path")
 
@@ -275,7 +275,7 @@ def test_blocks_have_all_series_in_order():
 
 def test_number_of_threads_does_not_matter(monkeypatch):
     monkeypatch.setattr(_blocks, "MANY_STEPS", 1)
-    monkeypatch.setattr(_blocks, "STEPS_TOGETHER", 1)
+    monkeypatch.setattr(_blocks, "_STEPS_TOGETHER", 1)
     states = []
     for n_threads in (1, 3):
         monkeypatch.setattr("numba.get_num_threads", lambda n_threads=n_threads: n_threads)

@@ -228,9 +228,9 @@ def test_ratio_of_a_merge_is_that_of_the_split_upside_down(a, b, world):
 @pytest.mark.parametrize(("n_unique", "n_active"), [(0, 1), (0, 3), (1, 1), (1, 2), (3, 4)])
 def test_move_ratio(n_unique, n_active):
     birth = 1.0 if n_unique == 0 or n_active == 1 else 0.5
-    assert _kernels.birth_probability(n_unique, n_active) == birth
+    assert _kernels._birth_probability(n_unique, n_active) == birth
     death = 0.5 / (n_unique + 1)  # the series then has two features or more, and one of them is its own
-    assert _kernels.log_move_ratio(n_unique, n_active) == pytest.approx(np.log(death / birth))
+    assert _kernels._log_move_ratio(n_unique, n_active) == pytest.approx(np.log(death / birth))
 
 
 def with_window(model, *window, birth="data-driven"):
@@ -240,7 +240,7 @@ def with_window(model, *window, birth="data-driven"):
 def draw_window(rng, model, start, stop):
     """Draw a stretch of a series and return its posterior."""
     window = _kernels.build_window(model.z.shape[1])
-    _kernels.draw_window(rng, model.z, start, stop, model.emission.weight, moves.source_of(model), window)
+    _kernels._draw_window(rng, model.z, start, stop, model.emission.weight, moves._source_of(model), window)
     return window
 
 
@@ -271,9 +271,9 @@ def test_windows_are_stretches_of_the_series(window, lengths):
 def test_newborn_parameters_follow_the_proposal(birth):
     model, rng = with_window(make_model(), 2, 2, birth=birth), np.random.default_rng(7)
     window = draw_window(rng, model, 0, 2)
-    source, whitener, draws = moves.source_of(model), np.empty((1, 2)), []
+    source, whitener, draws = moves._source_of(model), np.empty((1, 2)), []
     for _ in range(3_000):
-        _kernels.propose_parameters(rng, source, window, whitener)
+        _kernels._propose_parameters(rng, source, window, whitener)
         draws.append(whitener[0, -1] ** -2)
     z, emission = model.z[:2], model.emission
     parts = [naive_emissions.posterior(steps, emission) for steps in (z[:0], z if birth == "data-driven" else z[:0])]

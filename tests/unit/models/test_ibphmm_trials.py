@@ -78,7 +78,7 @@ def test_trials_on_longer_series_equal_their_twin(diagonal, name):
 @pytest.mark.parametrize("name", MOVES)
 def test_trials_in_blocks_equal_their_twin(name, monkeypatch):
     monkeypatch.setattr(_blocks, "MANY_STEPS", 1)
-    monkeypatch.setattr(_blocks, "STEPS_TOGETHER", 1)
+    monkeypatch.setattr(_blocks, "_STEPS_TOGETHER", 1)
     rng = np.random.default_rng(2)
     for seed in range(20):
         model, state = naive.draw_world(rng, naive.World(6, 2, mass=1.0, concentration=1.0, alpha=0.8, kappa=1.5))
@@ -106,7 +106,7 @@ def test_second_half_equals_its_twin(n, n_dims, axis):
     rng = np.random.default_rng(n)
     path = rng.permutation(np.repeat([1, 0], [n, 7]))
     values, marked = rng.normal(size=(n + 7, n_dims)) * 10.0 ** np.arange(n_dims), path.copy()
-    _trial_kernels.mark_second_half(1, 5, axis, values, marked)
+    _trial_kernels._mark_second_half(1, 5, axis, values, marked)
     own = path == 1
     assert set(marked[~own].tolist()) == {0}
     assert set(marked[own].tolist()) <= {1, 5}

@@ -18,8 +18,8 @@ from homothety.models.emissions import Emission
 from homothety.models.emissions.regression import residual_scatters, statistics_of
 from homothety.models.icsc import _kernels, grouping
 from homothety.models.icsc._kernels import redraw_groups
-from homothety.models.icsc.grouping import admissible, links_to_start_from, positions_of
-from homothety.models.icsc.model import couple_hyperpriors, sample_covariances, states_to_cluster
+from homothety.models.icsc.grouping import _links_to_start_from, admissible, positions_of
+from homothety.models.icsc.model import _couple_hyperpriors, _states_to_cluster, sample_covariances
 from homothety.sampling.codec import from_bytes, to_bytes
 from homothety.sampling.driver import iterate, run_chain
 from homothety.sequences import check_sequences
@@ -132,8 +132,8 @@ def test_posterior_mean_of_gamma(n_clusters, mean):
 def test_states_without_steps_count_only_if_asked_for(segmentation):
     inner = icsc.init_state(np.random.default_rng(0), icsc.Model(segmentation)).segmentation
     unused = replace(inner, path=np.where(inner.path == 0, 1, inner.path))
-    assert inner.ids[0] not in states_to_cluster(icsc.Model(segmentation), unused).ids
-    everything = states_to_cluster(icsc.Model(segmentation, include_unused=True), unused)
+    assert inner.ids[0] not in _states_to_cluster(icsc.Model(segmentation), unused).ids
+    everything = _states_to_cluster(icsc.Model(segmentation, include_unused=True), unused)
     assert everything.ids.tolist() == inner.ids.tolist()
     assert everything.visits[:, 0].sum() == 0
     drawn = icsc.ShapeGrouping().draw(np.random.default_rng(0), everything, icsc.Clusters.apart(inner.ids))
@@ -145,8 +145,8 @@ def test_coupling_waits_for_its_turn(segmentation):
     model = icsc.Model(segmentation, coupling="burnin", n_adapt=3)
     state = icsc.init_state(rng, model)
     state = replace(state, clusters=icsc.Clusters.apart(state.segmentation.ids))
-    assert couple_hyperpriors(rng, model, replace(state, step=2))[0].hyperpriors != state.hyperpriors
-    assert couple_hyperpriors(rng, model, replace(state, step=3))[0].hyperpriors == state.hyperpriors
+    assert _couple_hyperpriors(rng, model, replace(state, step=2))[0].hyperpriors != state.hyperpriors
+    assert _couple_hyperpriors(rng, model, replace(state, step=3))[0].hyperpriors == state.hyperpriors
 
 
 # --- covariances of states -------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_coupling_waits_for_its_turn(segmentation):
 def test_covariances_are_of_the_sample_or_posterior_means_or_draws(segmentation):
     state = coupled_sweeps(icsc.Model(segmentation, coupling=None), 1)[0].segmentation
     sample, mean, draw = (
-        states_to_cluster(icsc.Model(segmentation, covariances=kind, include_unused=True), state)
+        _states_to_cluster(icsc.Model(segmentation, covariances=kind, include_unused=True), state)
         for kind in ("sample", "mean", "draw")
     )
     k = int(np.bincount(state.path).argmax())
@@ -176,10 +176,10 @@ def test_of_emissions_with_blocks_only_sample_covariances_are_clustered(toy, rng
     emission = Emission.gaussian_blocks([1, 1], [[0.0], [0.0]], [1.0, 1.0], [[[1.0]], [[1.0]]], [4.0, 4.0], [0.5, 1.0])
     model = ibphmm.Model.from_sequences(check_sequences(toy.sequences), emission)
     state = ibphmm.init_state(rng, model, n_shared=2, n_unique=0)
-    covariances = states_to_cluster(icsc.Model(model, covariances="sample"), state).covariances
+    covariances = _states_to_cluster(icsc.Model(model, covariances="sample"), state).covariances
     np.testing.assert_array_equal(covariances, covariances * np.eye(2))
     with pytest.raises(InputError, match="covariances is 'mean', needed 'sample' where emissions have blocks"):
-        states_to_cluster(icsc.Model(model, covariances="mean"), state)
+        _states_to_cluster(icsc.Model(model, covariances="mean"), state)
 
 
 def test_sample_covariances_of_states_with_hardly_a_step():
@@ -213,7 +213,7 @@ BEFORE = icsc.Clusters(np.array([4, 7, 9, 12]), np.array([7, 7, 12, 12]))
 
 def test_links_follow_their_states_through_any_order():
     ids = np.array([12, 4, 9, 7])
-    links, warm = links_to_start_from(ids, BEFORE)
+    links, warm = _links_to_start_from(ids, BEFORE)
     assert warm
     assert dict(zip(ids.tolist(), ids[links].tolist(), strict=True)) == {4: 7, 7: 7, 9: 12, 12: 12}
 
@@ -221,7 +221,7 @@ def test_links_follow_their_states_through_any_order():
 @pytest.mark.parametrize("ids", [[4, 7, 9], [4, 7, 9, 12, 13], [4, 7, 9, 13], [20]])
 def test_other_states_start_alone(ids):
     # One born and one dead leave the number of states as it was.
-    links, warm = links_to_start_from(np.array(ids), BEFORE)
+    links, warm = _links_to_start_from(np.array(ids), BEFORE)
     assert not warm
     assert links.tolist() == list(range(len(ids)))
 
@@ -496,7 +496,7 @@ def test_partitions_follow_their_posterior_exactly(four_states):
 def two_groups_only(rng, labels, shapes, powers):
     """The move of two groups alone, without that of single states."""
     for power in powers:
-        _kernels.redraw_two_groups(rng, labels, shapes, power)
+        _kernels._redraw_two_groups(rng, labels, shapes, power)
 
 
 def test_redrawing_two_groups_alone_has_the_posterior(four_states):
@@ -506,22 +506,22 @@ def test_redrawing_two_groups_alone_has_the_posterior(four_states):
 @pytest.mark.parametrize("most_pooled", [0, 1])
 def test_groups_too_large_to_be_redrawn_at_once_keep_the_posterior(most_pooled, four_states, monkeypatch):
     # Nobody compiles the limit into what runs here.
-    monkeypatch.setattr(_kernels, "MOST_POOLED", most_pooled)
-    monkeypatch.setattr(_kernels, "redraw_two_groups", _kernels.redraw_two_groups.py_func)
+    monkeypatch.setattr(_kernels, "_MOST_POOLED", most_pooled)
+    monkeypatch.setattr(_kernels, "_redraw_two_groups", _kernels._redraw_two_groups.py_func)
     found = frequencies(four_states, move=redraw_groups.py_func)
     assert total_variation(posterior(four_states), found) < 0.02
 
 
-@pytest.mark.parametrize("forgotten", ["log_prior", "log_order", "log_versions", "log_points"])
+@pytest.mark.parametrize("forgotten", ["log_prior", "_log_order", "_log_versions", "_log_points"])
 def test_two_groups_redrawn_by_part_of_the_density_are_caught(forgotten, four_states, monkeypatch):
-    for name in ("redraw_two_groups", "log_partition"):
+    for name in ("_redraw_two_groups", "log_partition"):
         monkeypatch.setattr(_kernels, name, getattr(_kernels, name).py_func)
     monkeypatch.setattr(_kernels, forgotten, lambda *_: 0.0)
     assert total_variation(posterior(four_states), frequencies(four_states, move=two_groups_only)) > 0.04
 
 
 def test_two_groups_that_may_join_but_not_part_are_caught(four_states, monkeypatch):
-    original = _kernels.redraw_two_groups.py_func
+    original = _kernels._redraw_two_groups.py_func
 
     def joining(rng, labels, shapes, power):
         before = labels.copy()
@@ -529,7 +529,7 @@ def test_two_groups_that_may_join_but_not_part_are_caught(four_states, monkeypat
         if len(np.unique(labels)) > len(np.unique(before)):
             labels[:] = before
 
-    monkeypatch.setattr(_kernels, "redraw_two_groups", joining)
+    monkeypatch.setattr(_kernels, "_redraw_two_groups", joining)
     assert total_variation(posterior(four_states), frequencies(four_states, move=redraw_groups.py_func)) > 0.04
 
 
@@ -552,7 +552,7 @@ def test_two_orders_that_single_states_cannot_change_between(monkeypatch):
 
     assert share_found() > 0.9
     monkeypatch.setattr(_kernels, "redraw_groups", redraw_groups.py_func)
-    monkeypatch.setattr(_kernels, "redraw_two_groups", lambda *_: None)
+    monkeypatch.setattr(_kernels, "_redraw_two_groups", lambda *_: None)
     assert share_found() < 0.1
 
 
@@ -560,13 +560,13 @@ def test_two_orders_that_single_states_cannot_change_between(monkeypatch):
     "fault",
     [
         {"visits": np.zeros((3, 4))},
-        {"versions": grouping.log_rising_factorials(np.array([0.02]), 4, 4)},
+        {"versions": grouping._log_rising_factorials(np.array([0.02]), 4, 4)},
         {"power": 0.5},
         {"concentration": 2.0},
         {"centre_precision": 3.0},
         {"precisions": np.full(4, 20.0)},
         {"succession": np.zeros((5, 5))},
-        {"followers": grouping.log_rising_factorials(np.array([5.0]), 6, 20)[0]},
+        {"followers": grouping._log_rising_factorials(np.array([5.0]), 6, 20)[0]},
     ],
     ids=lambda fault: next(iter(fault)),
 )

@@ -5,7 +5,7 @@ import pytest
 
 from fabricated import make_framed_segmentation, make_recordings, make_segmentation
 from homothety.report import describe, render_html
-from homothety.report.charts import aligned_data, cuts_data
+from homothety.report.charts import _aligned_data, _cuts_data
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -19,7 +19,7 @@ def model(recordings):
 
 
 def test_the_page_brings_places_where_the_model_does(model, recordings):
-    data = aligned_data(model.result_, recordings)
+    data = _aligned_data(model.result_, recordings)
     for recorded, aligned, one in zip(recordings.sequences, model.aligned(recordings), data["maps"], strict=True):
         drawn = (recorded[:, data["dims"]] - one["place"]) @ np.transpose(one["matrix"])
         np.testing.assert_allclose(drawn, aligned, atol=1e-4)
@@ -28,7 +28,7 @@ def test_the_page_brings_places_where_the_model_does(model, recordings):
 
 
 def test_cuts_keep_the_numbers_of_the_inferred_actions(model):
-    data = cuts_data(model.result_)
+    data = _cuts_data(model.result_)
     assert data["inferred"] == 3
     assert [len(set(cut)) for cut in data["actions"]] == [1, 2, 3, 4]
     assert data["actions"][2] == [0, 0, 1, 2]  # the inferred ones
@@ -67,5 +67,5 @@ def test_one_frame_for_all_is_said_once(recordings):
 
 def test_models_without_frames_have_none_of_it(recordings):
     result = make_segmentation(recordings).result_
-    assert aligned_data(result, recordings) is None
-    assert cuts_data(result) is None
+    assert _aligned_data(result, recordings) is None
+    assert _cuts_data(result) is None

@@ -9,7 +9,7 @@ from fabricated import make_clustering, with_parts
 from homothety import SPCMMixture
 from homothety.datasets import MatrixSet, make_toy_3d
 from homothety.report import describe, render_html
-from homothety.report.clustering import cluster_means, shapes_and_sizes
+from homothety.report.clustering import _cluster_means, _shapes_and_sizes
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_matrices_of_an_image_have_voxels_and_slices(model):
 
 
 def test_shapes_are_free_of_size():
-    shapes, sizes = shapes_and_sizes(np.stack([np.diag([1.0, 16.0]), 9 * np.diag([16.0, 1.0])]))
+    shapes, sizes = _shapes_and_sizes(np.stack([np.diag([1.0, 16.0]), 9 * np.diag([16.0, 1.0])]))
     np.testing.assert_allclose(shapes, [[2.0, 0.5], [2.0, 0.5]])
     np.testing.assert_allclose(sizes, [2.0, 6.0])
 
@@ -89,4 +89,4 @@ def test_shapes_are_free_of_size():
 def test_means_over_clusters(rng):
     matrix, labels = rng.uniform(size=(5, 5)), np.array([0, 1, 0, 1, 1])
     expected = [[matrix[np.ix_(labels == i, labels == j)].mean() for j in range(2)] for i in range(2)]
-    np.testing.assert_allclose(cluster_means(matrix, labels), expected)
+    np.testing.assert_allclose(_cluster_means(matrix, labels), expected)

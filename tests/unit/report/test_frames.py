@@ -10,11 +10,11 @@ from homothety.channels import guess_blocks
 from homothety.datasets import SequenceSet
 from homothety.models.frames.frames import Blocks
 from homothety.report import describe
-from homothety.report.segmentation import weight_note
-from homothety.report.sentences import frame_sentence, frame_sentences, frames_introduction, frames_table
+from homothety.report.segmentation import _weight_note
+from homothety.report.sentences import _frame_sentence, frame_sentences, frames_introduction, frames_table
 from homothety.summaries.frames import PreparedBlocks, weights_by_kind
 from homothety.summaries.positions import first_position
-from homothety.summaries.tables import frame_records, place_names, size_names
+from homothety.summaries.tables import _frame_records, _size_names, place_names
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +43,17 @@ def test_recordings_that_share_a_frame_that_is_not_the_reference(table):
     found = [
         one._replace(shared_with=(1,) if i == 0 else (0,), is_reference=i == 3) for i, one in enumerate(table.rows)
     ]
-    assert frame_sentence(found[0], found).endswith(
+    assert _frame_sentence(found[0], found).endswith(
         "2.0 times as large (1.9 to 2.1), and shares its frame with demo 1."
     )
-    assert "about as large (0.95 to 1.05 times), and shares its frame with demo 0." in frame_sentence(found[1], found)
-    assert "not turned by more than 4 degrees" in frame_sentence(found[1], found)
-    assert "turned" not in frame_sentence(found[0], found, may_turn=False)
+    assert "about as large (0.95 to 1.05 times), and shares its frame with demo 0." in _frame_sentence(found[1], found)
+    assert "not turned by more than 4 degrees" in _frame_sentence(found[1], found)
+    assert "turned" not in _frame_sentence(found[0], found, may_turn=False)
 
 
 def test_draws_that_disagree_on_a_rotation_are_told(table):
     doubtful = [one._replace(agreement=0.7) for one in table.rows]
-    assert "30 % of the draws turn it by more than 90 degrees from this." in frame_sentence(doubtful[0], doubtful)
+    assert "30 % of the draws turn it by more than 90 degrees from this." in _frame_sentence(doubtful[0], doubtful)
 
 
 def test_one_frame_for_all_is_one_sentence(recordings):
@@ -91,9 +91,9 @@ def test_rows_have_every_number_with_its_interval(result, table):
 
 def test_what_cannot_be_determined_is_said(table):
     table = replace(table, free_axes=np.eye(4)[:, :3] * [[1.0], [0.0], [0.0], [0.0]])
-    said = frame_sentence(table.rows[0], table.rows)
+    said = _frame_sentence(table.rows[0], table.rows)
     assert said.endswith("It lies on a straight line, so its rotation about that line cannot be determined.")
-    assert [row["not_determined"] for row in frame_records(table)] == ["rotation about its line", "", "", ""]
+    assert [row["not_determined"] for row in _frame_records(table)] == ["rotation about its line", "", "", ""]
 
 
 def test_plain_channels_have_no_frames(table):
@@ -104,7 +104,7 @@ def test_plain_channels_have_no_frames(table):
         frames_introduction(table) == "No channel turns or moves with a recording, so there are no frames to compare."
     )
     assert frame_sentences(table) == []
-    record = frame_records(table)[0]
+    record = _frame_records(table)[0]
     assert (record["sizes"], record["moved"], record["zeros"]) == ({}, {}, {})
 
 
@@ -127,10 +127,10 @@ def test_blocks_are_named_whatever_comes_before_them(recordings):
     # As the model prepares them: plain channels beside each other are one block, and velocities come last.
     blocks = Blocks(("plain", "point", "vector"), 3, n_plain=(2,))
     prepared = PreparedBlocks(blocks, 2, np.zeros(8), np.ones(8))
-    assert size_names(replace(model.frame_table_, blocks=blocks, n_recorded=2)) == ["position", "velocity"]
+    assert _size_names(replace(model.frame_table_, blocks=blocks, n_recorded=2)) == ["position", "velocity"]
     weights = weights_by_kind(prepared, np.array([0.5, 0.1, 0.2]))
     said = "each sample 0.5 (plain channels), 0.1 (positions) and 0.2 (velocities)."
-    assert weight_note(with_parts(model, step_weights=weights).result_).endswith(said)
+    assert _weight_note(with_parts(model, step_weights=weights).result_).endswith(said)
     assert first_position(model.result_) == [2, 3, 4]
 
 

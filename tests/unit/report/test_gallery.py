@@ -12,7 +12,7 @@ from homothety.cli import main
 from homothety.cli.results import read, write
 from homothety.errors import InputError
 from homothety.report import describe, render_html
-from homothety.report.charts import gallery_data
+from homothety.report.charts import _gallery_data
 
 NAMES = ("reach", "grate", "return")
 
@@ -24,7 +24,7 @@ def recordings():
 
 def test_paths_of_a_gallery_are_those_of_the_segments_in_one_frame(recordings):
     model = make_framed_segmentation(recordings)
-    gallery = gallery_data(model.result_, recordings)
+    gallery = _gallery_data(model.result_, recordings)
     assert [one["action"] for one in gallery] == [0, 1, 2]
     assert gallery[1]["words"] == "6 segments in 3 recordings; median length 30 steps (30 to 30)."
     aligned = model.aligned(recordings)
@@ -43,8 +43,8 @@ def test_paths_of_a_gallery_are_those_of_the_segments_in_one_frame(recordings):
 
 def test_a_gallery_needs_recordings_and_actions(recordings):
     result = make_segmentation(recordings).result_
-    assert gallery_data(result, None) is None
-    assert gallery_data(replace(result, actions=None), recordings) is None
+    assert _gallery_data(result, None) is None
+    assert _gallery_data(replace(result, actions=None), recordings) is None
 
 
 def test_names_of_actions_are_wherever_actions_are(recordings):

@@ -12,7 +12,7 @@ from homothety import HMMSelection, TwoStageHMM
 from homothety.datasets import SequenceSet
 from homothety.errors import InputError
 from homothety.report import describe, render_html, write_report
-from homothety.report.charts import MISSING, add_traces
+from homothety.report.charts import _MISSING, _add_traces
 from homothety.summaries.chains import Chains
 from homothety.summaries.positions import position_dims
 from homothety.summaries.result import Labels, Provenance
@@ -71,12 +71,12 @@ def test_rows_of_series_that_are_not_drawn_have_no_button(model, recordings, mon
 def test_what_is_outside_of_a_drawn_trace_is_told_apart():
     trace = np.array([[-1000.0, 9.0, 1.0, 2.0, 3.0, 2.0]])
     chains = Chains(trace={"log_joint": trace}, n_burn=8, n_kept=0, weights=np.ones(1), compared=("log_joint",))
-    (told,) = add_traces({"looks": {}}, chains)["traces"]
+    (told,) = _add_traces({"looks": {}}, chains)["traces"]
     codes = np.frombuffer(b64decode(told["chains"][0]["low"]), dtype="<u2")
-    values = told["low"] + codes / (MISSING - 1) * (told["high"] - told["low"])
+    values = told["low"] + codes / (_MISSING - 1) * (told["high"] - told["low"])
     assert told["drawn"] == {"low": 1.0, "high": 3.0}
-    assert codes.tolist()[:2] == [0, MISSING - 1]
-    assert ((codes[2:] > 0) & (codes[2:] < MISSING - 1)).all()
+    assert codes.tolist()[:2] == [0, _MISSING - 1]
+    assert ((codes[2:] > 0) & (codes[2:] < _MISSING - 1)).all()
     np.testing.assert_allclose(values[2:], trace[0, 2:], atol=1e-4)
 
 
@@ -161,7 +161,7 @@ def test_without_recordings_there_are_bars_but_no_curves(model):
 
 
 def test_long_series_are_thinned_out_and_it_is_said(monkeypatch, recordings, model):
-    monkeypatch.setattr("homothety.report.charts.bin_size", lambda n_steps, n_dims: 7)
+    monkeypatch.setattr("homothety.report.charts._bin_size", lambda n_steps, n_dims: 7)
     report = describe(model, recordings)
     (chart,) = block(report, "series", "Chart")
     assert "Of every 7 steps only the least and the largest value are drawn" in chart.caption

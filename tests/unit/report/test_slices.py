@@ -8,7 +8,7 @@ import pytest
 
 from homothety.datasets import MatrixSet
 from homothety.palette import cluster_colors
-from homothety.report.clustering import fullest_slice, png_of, slices_section
+from homothety.report.clustering import _fullest_slice, _slices_section, png_of
 
 BALL, NEEDLE = np.eye(3), np.diag([1.0, 1e-9, 1e-9])
 
@@ -20,7 +20,7 @@ def make_image(grid, affine=None, without=()):
 
 
 def pictures_of(items, labels):
-    (block,) = slices_section(items, labels).blocks
+    (block,) = _slices_section(items, labels).blocks
     return {one.title: one for one in block.pictures}
 
 
@@ -85,7 +85,7 @@ def test_volumes_without_an_affine_have_planes_of_the_array():
 
 def test_anisotropy_shows_through():
     items = MatrixSet(np.stack([BALL, NEEDLE]), grid=(1, 2), positions=np.array([[0, 0], [0, 1]]))
-    (block,) = slices_section(items, np.array([0, 0])).blocks
+    (block,) = _slices_section(items, np.array([0, 0])).blocks
     assert block.legend == [("cluster 1", "#735000", "#f2cf80")]
     image = pytest.importorskip("matplotlib.image")
     pixels = image.imread(io.BytesIO(b64decode(block.pictures[0].source.partition(",")[2])), format="png")
@@ -93,12 +93,12 @@ def test_anisotropy_shows_through():
 
 
 def test_sets_that_are_no_image_have_no_slices():
-    assert slices_section(MatrixSet(BALL[None]), np.array([0])) is None
+    assert _slices_section(MatrixSet(BALL[None]), np.array([0])) is None
 
 
 def test_of_equally_full_slices_the_middle_one_is_shown():
-    assert fullest_slice(np.array([0, 1, 2, 3, 4, 5, 5, 6, 6])) == 5
-    assert fullest_slice(np.repeat(np.arange(3, 8), 2)) == 5
+    assert _fullest_slice(np.array([0, 1, 2, 3, 4, 5, 5, 6, 6])) == 5
+    assert _fullest_slice(np.repeat(np.arange(3, 8), 2)) == 5
 
 
 def test_pixels_come_back(rng):

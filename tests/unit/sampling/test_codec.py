@@ -19,7 +19,7 @@ from hypothesis.extra import numpy as hnp
 from homothety.archives import memory_limit
 from homothety.errors import CheckpointError, InputError
 from homothety.models import crp, ddcrp
-from homothety.sampling.codec import TEXT, from_bytes, seal_of, sealed, storable, to_bytes
+from homothety.sampling.codec import _TEXT, from_bytes, seal_of, sealed, storable, to_bytes
 from walks import START, Shoes
 
 
@@ -145,7 +145,7 @@ def rewritten(content, change):
 
 def test_a_class_that_is_not_marked_is_not_looked_up():
     content = to_bytes(Shoes(1.0, np.zeros(2)))
-    forged = rewritten(content, lambda m: m | {TEXT: m[TEXT].replace(b"walks.Shoes", b"os.PathLike")})
+    forged = rewritten(content, lambda m: m | {_TEXT: m[_TEXT].replace(b"walks.Shoes", b"os.PathLike")})
     with pytest.raises(CheckpointError, match=r"holds a 'os\.PathLike', which is not known here; known are .*walks"):
         from_bytes(forged)
 
@@ -162,10 +162,10 @@ def test_pickled_arrays_are_not_read():
     [
         lambda content: content[: len(content) // 2],
         lambda content: b"",
-        lambda content: rewritten(content, lambda m: {name: m[name] for name in m if name != TEXT}),
+        lambda content: rewritten(content, lambda m: {name: m[name] for name in m if name != _TEXT}),
         lambda content: rewritten(content, lambda m: {name: m[name] for name in m if name != "<f8"}),
-        lambda content: rewritten(content, lambda m: m | {TEXT: json.dumps({"is": "decode"})}),
-        lambda content: rewritten(content, lambda m: m | {TEXT: m[TEXT].replace(b'"place"', b'"plaice"')}),
+        lambda content: rewritten(content, lambda m: m | {_TEXT: json.dumps({"is": "decode"})}),
+        lambda content: rewritten(content, lambda m: m | {_TEXT: m[_TEXT].replace(b'"place"', b'"plaice"')}),
     ],
 )
 def test_damaged_content_is_an_error_of_ours(spoil):

@@ -10,7 +10,7 @@ import pytest
 
 from homothety.errors import InputError
 from homothety.sampling import Trace
-from homothety.sampling.diagnostics import effective_size, judge, kept_draws, r_hat, require_arviz, to_arviz
+from homothety.sampling.diagnostics import _effective_size, judge, kept_draws, r_hat, require_arviz, to_arviz
 
 try:
     arviz = require_arviz()
@@ -200,14 +200,14 @@ def test_a_verdict_needs_no_arviz_but_its_data_tree_does(monkeypatch, good):
 def test_effective_size_is_that_of_arviz(n_draws, step):
     noise = np.random.default_rng(n_draws).normal(size=(3, n_draws))
     for draws in (noise + step * noise.cumsum(axis=1), np.round(noise), -noise + step * np.roll(noise, 1, axis=1)):
-        assert effective_size(draws) == pytest.approx(float(arviz.ess(draws, method="bulk")), rel=1e-9)
+        assert _effective_size(draws) == pytest.approx(float(arviz.ess(draws, method="bulk")), rel=1e-9)
 
 
 def test_effective_size_of_two_values_and_of_what_it_is_not_defined_for(good):
     two = np.where(good > 0, 1.0, 0.0)
-    assert effective_size(two) == pytest.approx(float(arviz.ess(two, method="bulk")), rel=1e-9)
+    assert _effective_size(two) == pytest.approx(float(arviz.ess(two, method="bulk")), rel=1e-9)
     for draws in (np.ones((4, 100)), good[:, :3], np.where(good > 2, np.inf, good)):
-        assert math.isnan(effective_size(draws))
+        assert math.isnan(_effective_size(draws))
 
 
 def test_limits_of_each_number(good):

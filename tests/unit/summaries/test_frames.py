@@ -9,13 +9,13 @@ from scipy.spatial.transform import Rotation
 from homothety.models.frames.frames import Blocks, Frames, aligned_steps, rotation_matrices, turn_of_matrix
 from homothety.summaries.frames import (
     PreparedBlocks,
-    angle_between_turns,
+    _angle_between_turns,
+    _mean_turn,
+    _without_twist,
     frame_table,
-    mean_turn,
     relative_to,
     rotation_angle,
     sharing,
-    without_twist,
 )
 
 BLOCKS = Blocks(("point", "vector"), 3)
@@ -75,7 +75,7 @@ def test_a_table_has_means_intervals_and_agreement(rng):
     table = frame_table(PREPARED, draws, ("a", "b", "c"), 0, best=0, middle=np.zeros(6))
     np.testing.assert_allclose(table.agreements, [1.0, 1.0, 0.8])
     truth = relative_to(BLOCKS, centre, 0)
-    errors = np.degrees(angle_between_turns(table.turns, truth.turns))
+    errors = np.degrees(_angle_between_turns(table.turns, truth.turns))
     assert errors.max() < 3
     np.testing.assert_allclose(table.log_sizes, truth.log_sizes, atol=0.05)
     assert (np.degrees(table.angle_errors) < 6).all()
@@ -131,25 +131,25 @@ def test_angles(rng):
     assert rotation_angle(np.array([[0.0, 1.0], [-1.0, 0.0]])) == pytest.approx(np.pi / 2)
     one, other = some_turns(rng, 2)
     expected = rotation_angle(rotation_matrices(one) @ rotation_matrices(other).T)
-    assert angle_between_turns(one, other) == pytest.approx(expected)
-    assert angle_between_turns(one, -other) == pytest.approx(expected)
+    assert _angle_between_turns(one, other) == pytest.approx(expected)
+    assert _angle_between_turns(one, -other) == pytest.approx(expected)
     plane = np.array([[1.0, 0.0], [0.0, 1.0]])
-    assert angle_between_turns(plane[0], plane[1]) == pytest.approx(np.pi / 2)
+    assert _angle_between_turns(plane[0], plane[1]) == pytest.approx(np.pi / 2)
 
 
 def test_the_mean_of_turns_does_not_mind_signs(rng):
     (turn,) = some_turns(rng, 1)
-    np.testing.assert_allclose(mean_turn(np.stack([turn, -turn, turn]), turn), turn)
+    np.testing.assert_allclose(_mean_turn(np.stack([turn, -turn, turn]), turn), turn)
 
 
 def test_without_its_twist_a_rotation_carries_the_same_to_the_axis(rng):
     axis = np.array([0.6, 0.0, 0.8])
     for turn in some_turns(rng, 5):
-        smallest = rotation_matrices(without_twist(turn, axis))
+        smallest = rotation_matrices(_without_twist(turn, axis))
         np.testing.assert_allclose(smallest.T @ axis, rotation_matrices(turn).T @ axis, atol=1e-9)
         origin = smallest.T @ axis
         assert rotation_angle(smallest) == pytest.approx(np.arccos(origin @ axis))
-    back = rotation_matrices(without_twist(np.array([0.0, 0.0, 1.0, 0.0]), axis))
+    back = rotation_matrices(_without_twist(np.array([0.0, 0.0, 1.0, 0.0]), axis))
     np.testing.assert_allclose(back @ -axis, axis, atol=1e-9)
     np.testing.assert_allclose(back.T @ back, np.eye(3), atol=1e-9)
 

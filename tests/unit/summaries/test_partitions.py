@@ -56,7 +56,7 @@ def test_polishing_ends_where_its_twin_does(rng):
 
 
 def test_blocks_of_draws_change_nothing(rng, monkeypatch):
-    draws = partitions.check_draws(random_draws(rng))
+    draws = partitions._check_draws(random_draws(rng))
     whole = coclustering(draws), expected_vi(draws, draws)
     monkeypatch.setattr(partitions, "_BLOCK_ENTRIES", 100)
     assert len(list(partitions._blocks(draws))) > 3

@@ -19,12 +19,12 @@ from homothety.sequences import check_sequences
 from homothety.summaries.paths import PathDraws
 from homothety.summaries.transforms import (
     Placement,
-    draw_placements,
-    matching_states,
-    place_states,
+    _draw_placements,
+    _matching_states,
+    _place_states,
+    _without_prior,
     similarity_between,
     transform_table,
-    without_prior,
 )
 
 SHORT = {"n_chains": 1, "n_sweeps": 30, "random_state": 0}
@@ -168,19 +168,19 @@ def test_states_that_no_sweep_has_have_no_interval(rng):
 
 def test_states_are_matched_by_the_steps_they_share():
     point = np.array([0, 0, 0, 0, 1, 1, 1, 2])
-    np.testing.assert_array_equal(matching_states(point, np.array([1, 1, 1, 1, 0, 0, 0, 2]), 3), [1, 0, 2])
-    np.testing.assert_array_equal(matching_states(point, np.array([0, 1, 1, 1, 0, 0, 0, 2]), 3), [1, 0, 2])
+    np.testing.assert_array_equal(_matching_states(point, np.array([1, 1, 1, 1, 0, 0, 0, 2]), 3), [1, 0, 2])
+    np.testing.assert_array_equal(_matching_states(point, np.array([0, 1, 1, 1, 0, 0, 0, 2]), 3), [1, 0, 2])
     # Of two states that are one there, neither has more than half of it.
-    np.testing.assert_array_equal(matching_states(np.array([0, 0, 1, 1]), np.zeros(4, dtype=int), 2), [-1, -1])
+    np.testing.assert_array_equal(_matching_states(np.array([0, 0, 1, 1]), np.zeros(4, dtype=int), 2), [-1, -1])
 
 
 def test_reported_sizes_are_the_means_of_those_drawn(rng):
     # Two states of one size that rest on few and on many observations: neither may seem larger.
     sequences, path, _ = two_states(rng, n_steps=(12, 400))
-    flat = without_prior(gaussian())
+    flat = _without_prior(gaussian())
     z, _ = flat.augment(sequences)
-    point = place_states(flat, statistics_of(flat, z, path, 2))
-    drawn = draw_placements(rng, flat, z, path, PathDraws.of([RunPath.of(path)]), 2)
+    point = _place_states(flat, statistics_of(flat, z, path, 2))
+    drawn = _draw_placements(rng, flat, z, path, PathDraws.of([RunPath.of(path)]), 2)
     sizes = drawn.placement.axes.log_lengths.mean(axis=2)
     error = sizes.std(axis=0) / np.sqrt(len(sizes))
     assert (np.abs(sizes.mean(axis=0) - point.axes.log_lengths.mean(axis=1)) < 4 * error).all()

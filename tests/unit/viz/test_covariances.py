@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from homothety.datasets import make_toy_3d, make_toy_6d, make_wishart_families
 from homothety.errors import InputError
 from homothety.viz import cluster_colors, plot_ellipses, plot_ellipsoids, plot_spectra
-from homothety.viz.covariances import _camera, _sphere, outlines_of, unit_lengths
+from homothety.viz.covariances import _camera, _sphere, _unit_lengths, outlines_of
 
 
 def corners(collection):
@@ -172,7 +172,7 @@ def test_sizes_must_be_known():
 
 def test_lengths_are_free_of_rotation_and_scale():
     toy = make_toy_6d(random_state=0, scale="matrix")
-    lengths = unit_lengths(toy.matrices)
+    lengths = _unit_lengths(toy.matrices)
     np.testing.assert_allclose(lengths.prod(axis=1), 1.0)
     assert (np.diff(lengths, axis=1) > -1e-9).all()
     for label in range(3):
@@ -184,7 +184,7 @@ def test_one_line_per_matrix_and_one_mean_per_cluster():
     ax = plot_spectra(families.matrices, families.labels)
     assert isinstance(ax, Axes)
     assert [len(artist.get_segments()) for artist in ax.collections] == [5, 5, 5]
-    lengths = unit_lengths(families.matrices)
+    lengths = _unit_lengths(families.matrices)
     for label, (lines, mean) in enumerate(zip(ax.collections, ax.lines, strict=True)):
         np.testing.assert_allclose(np.array(lines.get_segments())[..., 1], lengths[families.labels == label])
         np.testing.assert_allclose(
@@ -198,7 +198,7 @@ def test_one_line_per_matrix_and_one_mean_per_cluster():
 def test_all_of_every_line_is_in_view():
     families = make_wishart_families(3, 4, n_per_family=5, random_state=0)
     low, high = plot_spectra(families.matrices, families.labels).get_ylim()
-    lengths = unit_lengths(families.matrices)
+    lengths = _unit_lengths(families.matrices)
     assert low < lengths.min()
     assert lengths.max() < high
 

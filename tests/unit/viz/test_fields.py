@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from homothety.datasets import make_dti, make_toy_3d
 from homothety.errors import InputError
-from homothety.palette import UNASSIGNED_COLOR
+from homothety.palette import _UNASSIGNED_COLOR
 from homothety.viz import cluster_colors, plot_label_comparison, plot_label_image
 
 
@@ -65,7 +65,7 @@ def test_background_and_masked_voxels_are_blank_and_those_in_no_cluster_grey():
     labels = np.ma.masked_equal([[0, 7], [-1, 1]], 7)
     ax = plot_label_image(labels, background=0)
     assert pixels(ax)[..., 3].tolist() == [[0, 0], [1, 1]]
-    np.testing.assert_allclose(pixels(ax)[1, 0, :3], to_rgb(UNASSIGNED_COLOR))
+    np.testing.assert_allclose(pixels(ax)[1, 0, :3], to_rgb(_UNASSIGNED_COLOR))
     assert legend_names(ax) == ["1", "none"]
 
 

@@ -12,7 +12,7 @@ from homothety.covariance.embedding import spectral_embedding
 from homothety.datasets import make_toy_6d, make_wishart_families
 from homothety.errors import InputError
 from homothety.viz import cluster_colors, plot_coclustering, plot_embedding, plot_heatmap, plot_similarity
-from homothety.viz.matrices import setting_text
+from homothety.viz.matrices import _setting_text
 
 
 def shown(ax):
@@ -276,7 +276,7 @@ def test_settings_are_named():
     ],
 )
 def test_numbers_as_text(value, text):
-    assert setting_text(value) == text
+    assert _setting_text(value) == text
 
 
 def test_few_cells_are_annotated_light_on_dark():

@@ -17,13 +17,13 @@ from homothety.viz import (
     plot_segmentation,
     plot_segments,
 )
-from homothety.viz.segments import BAR, bar_bottoms
+from homothety.viz.segments import _BAR, _bar_bottoms
 
 PATH = np.array([2, 2, 2, 0, 0, 2, 1, 1])
 STATES = np.array([2, 2, 0, 0, 1, 1, 2, 3])
 STATE_ACTIONS = np.array([0, 1, 1, 0])
 ACTIONS = STATE_ACTIONS[STATES]
-STATE_BAR, ACTION_BAR, TRUTH_BAR = bar_bottoms(3)
+STATE_BAR, ACTION_BAR, TRUTH_BAR = _bar_bottoms(3)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def assert_bar_shows(found, path):
 def test_segments_have_the_colours_of_their_states(series):
     ax = plot_segments(series, PATH)
     assert isinstance(ax, Axes)
-    assert_bar_shows(boxes(ax, BAR[0]), PATH)
+    assert_bar_shows(boxes(ax, _BAR[0]), PATH)
     assert legend_names(ax) == ["0", "1", "2"]
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from homothety.errors import InputError
 from homothety.palette import cluster_style, shade_style
 from homothety.viz import cluster_colors, plot_coaction, plot_features, plot_state_ellipses, plot_transitions
-from homothety.viz.states import ABSENT_COLOR, _first_free
+from homothety.viz.states import _ABSENT_COLOR, _first_free
 
 STATE_ACTIONS = np.array([1, 0, 1, 0])
 ORDER = [1, 3, 0, 2]  # of the states, sorted by action
@@ -87,7 +87,7 @@ def test_features_are_sorted_and_filled_with_the_shades_of_their_states():
     assert tick_names(ax.yaxis) == ["a", "b", "c"]
     assert names_above(ax) == ["0", "1"]
     empty, *columns = [artist for artist in ax.collections if artist.get_clip_on()]
-    assert same_color(empty.get_facecolor()[0], ABSENT_COLOR)
+    assert same_color(empty.get_facecolor()[0], _ABSENT_COLOR)
     assert len(empty.get_paths()) == (~ACTIVE).sum()
     expected = [shade_style(cluster_style(action), rank) for action in (0, 1) for rank in (0, 1)]
     for place, (column, style) in enumerate(zip(columns, expected, strict=True)):

@@ -39,7 +39,7 @@ SECONDS, _BYTES_PER_SECOND = 8.0, 10**5  # time limit of a file: 8 s, and 1 s mo
 _SECONDS_TO_START = 120.0  # time limit for importing the libraries, before a file is read
 _MAX_TEXT = 10**8  # bytes of an answer besides its arrays
 _PLAIN = "biufcU"  # kinds of arrays that are sent as they are
-BOOT = (
+_BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
     "from homothety.datasets.readers import apart, dispatch; apart.serve(dispatch.read_here)"
 )
@@ -125,7 +125,7 @@ class Reader:
         if self._process is None or self._process.poll() is not None:
             self.close()
             # With -P, nothing is imported from the folder that happens to be the current one.
-            command = [sys.executable, "-P", "-c", BOOT]
+            command = [sys.executable, "-P", "-c", _BOOT]
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _FIF_REMEDY = "Needed epochs as MNE writes them: epochs.save('name-epo.fif')."
 _SYMMETRIC_MATRIX_INTENT = 1005
 _N_COMPONENTS, _N_DIMS = 6, 3
-N_SLABS = 8  # in which each component of an image is read: what is in memory besides the tensors is one of them
+_N_SLABS = 8  # in which each component of an image is read: what is in memory besides the tensors is one of them
 NIFTI_SUFFIXES = (".nii", ".nii.gz")
 _NIFTI_REMEDY = "Check that it is a complete NIfTI image."
 
@@ -175,7 +175,7 @@ def _open_image(path: Path) -> Any:
             "Fit tensors to diffusion-weighted images first."
         )
     n_voxels = prod(image.shape[:3])  # what finding the voxels takes, whatever the file has behind its header
-    check_size(2 * n_voxels + n_voxels * 8 // N_SLABS, path.stat().st_size, str(path))
+    check_size(2 * n_voxels + n_voxels * 8 // _N_SLABS, path.stat().st_size, str(path))
     if image.dataobj.dtype.kind not in "iuf":
         raise InputError(f"{path} holds values of type {image.dataobj.dtype}, needed real numbers.")
     return image
@@ -197,7 +197,7 @@ def _resolve_order(order: str | None, image: Any, path: Path) -> str:
 def _read_slabs(image: Any, path: Path) -> Iterator[tuple[int, slice, NDArray[Any]]]:
     """Yield all values in the order they have in the file: component, slab of the third axis, values (x, y, slab)."""
     *plane, depth = image.shape[:3]
-    bounds = np.linspace(0, depth, min(N_SLABS, depth) + 1).astype(int).tolist()
+    bounds = np.linspace(0, depth, min(_N_SLABS, depth) + 1).astype(int).tolist()
     for component in range(_N_COMPONENTS):
         for start, stop in pairwise(bounds):
             with blame_file(path, _NIFTI_REMEDY):

@@ -158,11 +158,6 @@ def _parse_labels(cells: list[str]) -> NDArray[Any]:
     return whole_labels(np.array(cells, dtype=np.float64))
 
 
-def _parse_names(cells: list[str]) -> NDArray[np.str_]:
-    """Return names as they are written, nothing for those that are not known."""
-    return np.array(["" if cell.lower() == _NOT_KNOWN else cell for cell in cells])
-
-
 def _names_columns(row: list[str]) -> bool:
     """Tell whether a row holds anything but numbers."""
     return any(cell != "" and _number(cell, decimal_comma=True) is None for cell in row)
@@ -398,8 +393,9 @@ class _TextFrame(Frame):
         return _parse_labels([row[column] for row in self.table.rows])
 
     def groups(self, column: int) -> NDArray[Any]:
-        """Return a column as it is written: 007 and 7 are different recordings."""
-        return _parse_names([row[column] for row in self.table.rows])
+        """Return a column as it is written, without what is not known: 007 and 7 are different recordings."""
+        cells = [row[column] for row in self.table.rows]
+        return np.array(["" if cell.lower() == _NOT_KNOWN else cell for cell in cells])
 
     def place(self, row: int) -> str:
         """Return the line of a row."""

@@ -73,7 +73,7 @@ def add_step(z: FloatArray, t: int, weight: float, scales: FloatArray, k: int) -
 
 
 @jit
-def add_four_steps(z: FloatArray, t: int, weight: float, scales: FloatArray, k: int) -> None:
+def _add_four_steps(z: FloatArray, t: int, weight: float, scales: FloatArray, k: int) -> None:
     """Add step `t` and the next three: the matrix is read and written a quarter as often."""
     for a in range(z.shape[1]):
         p, q, r, s = weight * z[t, a], weight * z[t + 1, a], weight * z[t + 2, a], weight * z[t + 3, a]
@@ -94,7 +94,7 @@ def add_steps(
         k = path[t]
         # Paths stay: most steps have neighbours of the same state.
         if t + 3 < stop and path[t + 1] == k and path[t + 2] == k and path[t + 3] == k:
-            add_four_steps(z, t, weight, scales, k)
+            _add_four_steps(z, t, weight, scales, k)
             sizes[k] += 4.0 * weight
             t += 4
         else:
@@ -104,7 +104,7 @@ def add_steps(
 
 
 @inlined
-def factorise_row(k: int, a: int, first: int, last: int, start: int, scales: FloatArray, factors: FloatArray) -> None:
+def _factorise_row(k: int, a: int, first: int, last: int, start: int, scales: FloatArray, factors: FloatArray) -> None:
     """Write row `a` of the factor of state `k`, of which columns `first` to `last` and `start` to `a` are in use."""
     for b in range(first, last):
         value = scales[k, a, b]
@@ -134,15 +134,15 @@ def factorise(k: int, scales: FloatArray, factors: FloatArray, structure: Struct
     for block in range(structure.dofs.shape[0]):
         first, last = structure.regressors[block, 0], structure.regressors[block, 1]
         for a in range(n_done, last):
-            factorise_row(k, a, first, a, a, scales, factors)
+            _factorise_row(k, a, first, a, a, scales, factors)
         n_done = last
         start = structure.starts[block]
         for a in range(start, structure.starts[block + 1]):
-            factorise_row(k, a, first, last, start, scales, factors)
+            _factorise_row(k, a, first, last, start, scales, factors)
 
 
 @inlined
-def summed_logs(k: int, factors: FloatArray, start: int, stop: int) -> float:
+def _summed_logs(k: int, factors: FloatArray, start: int, stop: int) -> float:
     """Sum of the logarithms of a stretch of the diagonal of a factor."""
     total = 0.0
     for a in range(start, stop):
@@ -151,7 +151,7 @@ def summed_logs(k: int, factors: FloatArray, start: int, stop: int) -> float:
 
 
 @jit
-def log_multigamma(x: float, n_dims: int) -> float:
+def _log_multigamma(x: float, n_dims: int) -> float:
     """Logarithm of the multivariate gamma function."""
     total = n_dims * (n_dims - 1) / 4 * LOG_PI
     for d in range(n_dims):
@@ -171,9 +171,9 @@ def log_evidence_constant(k: int, size: float, factors: FloatArray, structure: S
         start, stop = structure.starts[block], structure.starts[block + 1]
         n_dims, size_n = stop - start, structure.weights[block] * size
         dof_n = structure.dofs[block] + size_n
-        log_gamma = log_multigamma(dof_n / 2, n_dims)
-        log_scale = dof_n * summed_logs(k, factors, start, stop)
-        log_scale_of_means = n_dims * summed_logs(k, factors, first, last)
+        log_gamma = _log_multigamma(dof_n / 2, n_dims)
+        log_scale = dof_n * _summed_logs(k, factors, start, stop)
+        log_scale_of_means = n_dims * _summed_logs(k, factors, first, last)
         total += log_gamma - log_scale - log_scale_of_means - size_n * n_dims / 2 * LOG_PI
     return total
 
@@ -206,15 +206,15 @@ def log_parameter_density(
                     value += row[a] * factors[k, a, b]
                 norm += value * value
         power = dof_n + n_regressors + (n_dims + 1)
-        log_scale = dof_n * summed_logs(k, factors, start, stop) + n_dims * summed_logs(k, factors, first, last)
-        log_constant = log_multigamma(dof_n / 2, n_dims) + dof_n * n_dims / 2 * LOG_2
+        log_scale = dof_n * _summed_logs(k, factors, start, stop) + n_dims * _summed_logs(k, factors, first, last)
+        log_constant = _log_multigamma(dof_n / 2, n_dims) + dof_n * n_dims / 2 * LOG_2
         log_constant += n_dims * n_regressors / 2 * (LOG_2 + LOG_PI)
         total += log_scale - log_constant + power * log_whitener - norm / 2
     return total
 
 
 @jit
-def divide_by_factor(k: int, factors: FloatArray, structure: Structure, whitener: FloatArray) -> None:
+def _divide_by_factor(k: int, factors: FloatArray, structure: Structure, whitener: FloatArray) -> None:
     """Replace the rows Y of a whitener, lower triangular inside blocks, by Y C^-1, in place."""
     for block in range(structure.dofs.shape[0]):
         first, last = structure.regressors[block, 0], structure.regressors[block, 1]
@@ -253,7 +253,7 @@ def draw_whitener(
             # Bartlett's triangle, turned round so that the product with C^-1 is lower triangular again.
             degrees = structure.dofs[block] + structure.weights[block] * size - (stop - 1.0 - column)
             row[column] = np.sqrt(2.0 * rng.standard_gamma(degrees / 2))
-    divide_by_factor(k, factors, structure, whitener)
+    _divide_by_factor(k, factors, structure, whitener)
 
 
 @jit
@@ -265,7 +265,7 @@ def write_mean_whitener(k: int, size: float, factors: FloatArray, structure: Str
         for column in range(start, stop):
             whitener[column - structure.n_regressors] = 0.0
             whitener[column - structure.n_regressors, column] = root
-    divide_by_factor(k, factors, structure, whitener)
+    _divide_by_factor(k, factors, structure, whitener)
 
 
 @inlined
@@ -277,7 +277,7 @@ def turn_block(z: FloatArray, first: int, width: int, block: FloatArray) -> None
 
 
 @inlined
-def add_multiple(factor: float, row: FloatArray, width: int, white: FloatArray) -> None:
+def _add_multiple(factor: float, row: FloatArray, width: int, white: FloatArray) -> None:
     """Add a multiple of a row of a block of steps to what is summed up."""
     for s in range(width):
         white[s] += factor * row[s]
@@ -312,9 +312,9 @@ def write_block_evidence(
             for s in range(width):
                 white[s] = 0.0
             for a in range(structure.regressors[part, 0], structure.regressors[part, 1]):
-                add_multiple(row[a], block[a], width, white)
+                _add_multiple(row[a], block[a], width, white)
             for a in range(start, last + 1):
-                add_multiple(row[a], block[a], width, white)
+                _add_multiple(row[a], block[a], width, white)
             for s in range(width):
                 total[s] -= 0.5 * white[s] * white[s]
     for s in range(width):
@@ -413,7 +413,7 @@ def add_steps_of(
         if path[t] != state:
             t += 1
         elif t + 3 < stop and path[t + 1] == state and path[t + 2] == state and path[t + 3] == state:
-            add_four_steps(z, t, weight, scales, row)
+            _add_four_steps(z, t, weight, scales, row)
             sizes[row] += 4.0 * weight
             t += 4
         else:
@@ -423,7 +423,7 @@ def add_steps_of(
 
 
 @jit
-def write_products(whitener: FloatArray, structure: Structure, products: FloatArray) -> None:
+def _write_products(whitener: FloatArray, structure: Structure, products: FloatArray) -> None:
     """Write the rows of Y'Y that belong to values, inside blocks, (n_dims, n)."""
     for block in range(structure.dofs.shape[0]):
         start, stop = structure.starts[block], structure.starts[block + 1]
@@ -443,7 +443,7 @@ def write_products(whitener: FloatArray, structure: Structure, products: FloatAr
 
 
 @jit
-def factorise_gap(
+def _factorise_gap(
     block: int, g: int, structure: Structure, gaps: Gaps, products: FloatArray, rows: IntArray, factor: FloatArray
 ) -> float:
     """Write L of a group of gaps, and which rows of `products` are P; return the log determinant of L.
@@ -485,7 +485,7 @@ def factorise_gap(
 
 
 @jit
-def write_shift(
+def _write_shift(
     z: FloatArray,
     t: int,
     block: int,
@@ -529,14 +529,14 @@ def leave_out_missing(
     widest = gaps.bases.shape[1]
     products = np.empty((whitener.shape[0] + widest, whitener.shape[1]))
     rows, factor, shift = np.empty(widest, dtype=np.int64), np.empty((widest, widest)), np.empty(widest)
-    write_products(whitener, structure, products)
+    _write_products(whitener, structure, products)
     for g in range(gaps.groups[i], gaps.groups[i + 1]):
         block, n = gaps.blocks[g], gaps.counts[g]
-        constant = -factorise_gap(block, g, structure, gaps, products, rows, factor)
+        constant = -_factorise_gap(block, g, structure, gaps, products, rows, factor)
         constant = structure.weights[block] * (constant + n / 2 * (LOG_2 + LOG_PI))
         for place in range(gaps.starts[g], gaps.starts[g + 1]):
             t, total = gaps.steps[place], constant
-            write_shift(z, t, block, n, structure, products, rows, factor, shift)
+            _write_shift(z, t, block, n, structure, products, rows, factor, shift)
             for m in range(n):
                 total += 0.5 * shift[m] * shift[m]
             evidence[t - offset, column] += weight * total
@@ -566,7 +566,7 @@ def draw_missing(
     products = np.empty((n_states, whiteners.shape[1] + widest, whiteners.shape[2]))
     rows, factor, shift = np.empty(widest, dtype=np.int64), np.empty((widest, widest)), np.empty(widest)
     for k in range(n_states):
-        write_products(whiteners[k], structure, products[k])
+        _write_products(whiteners[k], structure, products[k])
     for g in range(gaps.blocks.shape[0]):
         block, n, known = gaps.blocks[g], gaps.counts[g], -1
         start, stop, root = structure.starts[block], structure.starts[block + 1], np.sqrt(structure.weights[block])
@@ -574,8 +574,8 @@ def draw_missing(
             t = gaps.steps[place]
             if path[t] != known:
                 known = path[t]
-                factorise_gap(block, g, structure, gaps, products[known], rows, factor)
-            write_shift(z, t, block, n, structure, products[known], rows, factor, shift)
+                _factorise_gap(block, g, structure, gaps, products[known], rows, factor)
+            _write_shift(z, t, block, n, structure, products[known], rows, factor, shift)
             for m in range(n - 1, -1, -1):
                 value = root * rng.standard_normal() - shift[m]
                 for c in range(m + 1, n):

@@ -347,7 +347,7 @@ def statistics_of(emission: Emission, z: FloatArray, path: IntArray, n_states: i
     return statistics
 
 
-def factors_of(emission: Emission, statistics: Statistics) -> FloatArray:
+def _factors_of(emission: Emission, statistics: Statistics) -> FloatArray:
     """Return the factors of the statistics, (n_states, n, n)."""
     from homothety.models.emissions._kernels import factorise_all
 
@@ -360,7 +360,7 @@ def log_marginals(emission: Emission, statistics: Statistics, factors: FloatArra
     """Return the log marginal likelihood of the steps of each state, (n_states,); factors if they are known."""
     from homothety.models.emissions._kernels import write_log_marginals
 
-    factors = factors_of(emission, statistics) if factors is None else factors
+    factors = _factors_of(emission, statistics) if factors is None else factors
     out = np.empty(len(statistics.sizes))
     write_log_marginals(statistics.sizes, factors, emission.prior_factor, emission.structure, out)
     return out
@@ -370,7 +370,7 @@ def draw_parameters(rng: Generator, emission: Emission, statistics: Statistics) 
     """Draw the parameters of every state given its steps, (n_states, n_dims, n)."""
     from homothety.models.emissions._kernels import draw_whiteners
 
-    factors = factors_of(emission, statistics)
+    factors = _factors_of(emission, statistics)
     whiteners = np.empty((len(factors), emission.n_dims, factors.shape[1]))
     draw_whiteners(rng, statistics.sizes, factors, emission.structure, whiteners)
     return whiteners
@@ -380,7 +380,7 @@ def mean_parameters(emission: Emission, statistics: Statistics, factors: FloatAr
     """Return parameters at the posterior means of coefficients and covariance, (n_states, n_dims, n)."""
     from homothety.models.emissions._kernels import write_mean_whiteners
 
-    factors = factors_of(emission, statistics) if factors is None else factors
+    factors = _factors_of(emission, statistics) if factors is None else factors
     whiteners = np.empty((len(factors), emission.n_dims, factors.shape[1]))
     write_mean_whiteners(statistics.sizes, factors, emission.structure, whiteners)
     return whiteners

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from homothety.arrays import BoolArray, FloatArray, IntArray
 
-SLICE_WIDTH = 0.3  # of the first interval when a log size is drawn
-MAX_SLICE_STEPS = 50
+_SLICE_WIDTH = 0.3  # of the first interval when a log size is drawn
+_MAX_SLICE_STEPS = 50
 STEP_SIZES = (0.01, 0.03, 0.1, 0.3)  # radians: a random walk over rotations draws one of them
 DERIVATIVE_STEP = 1e-3
-MAX_SHIFT = 0.5  # of one Newton step: radians or log sizes
+_MAX_SHIFT = 0.5  # of one Newton step: radians or log sizes
 NEGLIGIBLE = 1e-12  # probability of a state below which a step is left out of the sums of that state
-FLATTEST = 0.3  # least curvature of the log target: an angle without information is known to within half a turn
-LEAST_GAIN = 1e-3  # nats: climbing ends when a step gains less
+_FLATTEST = 0.3  # least curvature of the log target: an angle without information is known to within half a turn
+_LEAST_GAIN = 1e-3  # nats: climbing ends when a step gains less
 
 
 class Layout(NamedTuple):
@@ -85,14 +85,14 @@ class Target(NamedTuple):
 
 
 @inlined
-def copy_vector(source: FloatArray, copy: FloatArray) -> None:
+def _copy_vector(source: FloatArray, copy: FloatArray) -> None:
     """Copy an array of one axis: a slice that is assigned to brings an error message along, which takes a second."""
     for a in range(source.shape[0]):
         copy[a] = source[a]
 
 
 @inlined
-def copy_rows(source: FloatArray, copy: FloatArray) -> None:
+def _copy_rows(source: FloatArray, copy: FloatArray) -> None:
     """Copy an array of two axes, likewise."""
     for a in range(source.shape[0]):
         for c in range(source.shape[1]):
@@ -100,7 +100,7 @@ def copy_rows(source: FloatArray, copy: FloatArray) -> None:
 
 
 @inlined
-def write_rotation(turn: FloatArray, rotation: FloatArray) -> None:
+def _write_rotation(turn: FloatArray, rotation: FloatArray) -> None:
     """Write the rotation matrix of a unit quaternion, or of a cosine and sine."""
     if turn.shape[0] == 2:
         c, s = turn[0], turn[1]
@@ -113,10 +113,10 @@ def write_rotation(turn: FloatArray, rotation: FloatArray) -> None:
 
 
 @inlined
-def write_matrix(turn: FloatArray, is_turned: bool, matrix: FloatArray) -> None:
+def _write_matrix(turn: FloatArray, is_turned: bool, matrix: FloatArray) -> None:
     """Write the matrix by which a frame turns a block: a rotation, or the identity if the block is not turned."""
     if is_turned:
-        write_rotation(turn, matrix)
+        _write_rotation(turn, matrix)
     else:
         for a in range(matrix.shape[0]):
             for c in range(matrix.shape[0]):
@@ -124,13 +124,13 @@ def write_matrix(turn: FloatArray, is_turned: bool, matrix: FloatArray) -> None:
 
 
 @inlined
-def is_framed(layout: Layout, block: int) -> bool:
+def _is_framed(layout: Layout, block: int) -> bool:
     """Whether a frame does anything to a block."""
     return bool(layout.turned[block] or layout.size_index[block] >= 0 or layout.place_index[block] >= 0)
 
 
 @inlined
-def log_size_of(frame: Frame, layout: Layout, block: int) -> float:
+def _log_size_of(frame: Frame, layout: Layout, block: int) -> float:
     """Return the log size of a block, zero if it has none."""
     return float(frame.log_sizes[layout.size_index[block]]) if layout.size_index[block] >= 0 else 0.0
 
@@ -187,13 +187,13 @@ def align_steps(
         frame = Frame(turns[f], log_sizes[f], places[f])
         for block in range(layout.turned.shape[0]):
             first, end, place = layout.starts[block], layout.starts[block + 1], layout.place_index[block]
-            if not is_framed(layout, block):
+            if not _is_framed(layout, block):
                 for t in range(start, stop):
                     for channel in range(first, end):
                         aligned[t, channel] = steps[t, channel]
                 continue
-            write_matrix(frame.turn, layout.turned[block], matrix)
-            factor = np.exp(-log_size_of(frame, layout, block))
+            _write_matrix(frame.turn, layout.turned[block], matrix)
+            factor = np.exp(-_log_size_of(frame, layout, block))
             for t in range(start, stop):
                 for a in range(d):
                     value = 0.0
@@ -252,7 +252,7 @@ def add_expected(
 
 
 @inlined
-def write_recorded_precision(
+def _write_recorded_precision(
     canonical: FloatArray, first: int, matrix: FloatArray, size: float, recorded: FloatArray, row: FloatArray
 ) -> None:
     """Write the precision of a block of a state as recordings of a frame show it; `row` is room to work in."""
@@ -275,17 +275,17 @@ def log_fit(frame: Frame, sums: Sums, gaussians: StateGaussians, layout: Layout)
     total, n_steps, d = 0.0, sums.n.sum(), layout.dim
     matrix, precision, residual, row = np.empty((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
     for block in range(layout.turned.shape[0]):
-        if not is_framed(layout, block):
+        if not _is_framed(layout, block):
             continue
         first, at = layout.starts[block], layout.place_index[block]
-        write_matrix(frame.turn, layout.turned[block], matrix)
-        log_size = log_size_of(frame, layout, block)
+        _write_matrix(frame.turn, layout.turned[block], matrix)
+        log_size = _log_size_of(frame, layout, block)
         size = np.exp(log_size)
         for k in range(sums.n.shape[0]):
             n = sums.n[k]
             if n == 0.0:
                 continue
-            write_recorded_precision(gaussians.precisions[k], first, matrix, size, precision, row)
+            _write_recorded_precision(gaussians.precisions[k], first, matrix, size, precision, row)
             for a in range(d):
                 residual[a] = sums.first[k, first + a] / n - (frame.places[at, a] if at >= 0 else 0.0)
                 for c in range(d):
@@ -339,20 +339,20 @@ def move_frames(
         frame = Frame(turns[f], log_sizes[f], places[f])
         own = Sums(sums.n[f], sums.first[f], sums.second[f], sums.centre[f])
         target = Target(own, gaussians, prior, layout)
-        draw_places(rng, frame, target)
-        draw_sizes(rng, frame, target)
-        n_accepted += turn_locally(rng, frame, target)
+        _draw_places(rng, frame, target)
+        _draw_sizes(rng, frame, target)
+        n_accepted += _turn_locally(rng, frame, target)
     return n_accepted
 
 
 @inlined
-def draw_places(rng: Generator, frame: Frame, target: Target) -> None:
+def _draw_places(rng: Generator, frame: Frame, target: Target) -> None:
     """Draw the place of every block that has one from its Gaussian conditional, in place."""
-    write_places(rng.standard_normal(frame.places.shape), frame, target)
+    _write_places(rng.standard_normal(frame.places.shape), frame, target)
 
 
 @jit
-def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
+def _write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
     """Write places with their conditional mean and covariance from standard normals; zeros give the mean.
 
     Returns the log determinant of the precision of all places.
@@ -365,8 +365,8 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
         place = layout.place_index[block]
         if place < 0:
             continue
-        first, size = layout.starts[block], np.exp(log_size_of(frame, layout, block))
-        write_matrix(frame.turn, layout.turned[block], matrix)
+        first, size = layout.starts[block], np.exp(_log_size_of(frame, layout, block))
+        _write_matrix(frame.turn, layout.turned[block], matrix)
         for a in range(d):
             for c in range(d):
                 precision[a, c] = 1.0 / prior.place_spread[place] ** 2 if a == c else 0.0
@@ -374,7 +374,7 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
         for k in range(sums.n.shape[0]):
             if sums.n[k] == 0.0:
                 continue
-            write_recorded_precision(gaussians.precisions[k], first, matrix, size, own, row)
+            _write_recorded_precision(gaussians.precisions[k], first, matrix, size, own, row)
             for c in range(d):
                 moved = sums.first[k, first + c]
                 for e in range(d):
@@ -400,12 +400,12 @@ def write_places(normals: FloatArray, frame: Frame, target: Target) -> float:
             for c in range(a + 1, d):
                 linear[a] -= precision[c, a] * linear[c]
             linear[a] /= precision[a, a]
-        copy_vector(linear, frame.places[place])
+        _copy_vector(linear, frame.places[place])
     return log_precision
 
 
 @jit
-def draw_sizes(rng: Generator, frame: Frame, target: Target) -> None:
+def _draw_sizes(rng: Generator, frame: Frame, target: Target) -> None:
     """Draw every log size by slice sampling, the middle of the steps held where it is in the canonical frame.
 
     A block of `dim` channels with a place is resized about its middle, so a log size l counts ``exp(dim l)``: the
@@ -420,19 +420,19 @@ def draw_sizes(rng: Generator, frame: Frame, target: Target) -> None:
         volume = float(layout.dim) if layout.place_index[block] >= 0 else 0.0
         here = frame.log_sizes[s]
         level = log_target(frame, target) + volume * here + np.log(rng.random())
-        low = here - SLICE_WIDTH * rng.random()
-        high = low + SLICE_WIDTH
+        low = here - _SLICE_WIDTH * rng.random()
+        high = low + _SLICE_WIDTH
         for side in range(2):
-            for _ in range(MAX_SLICE_STEPS):
+            for _ in range(_MAX_SLICE_STEPS):
                 end = low if side == 0 else high
                 trial.log_sizes[s] = end
                 carry_places(frame, frame.turn, trial.log_sizes, centre, layout, trial.places)
                 if log_target(trial, target) + volume * end < level:
                     break
                 if side == 0:
-                    low -= SLICE_WIDTH
+                    low -= _SLICE_WIDTH
                 else:
-                    high += SLICE_WIDTH
+                    high += _SLICE_WIDTH
         for _ in range(200):
             proposed = low + (high - low) * rng.random()
             trial.log_sizes[s] = proposed
@@ -444,13 +444,13 @@ def draw_sizes(rng: Generator, frame: Frame, target: Target) -> None:
             else:
                 high = proposed
             trial.log_sizes[s] = here
-            copy_rows(frame.places, trial.places)
+            _copy_rows(frame.places, trial.places)
         frame.log_sizes[s] = trial.log_sizes[s]
-        copy_rows(trial.places, frame.places)
+        _copy_rows(trial.places, frame.places)
 
 
 @inlined
-def turn_locally(rng: Generator, frame: Frame, target: Target) -> int:
+def _turn_locally(rng: Generator, frame: Frame, target: Target) -> int:
     """Take a random walk over rotations, the middle of the steps held; return how many steps were accepted."""
     n_accepted, layout = 0, target.layout
     if layout.n_angles == 0:
@@ -466,8 +466,8 @@ def turn_locally(rng: Generator, frame: Frame, target: Target) -> int:
         carry_places(frame, trial.turn, frame.log_sizes, target.sums.centre, layout, trial.places)
         there = log_target(trial, target)
         if np.log(rng.random()) < there - here:
-            copy_vector(trial.turn, frame.turn)
-            copy_rows(trial.places, frame.places)
+            _copy_vector(trial.turn, frame.turn)
+            _copy_rows(trial.places, frame.places)
             here = there
             n_accepted += 1
     return n_accepted
@@ -484,8 +484,8 @@ def carry_places(
         place, s = layout.place_index[block], layout.size_index[block]
         if place < 0:
             continue
-        write_matrix(old.turn, layout.turned[block], before)
-        write_matrix(turn, layout.turned[block], after)
+        _write_matrix(old.turn, layout.turned[block], before)
+        _write_matrix(turn, layout.turned[block], after)
         growth = np.exp(log_sizes[s] - old.log_sizes[s]) if s >= 0 else 1.0
         for a in range(d):
             value = 0.0
@@ -503,14 +503,14 @@ def log_width(here: float, frame: Frame, target: Target) -> float:
 
     The sum of both is the log of the integral of the target over frames by Laplace's method, with uniform rotations.
     """
-    log_precision = write_places(np.zeros_like(frame.places), frame, target)
+    log_precision = _write_places(np.zeros_like(frame.places), frame, target)
     n_angles = target.layout.n_angles
     n_parameters = n_angles + frame.log_sizes.shape[0]
     gradient, hessian = np.empty(n_parameters), np.empty((n_parameters, n_parameters))
-    write_derivatives(here, frame, target, gradient, hessian)
+    _write_derivatives(here, frame, target, gradient, hessian)
     width = 0.5 * np.log(2 * np.pi) * (n_parameters + frame.places.size) - 0.5 * log_precision
     for curvature in np.linalg.eigvalsh(-hessian):
-        width -= 0.5 * np.log(max(curvature, FLATTEST))
+        width -= 0.5 * np.log(max(curvature, _FLATTEST))
     if n_angles > 0:
         width -= np.log(8 * np.pi**2 if n_angles == 3 else 2 * np.pi)
     return width
@@ -541,12 +541,12 @@ def climb(frame: Frame, target: Target, n_steps: int) -> float:
     are the likeliest given rotation and sizes, in closed form.
     """
     n_parameters = target.layout.n_angles + frame.log_sizes.shape[0]
-    write_places(np.zeros_like(frame.places), frame, target)
+    _write_places(np.zeros_like(frame.places), frame, target)
     gradient, hessian = np.empty(n_parameters), np.empty((n_parameters, n_parameters))
     trial = Frame(np.empty_like(frame.turn), np.empty_like(frame.log_sizes), np.empty_like(frame.places))
     here = log_target(frame, target)
     for _ in range(n_steps if n_parameters > 0 else 0):
-        write_derivatives(here, frame, target, gradient, hessian)
+        _write_derivatives(here, frame, target, gradient, hessian)
         largest, damping, value = 1e-12, 1e-6, -np.inf
         for i in range(n_parameters):
             largest = max(largest, abs(hessian[i, i]))
@@ -556,40 +556,40 @@ def climb(frame: Frame, target: Target, n_steps: int) -> float:
                 matrix[i, i] += damping * largest
             shift = np.linalg.solve(matrix, gradient)
             longest = np.abs(shift).max()
-            if longest > MAX_SHIFT:
-                shift *= MAX_SHIFT / longest
-            value = shifted_target(shift, frame, target, trial)
+            if longest > _MAX_SHIFT:
+                shift *= _MAX_SHIFT / longest
+            value = _shifted_target(shift, frame, target, trial)
             if value > here:
                 break
             damping *= 30.0
         if not value > here:
             return here
         gain = value - here
-        copy_vector(trial.turn, frame.turn)
-        copy_vector(trial.log_sizes, frame.log_sizes)
-        copy_rows(trial.places, frame.places)
+        _copy_vector(trial.turn, frame.turn)
+        _copy_vector(trial.log_sizes, frame.log_sizes)
+        _copy_rows(trial.places, frame.places)
         here = value
-        if gain < LEAST_GAIN:
+        if gain < _LEAST_GAIN:
             return here
     return here
 
 
 @inlined
-def write_derivatives(here: float, frame: Frame, target: Target, gradient: FloatArray, hessian: FloatArray) -> None:
-    """Write first and second derivatives of `shifted_target`, by finite differences."""
+def _write_derivatives(here: float, frame: Frame, target: Target, gradient: FloatArray, hessian: FloatArray) -> None:
+    """Write first and second derivatives of `_shifted_target`, by finite differences."""
     n_parameters, step = gradient.shape[0], DERIVATIVE_STEP
     shift, plus = np.zeros(n_parameters), np.empty(n_parameters)
     trial = Frame(np.empty_like(frame.turn), np.empty_like(frame.log_sizes), np.empty_like(frame.places))
     for i in range(n_parameters):
         shift[i] = step
-        plus[i] = shifted_target(shift, frame, target, trial)
+        plus[i] = _shifted_target(shift, frame, target, trial)
         shift[i] = -step
-        minus = shifted_target(shift, frame, target, trial)
+        minus = _shifted_target(shift, frame, target, trial)
         gradient[i] = (plus[i] - minus) / (2 * step)
         hessian[i, i] = (plus[i] - 2 * here + minus) / (step * step)
         for j in range(i):
             shift[i], shift[j] = step, step
-            both = shifted_target(shift, frame, target, trial)
+            both = _shifted_target(shift, frame, target, trial)
             hessian[i, j] = (both - plus[i] - plus[j] + here) / (step * step)
             hessian[j, i] = hessian[i, j]
             shift[j] = 0.0
@@ -597,10 +597,10 @@ def write_derivatives(here: float, frame: Frame, target: Target, gradient: Float
 
 
 @jit
-def shifted_target(shift: FloatArray, frame: Frame, target: Target, shifted: Frame) -> float:
+def _shifted_target(shift: FloatArray, frame: Frame, target: Target, shifted: Frame) -> float:
     """Write a frame turned and resized, with the likeliest places, and return its log target."""
     apply_shift(shift, frame, target.sums.centre, target.layout, shifted)
-    write_places(np.zeros_like(frame.places), shifted, target)
+    _write_places(np.zeros_like(frame.places), shifted, target)
     return float(log_target(shifted, target))
 
 
@@ -608,7 +608,7 @@ def shifted_target(shift: FloatArray, frame: Frame, target: Target, shifted: Fra
 def apply_shift(shift: FloatArray, frame: Frame, centre: FloatArray, layout: Layout, shifted: Frame) -> None:
     """Write a frame turned and resized about the middle of the steps, by angles and then log sizes."""
     n_angles = layout.n_angles
-    copy_vector(frame.turn, shifted.turn)
+    _copy_vector(frame.turn, shifted.turn)
     if n_angles > 0:
         small = np.empty_like(frame.turn)
         write_small_turn(shift[:n_angles], n_angles, small)

@@ -44,7 +44,7 @@ _N_NEWTON = 3  # Newton steps of each round
 _FARTHEST = 3.0  # largest distance of a candidate's place from the prior mean, in prior standard deviations
 MOST_STEPS = 50_000  # seen through all frames that are refined at once: it bounds memory
 _N_REFINED = 4  # candidates that are refined further in a thorough search
-N_KEPT = 2  # candidates around which moves propose
+_N_KEPT = 2  # candidates around which moves propose
 
 
 class Chain(NamedTuple):
@@ -77,7 +77,7 @@ def likely_frames(
     steps: FloatArray,
     chain: Chain,
     others: Frames | None = None,
-    n_kept: int = N_KEPT,
+    n_kept: int = _N_KEPT,
     *,
     thorough: bool = False,
 ) -> tuple[Frames, FloatArray]:
@@ -293,13 +293,13 @@ def log_density_near(model: Model, candidates: Frames, frame: Frames) -> FloatAr
     blocks = model.blocks
     total = np.zeros(candidates.n_frames)
     if blocks.n_angles:
-        total += [log_turn_density(blocks, turn, frame.turns[0]) for turn in candidates.turns]
+        total += [_log_turn_density(blocks, turn, frame.turns[0]) for turn in candidates.turns]
     total += _log_normal(frame.log_sizes - candidates.log_sizes, NEAR).sum(axis=1)
     spreads = np.broadcast_to(NEAR * model.prior.place_spread[:, None], candidates.places.shape[1:])
     return np.asarray(total + _log_normal(frame.places - candidates.places, spreads).sum(axis=(1, 2)))
 
 
-def log_turn_density(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> float:
+def _log_turn_density(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> float:
     """Log density of rotations drawn about a centre, with respect to the uniform distribution of rotations."""
     angles = angles_between(blocks, centre, turn)
     angle = np.linalg.norm(angles)
@@ -307,10 +307,10 @@ def log_turn_density(blocks: Blocks, centre: FloatArray, turn: FloatArray) -> fl
     if blocks.n_angles == 3:
         volume = 8 * np.pi**2
         log_jacobian = np.log((2 - 2 * np.cos(angle)) / angle**2) if angle > 1e-4 else 0.0
-    return float(_log_normal(angles, NEAR).sum() + np.log(volume / share_within_half_turn(blocks)) - log_jacobian)
+    return float(_log_normal(angles, NEAR).sum() + np.log(volume / _share_within_half_turn(blocks)) - log_jacobian)
 
 
-def share_within_half_turn(blocks: Blocks) -> float:
+def _share_within_half_turn(blocks: Blocks) -> float:
     """Return the share of normal angles that are of at most half a turn: others are drawn again."""
     most = np.pi / NEAR
     outside = np.sqrt(2 / np.pi) * most * np.exp(-(most**2) / 2) if blocks.n_angles == 3 else 0.0

@@ -32,7 +32,7 @@ _HAAR_SHARE = 0.3  # of large rotations that are drawn uniformly instead of bein
 _PRIOR_SHARE = 0.1  # of new frames that are drawn from the prior
 
 
-def move_segmentation(move: Callable[..., Any], rng: Generator, model: Model, state: ChainState) -> Any:
+def _move_segmentation(move: Callable[..., Any], rng: Generator, model: Model, state: ChainState) -> Any:
     """Make a move of the segmentation on the aligned recordings."""
     conditions = model.aligned(state.frames)
     segmentation, info = move(rng, conditions, replace(state.segmentation, step=state.step))
@@ -40,7 +40,7 @@ def move_segmentation(move: Callable[..., Any], rng: Generator, model: Model, st
 
 
 @checked
-def resample_frames(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
+def _resample_frames(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Redraw places and sizes of every frame, and turn it a little, given the paths.
 
     See docs/model.md, sections 5.4 to 5.6.
@@ -76,7 +76,7 @@ def _turn_globally(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
         f = int(rng.integers(state.frames.n_frames))
         series = np.flatnonzero(state.frames.labels == f)
         proposed = turned(rng, model, state.frames, f)
-        accepted, state = accept_frames(rng, model, state, proposed, series, 0.0)
+        accepted, state = _accept_frames(rng, model, state, proposed, series, 0.0)
         n_accepted += accepted
     return state, Tried(n_trials, n_accepted)
 
@@ -128,15 +128,15 @@ def resample_sharing(rng: Generator, model: Model, state: ChainState) -> tuple[C
     n_accepted, moving = 0, np.flatnonzero(model.moves)
     for _ in range(model.n_global if len(moving) else 0):
         i = int(moving[rng.integers(len(moving))])
-        proposed, log_ratio = another_frame(rng, model, state, i)
+        proposed, log_ratio = _another_frame(rng, model, state, i)
         if proposed is None or len(np.unique(proposed.labels[moving])) < proposed.n_frames:
             continue  # a frame needs a recording that moves
-        accepted, state = accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
+        accepted, state = _accept_frames(rng, model, state, proposed, np.array([i]), log_ratio, shared=True)
         n_accepted += accepted
     return state, Tried(model.n_global, n_accepted)
 
 
-def another_frame(rng: Generator, model: Model, state: ChainState, i: int) -> tuple[Frames | None, float]:
+def _another_frame(rng: Generator, model: Model, state: ChainState, i: int) -> tuple[Frames | None, float]:
     """Propose a frame for recording `i` by the Chinese restaurant process; None for the one it has.
 
     Returns
@@ -192,7 +192,7 @@ def _log_density_new(model: Model, candidates: Frames, frame: Frames) -> float:
     return float(np.logaddexp.reduce(parts))
 
 
-def accept_frames(
+def _accept_frames(
     rng: Generator,
     model: Model,
     state: ChainState,
@@ -229,9 +229,9 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
 
     It may be changed, as that of the segmentation: see `homothety.models.ibphmm.default_sweep`.
     """
-    lifted = {name: partial(move_segmentation, move) for name, move in ibphmm.default_sweep().items()}
+    lifted = {name: partial(_move_segmentation, move) for name, move in ibphmm.default_sweep().items()}
     return {
-        "frames": resample_frames,
+        "frames": _resample_frames,
         "large rotations": _turn_globally,
         "sharing of frames": resample_sharing,
         **lifted,

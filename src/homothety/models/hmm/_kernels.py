@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from homothety.arrays import FloatArray, IntArray
 
-RESCALE_BELOW = 1e-50  # rows summing to less are divided by their sum
-REDO_BELOW = 1e-100  # one step took the sum down by more than 1e50: its scaled likelihoods cannot be trusted
-NO_LIKELIHOOD_BELOW = -667.0  # logarithm of 1e-290: products with smaller numbers lose digits, and slow the machine
-LEAST_PREDICTED = 1e-300  # keeps quotients finite
+_RESCALE_BELOW = 1e-50  # rows summing to less are divided by their sum
+_REDO_BELOW = 1e-100  # one step took the sum down by more than 1e50: its scaled likelihoods cannot be trusted
+_NO_LIKELIHOOD_BELOW = -667.0  # logarithm of 1e-290: products with smaller numbers lose digits, and slow the machine
+_LEAST_PREDICTED = 1e-300  # keeps quotients finite
 
 
 class Evidence(NamedTuple):
@@ -60,14 +60,14 @@ def exp_of_negative(x: float) -> float:
     The series of exp(x / 4096), squared twelve times: only sums and products, of several numbers at once in vector
     registers, where the library's exponential takes one after the other.
     """
-    r = (x if x > NO_LIKELIHOOD_BELOW else NO_LIKELIHOOD_BELOW) * (1.0 / 4096.0)
+    r = (x if x > _NO_LIKELIHOOD_BELOW else _NO_LIKELIHOOD_BELOW) * (1.0 / 4096.0)
     value = r * (1.0 / 3628800.0) + 1.0 / 362880.0
     value = ((value * r + 1.0 / 40320.0) * r + 1.0 / 5040.0) * r + 1.0 / 720.0
     value = ((value * r + 1.0 / 120.0) * r + 1.0 / 24.0) * r + 1.0 / 6.0
     value = ((value * r + 0.5) * r + 1.0) * r + 1.0
     for _ in range(12):
         value *= value
-    return value if x > NO_LIKELIHOOD_BELOW else 0.0
+    return value if x > _NO_LIKELIHOOD_BELOW else 0.0
 
 
 @jit
@@ -111,7 +111,7 @@ def predict(filtered: FloatArray, before: int, transition: FloatArray, predicted
 
 
 @inlined
-def normalise(row: int, weights: FloatArray) -> float:
+def _normalise(row: int, weights: FloatArray) -> float:
     """Divide a row by its sum, and return what that was."""
     total = 0.0
     for k in range(weights.shape[1]):
@@ -122,7 +122,7 @@ def normalise(row: int, weights: FloatArray) -> float:
 
 
 @jit
-def redo_step(t: int, before: int, row: int, evidence: Evidence, chain: Chain, filtered: FloatArray) -> float:
+def _redo_step(t: int, before: int, row: int, evidence: Evidence, chain: Chain, filtered: FloatArray) -> float:
     """Write a filtered row through logarithms, divided by its sum, and return the logarithm of that sum.
 
     The likelihoods of a step are shares of the largest over all states. Where that of the states in use is far below
@@ -142,17 +142,17 @@ def redo_step(t: int, before: int, row: int, evidence: Evidence, chain: Chain, f
         return largest
     for k in range(n_active):
         filtered[row, k] = np.exp(filtered[row, k] - largest)
-    return largest + np.log(normalise(row, filtered))
+    return largest + np.log(_normalise(row, filtered))
 
 
 @inlined
-def rescale(
+def _rescale(
     t: int, before: int, row: int, total: float, evidence: Evidence, chain: Chain, filtered: FloatArray
 ) -> float:
     """Divide a filtered row that has become small by its sum, and return the logarithm of that."""
-    if total < REDO_BELOW:
-        return redo_step(t, before, row, evidence, chain, filtered) - evidence.offsets[t]
-    return np.log(normalise(row, filtered))
+    if total < _REDO_BELOW:
+        return _redo_step(t, before, row, evidence, chain, filtered) - evidence.offsets[t]
+    return np.log(_normalise(row, filtered))
 
 
 @jit
@@ -186,8 +186,8 @@ def filter_forward(evidence: Evidence, chain: Chain, filtered: FloatArray) -> fl
             filtered[row, k] *= likelihood[t, states[k]]
             total += filtered[row, k]
         log_scale += offsets[t]
-        if total < RESCALE_BELOW:
-            log_total = rescale(t, before, row, total, evidence, chain, filtered)
+        if total < _RESCALE_BELOW:
+            log_total = _rescale(t, before, row, total, evidence, chain, filtered)
             if log_total == -np.inf:
                 return log_total
             log_scale += log_total
@@ -217,8 +217,8 @@ def filter_sticky(evidence: Evidence, chain: Chain, filtered: FloatArray) -> flo
             filtered[row, k] = predicted * likelihood[t, states[k]]
             total += filtered[row, k]
         log_scale += offsets[t]
-        if total < RESCALE_BELOW:
-            log_total = rescale(t, before, row, total, evidence, chain, filtered)
+        if total < _RESCALE_BELOW:
+            log_total = _rescale(t, before, row, total, evidence, chain, filtered)
             if log_total == -np.inf:
                 return log_total
             log_scale += log_total
@@ -331,11 +331,11 @@ def smooth(
     last = n_steps - 1
     for k in range(n_active):
         smoothed[last, k] = filtered[last, k]
-    normalise(last, smoothed)
+    _normalise(last, smoothed)
     for t in range(last - 1, -1, -1):
         predict(filtered, t, transition, predicted, 0)
         for k in range(n_active):
-            predicted[0, k] = smoothed[t + 1, k] / max(predicted[0, k], LEAST_PREDICTED)
+            predicted[0, k] = smoothed[t + 1, k] / max(predicted[0, k], _LEAST_PREDICTED)
         for j in range(n_active):
             total = 0.0
             for k in range(n_active):
@@ -343,7 +343,7 @@ def smooth(
                 pairs[j, k] += pair
                 total += pair
             smoothed[t, j] = total
-        normalise(t, smoothed)
+        _normalise(t, smoothed)
 
 
 @jit
@@ -386,7 +386,7 @@ def viterbi(log_evidence: FloatArray, chain: Chain, scores: FloatArray, origins:
 
 
 @inlined
-def add_logs(total: float, value: float) -> float:
+def _add_logs(total: float, value: float) -> float:
     """Logarithm of the sum of two numbers given by their logarithms."""
     if value == -np.inf:
         return total
@@ -428,7 +428,7 @@ def write_left_out(
         for k in range(n_states):
             total = -np.inf
             for j in range(n_states):
-                total = add_logs(total, forward[t - 1, j] + log_evidence[t - 1, j] + log_transition[j, k])
+                total = _add_logs(total, forward[t - 1, j] + log_evidence[t - 1, j] + log_transition[j, k])
             forward[t, k] = total
     row = 0
     for k in range(n_states):
@@ -437,12 +437,12 @@ def write_left_out(
         without, whole = -np.inf, -np.inf
         for k in range(n_states):
             around = forward[t, k] + backward[row, k]
-            without = add_logs(without, around)
-            whole = add_logs(whole, around + log_evidence[t, k])
+            without = _add_logs(without, around)
+            whole = _add_logs(whole, around + log_evidence[t, k])
         out[t] = whole - without
         for j in range(n_states):
             total = -np.inf
             for k in range(n_states):
-                total = add_logs(total, log_transition[j, k] + log_evidence[t, k] + backward[row, k])
+                total = _add_logs(total, log_transition[j, k] + log_evidence[t, k] + backward[row, k])
             backward[1 - row, j] = total
         row = 1 - row

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
 
 NEGLIGIBLE = 40.0  # nats: adding a number that is smaller by so much changes nothing
-LEAST_SUM = 1e-200  # shares that sum to less are added up through logarithms
-LEAST_PROBABILITY = 1e-25  # of an entry: what is less adds nothing to expected counts
+_LEAST_SUM = 1e-200  # shares that sum to less are added up through logarithms
+_LEAST_PROBABILITY = 1e-25  # of an entry: what is less adds nothing to expected counts
 
 
 def stay_room(least_stay: int, n_active: int) -> FloatArray:
@@ -39,28 +39,28 @@ def stay_room(least_stay: int, n_active: int) -> FloatArray:
 
 
 @inlined
-def entries_in(least: int, n_active: int, room: FloatArray) -> FloatArray:
+def _entries_in(least: int, n_active: int, room: FloatArray) -> FloatArray:
     """Return where probabilities of entering each state stand, (least, n_active), steps in turn.
 
-    They are shares: the logarithms of what they are shares of stand in `scales_in`.
+    They are shares: the logarithms of what they are shares of stand in `_scales_in`.
     """
     return room[: least * n_active].reshape(least, n_active)
 
 
 @inlined
-def scales_in(least: int, n_active: int, room: FloatArray) -> FloatArray:
+def _scales_in(least: int, n_active: int, room: FloatArray) -> FloatArray:
     """Return where the logarithms of scales of entries stand, (least, n_active)."""
     return room[least * n_active : 2 * least * n_active].reshape(least, n_active)
 
 
 @inlined
-def sums_in(least: int, n_active: int, room: FloatArray) -> FloatArray:
-    """Return where sums of evidence stand, (least + 2, n_active): see `write_windows`."""
+def _sums_in(least: int, n_active: int, room: FloatArray) -> FloatArray:
+    """Return where sums of evidence stand, (least + 2, n_active): see `_write_windows`."""
     return room[2 * least * n_active : (3 * least + 2) * n_active].reshape(least + 2, n_active)
 
 
 @inlined
-def log_add(a: float, b: float) -> float:
+def _log_add(a: float, b: float) -> float:
     """Logarithm of a sum of two numbers given as logarithms."""
     larger, smaller = (a, b) if a > b else (b, a)
     # The difference of two infinities is no number, and not below any.
@@ -68,20 +68,20 @@ def log_add(a: float, b: float) -> float:
 
 
 @inlined
-def log_or_minus_infinity(x: float) -> float:
+def _log_or_minus_infinity(x: float) -> float:
     """Logarithm, of zero too."""
     return np.log(x) if x > 0.0 else -np.inf
 
 
 @inlined
-def log_entered(entry: int, k: int, entries: FloatArray, scales: FloatArray) -> float:
+def _log_entered(entry: int, k: int, entries: FloatArray, scales: FloatArray) -> float:
     """Log probability of the recording before a step and of entering a state there."""
     row = entry % entries.shape[0]
-    return log_or_minus_infinity(entries[row, k]) + scales[row, k]
+    return _log_or_minus_infinity(entries[row, k]) + scales[row, k]
 
 
 @inlined
-def log_add_share(value: float, share: float, log_scale: float) -> float:
+def _log_add_share(value: float, share: float, log_scale: float) -> float:
     """Logarithm of the sum of a number, given as its logarithm, and a share of another.
 
     Takes no logarithm where the share adds nothing, which is most of the time.
@@ -94,7 +94,7 @@ def log_add_share(value: float, share: float, log_scale: float) -> float:
 
 
 @inlined
-def write_windows(t: int, least: int, log_evidence: FloatArray, states: IntArray, sums: FloatArray) -> None:
+def _write_windows(t: int, least: int, log_evidence: FloatArray, states: IntArray, sums: FloatArray) -> None:
     """Write the evidence of the last `least` steps up to `t` into the last row of `sums`; of fewer, something else.
 
     Steps are taken in turn. Rows before hold, of the last full block of `least` steps, sums from each step to its end,
@@ -114,7 +114,7 @@ def write_windows(t: int, least: int, log_evidence: FloatArray, states: IntArray
 
 
 @jit
-def log_entry(k: int, free: FloatArray, before: int, transition: FloatArray) -> float:
+def _log_entry(k: int, free: FloatArray, before: int, transition: FloatArray) -> float:
     """Log probability of leaving another state for `k`, from logarithms alone."""
     largest, total = -np.inf, 0.0
     for j in range(transition.shape[0]):
@@ -129,7 +129,7 @@ def log_entry(k: int, free: FloatArray, before: int, transition: FloatArray) -> 
 
 
 @jit
-def write_entries(
+def _write_entries(
     free: FloatArray,
     before: int,
     transition: FloatArray,
@@ -166,8 +166,8 @@ def write_entries(
     for k in range(n_active):
         scales[row, k] = largest
         # Where the sum is that small it may have lost states, most often since nearly everything is in `k` itself.
-        if entries[row, k] < LEAST_SUM:
-            log_scale = log_entry(k, free, before, transition)
+        if entries[row, k] < _LEAST_SUM:
+            log_scale = _log_entry(k, free, before, transition)
             # Zero at any scale, if it cannot be entered.
             entries[row, k] = 1.0 if log_scale > -np.inf else 0.0
             scales[row, k] = log_scale if log_scale > -np.inf else 0.0
@@ -196,36 +196,36 @@ def filter_stays(log_evidence: FloatArray, chain: Chain, least_stay: int, free: 
     states, initial, transition = chain
     n_steps, n_active, n_rows = log_evidence.shape[0], states.shape[0], free.shape[0]
     least = min(least_stay, n_steps)
-    entries, scales = entries_in(least, n_active, room), scales_in(least, n_active, room)
-    sums, rest = sums_in(least, n_active, room), room[(3 * least + 2) * n_active :]
+    entries, scales = _entries_in(least, n_active, room), _scales_in(least, n_active, room)
+    sums, rest = _sums_in(least, n_active, room), room[(3 * least + 2) * n_active :]
     shares, log_self = rest[:n_active].reshape(1, n_active), rest[n_active : 2 * n_active]
     leaving = rest[2 * n_active : (2 + n_active) * n_active].reshape(n_active, n_active)
     for j in range(n_active):
-        log_self[j] = log_or_minus_infinity(transition[j, j])
+        log_self[j] = _log_or_minus_infinity(transition[j, j])
         for k in range(n_active):
             leaving[j, k] = transition[j, k] if j != k else 0.0
     row = 0
     for t in range(n_steps):
         before = row - 1 if row > 0 else n_rows - 1
-        write_windows(t, least, log_evidence, states, sums)
+        _write_windows(t, least, log_evidence, states, sums)
         if t == 0:
             for k in range(n_active):
-                free[row, k] = log_or_minus_infinity(initial[k]) + log_evidence[t, states[k]]
+                free[row, k] = _log_or_minus_infinity(initial[k]) + log_evidence[t, states[k]]
         else:
             entry = t - least + 1
-            write_entries(free, before, transition, leaving, shares, entries, scales, t % least)
+            _write_entries(free, before, transition, leaving, shares, entries, scales, t % least)
             for k in range(n_active):
                 value = free[before, k] + log_self[k] + log_evidence[t, states[k]]
                 if entry >= 1:
                     place = entry % least
-                    value = log_add_share(value, entries[place, k], scales[place, k] + sums[least + 1, k])
+                    value = _log_add_share(value, entries[place, k], scales[place, k] + sums[least + 1, k])
                 free[row, k] = value
         row = row + 1 if row + 1 < n_rows else 0
-    return log_end(log_evidence, states, least, free, row - 1 if row > 0 else n_rows - 1, entries, scales)
+    return _log_end(log_evidence, states, least, free, row - 1 if row > 0 else n_rows - 1, entries, scales)
 
 
 @jit
-def log_end(
+def _log_end(
     log_evidence: FloatArray,
     states: IntArray,
     least: int,
@@ -237,16 +237,16 @@ def log_end(
     """Log-likelihood from the last row of `free` and the stays that the end cuts off."""
     n_steps, total = log_evidence.shape[0], -np.inf
     for k in range(states.shape[0]):
-        total = log_add(total, free[last, k])
+        total = _log_add(total, free[last, k])
         tail = 0.0
         for entry in range(n_steps - 1, max(n_steps - least, 0), -1):
             tail += log_evidence[entry, states[k]]
-            total = log_add(total, log_entered(entry, k, entries, scales) + tail)
+            total = _log_add(total, _log_entered(entry, k, entries, scales) + tail)
     return total
 
 
 @inlined
-def draw_end(
+def _draw_end(
     rng: Generator,
     log_evidence: FloatArray,
     states: IntArray,
@@ -266,7 +266,7 @@ def draw_end(
         tail = 0.0
         for entry in range(n_steps - 1, max(n_steps - least, 0), -1):
             tail += log_evidence[entry, states[k]]
-            value = log_entered(entry, k, entries, scales) + tail
+            value = _log_entered(entry, k, entries, scales) + tail
             if value > -np.inf and total <= threshold:
                 total += np.exp(value - log_likelihood)
                 drawn, entered = k, entry
@@ -274,7 +274,7 @@ def draw_end(
 
 
 @inlined
-def write_origins(k: int, free: FloatArray, before: int, transition: FloatArray, shares: FloatArray) -> float:
+def _write_origins(k: int, free: FloatArray, before: int, transition: FloatArray, shares: FloatArray) -> float:
     """Write how probable each state is to be the one left for `k`, up to a factor; return the sum."""
     largest, total = -np.inf, 0.0
     for j in range(transition.shape[0]):
@@ -321,8 +321,8 @@ def draw_stays(
     """
     (n_steps, n_active), (states, _, transition) = free.shape, chain
     least = min(least_stay, n_steps)
-    entries, scales, t = entries_in(least, n_active, room), scales_in(least, n_active, room), n_steps - 1
-    k, entered = draw_end(rng, log_evidence, states, least, log_likelihood, free, entries, scales)
+    entries, scales, t = _entries_in(least, n_active, room), _scales_in(least, n_active, room), n_steps - 1
+    k, entered = _draw_end(rng, log_evidence, states, least, log_likelihood, free, entries, scales)
     while t >= 0:
         if entered < 0:
             # A stay that may end: one step before, it did so too, or has just begun to.
@@ -330,7 +330,7 @@ def draw_stays(
             if t == 0:
                 break
             if t >= least:
-                log_stay = free[t - 1, k] + log_or_minus_infinity(transition[k, k]) + log_evidence[t, states[k]]
+                log_stay = free[t - 1, k] + _log_or_minus_infinity(transition[k, k]) + log_evidence[t, states[k]]
                 if rng.random() >= np.exp(log_stay - free[t, k]):
                     entered = t - least + 1
             if entered < 0:
@@ -338,7 +338,7 @@ def draw_stays(
                 continue
         for r in range(entered, t + 1):
             path[r] = numbers[k]
-        total = write_origins(k, free, entered - 1, transition, cumulative)
+        total = _write_origins(k, free, entered - 1, transition, cumulative)
         threshold, reached, origin = rng.random() * total, 0.0, k
         for j in range(n_active):
             if cumulative[j] > 0.0 and reached <= threshold:
@@ -368,16 +368,16 @@ def log_stay_density(
             return -np.inf
         log_density += log_evidence[t, path[t]]
         if t == 0:
-            log_density += log_or_minus_infinity(initial[k])
+            log_density += _log_or_minus_infinity(initial[k])
         elif k != before:
             if left > 0:
                 return -np.inf
-            log_density += log_or_minus_infinity(transition[before, k])
+            log_density += _log_or_minus_infinity(transition[before, k])
             left = least_stay - 1
         elif left > 0:
             left -= 1
         else:
-            log_density += log_or_minus_infinity(transition[k, k])
+            log_density += _log_or_minus_infinity(transition[k, k])
         before = k
     return log_density
 
@@ -416,7 +416,7 @@ def smooth_stays(
     """
     (n_steps, n_active), (states, _, transition) = free.shape, chain
     least = min(least_stay, n_steps)
-    entries, scales = entries_in(least, n_active, room), scales_in(least, n_active, room)
+    entries, scales = _entries_in(least, n_active, room), _scales_in(least, n_active, room)
     for t in range(n_steps):
         for k in range(n_active):
             entered[t, k] = 0.0
@@ -425,20 +425,20 @@ def smooth_stays(
         tail = 0.0
         for entry in range(n_steps - 1, max(n_steps - least, 0), -1):
             tail += log_evidence[entry, states[k]]
-            entered[entry, k] = np.exp(log_entered(entry, k, entries, scales) + tail - log_likelihood)
+            entered[entry, k] = np.exp(_log_entered(entry, k, entries, scales) + tail - log_likelihood)
     # At first `smoothed` holds the probabilities of stays that may end.
     for t in range(n_steps - 1, 0, -1):
         for k in range(n_active):
             may_end, stayed = smoothed[t, k], smoothed[t, k]
             if may_end > 0.0 and t >= least:
-                log_stay = free[t - 1, k] + log_or_minus_infinity(transition[k, k]) + log_evidence[t, states[k]]
+                log_stay = free[t - 1, k] + _log_or_minus_infinity(transition[k, k]) + log_evidence[t, states[k]]
                 stayed = may_end * min(np.exp(log_stay - free[t, k]), 1.0)
                 entered[t - least + 1, k] += may_end - stayed
             pairs[k, k] += stayed
             smoothed[t - 1, k] = stayed
         for k in range(n_active):
-            if entered[t, k] > LEAST_PROBABILITY:
-                factor = entered[t, k] / write_origins(k, free, t - 1, transition, shares)
+            if entered[t, k] > _LEAST_PROBABILITY:
+                factor = entered[t, k] / _write_origins(k, free, t - 1, transition, shares)
                 for j in range(n_active):
                     pairs[j, k] += factor * shares[j]
                     smoothed[t - 1, j] += factor * shares[j]
@@ -484,10 +484,10 @@ def viterbi_stays(
     """
     (n_steps, n_active), (states, log_initial, log_transition) = origins.shape, chain
     least = min(least_stay, n_steps)
-    entries, sums = entries_in(least, n_active, room), sums_in(least, n_active, room)
+    entries, sums = _entries_in(least, n_active, room), _sums_in(least, n_active, room)
     for t in range(n_steps):
         row, before, entry = t % 2, 1 - t % 2, t - least + 1
-        write_windows(t, least, log_evidence, states, sums)
+        _write_windows(t, least, log_evidence, states, sums)
         for k in range(n_active):
             stayed[t, k] = True
             if t == 0:

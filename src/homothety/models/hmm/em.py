@@ -159,7 +159,7 @@ def select_hmm(
     fits, skipped = {}, {}
     for number in sorted(set(n_states)):
         try:
-            fits[number] = fit_hmm(rng, points, bounds, number, n_init=n_init, max_iter=max_iter)
+            fits[number] = _fit_hmm(rng, points, bounds, number, n_init=n_init, max_iter=max_iter)
         except TooFewStepsError as error:
             skipped[number] = str(error)
     if not fits:
@@ -171,14 +171,14 @@ def select_hmm(
         for number, fit in fits.items()
     }
     best = fits[min(criteria, key=criteria.__getitem__)]
-    return HMMSelection(best, most_likely_paths(best, points, bounds), criteria, skipped)
+    return HMMSelection(best, _most_likely_paths(best, points, bounds), criteria, skipped)
 
 
 class TooFewStepsError(InputError):
     """There are too few distinct steps for the number of states asked for."""
 
 
-def fit_hmm(
+def _fit_hmm(
     rng: Generator,
     steps: ArrayLike,
     starts: ArrayLike,
@@ -194,7 +194,7 @@ def fit_hmm(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> fit = fit_hmm(rng, rng.normal(np.repeat([0.0, 5.0], 50))[:, None], [0, 100], 2)
+    >>> fit = _fit_hmm(rng, rng.normal(np.repeat([0.0, 5.0], 50))[:, None], [0, 100], 2)
     >>> np.sort(fit.means.ravel()).round().tolist(), fit.converged
     ([0.0, 5.0], True)
     """
@@ -205,13 +205,13 @@ def fit_hmm(
     n_distinct = len(np.unique(points, axis=0))
     if n_distinct < n_states:
         raise TooFewStepsError(f"There are {n_distinct} distinct steps, needed at least as many as states, {n_states}.")
-    floor = variance_floor(points)
-    improve = partial(run_em, points, bounds, floor=floor, max_iter=max_iter, tol=_LEAST_GAIN)
+    floor = _variance_floor(points)
+    improve = partial(_run_em, points, bounds, floor=floor, max_iter=max_iter, tol=_LEAST_GAIN)
     fits = run_all([partial(improve, _draw_start(rng, points, n_states, floor)) for _ in range(n_init)])
     return max(fits, key=lambda fit: fit.log_likelihood)
 
 
-def most_likely_paths(fit: _HMMFit, steps: FloatArray, starts: IntArray) -> IntArray:
+def _most_likely_paths(fit: _HMMFit, steps: FloatArray, starts: IntArray) -> IntArray:
     """Most probable path through every recording, one after the other (n_steps,)."""
     evidence = gaussian_log_density(steps, fit.means, fit.covariances)
     paths = [most_likely_path(evidence[a:b], fit.initial, fit.transition)[0] for a, b in pairwise(starts.tolist())]
@@ -221,7 +221,7 @@ def most_likely_paths(fit: _HMMFit, steps: FloatArray, starts: IntArray) -> IntA
 # --- expectation-maximisation ----------------------------------------------------------------------------------------
 
 
-def run_em(
+def _run_em(
     steps: FloatArray, starts: IntArray, parameters: Parameters, floor: FloatArray, *, max_iter: int, tol: float
 ) -> _HMMFit:
     """Improve parameters until an iteration gains less than `tol` of log-likelihood, or there were `max_iter`."""
@@ -268,11 +268,11 @@ def maximise(
         if weight > np.finfo(float).tiny:
             shares = probs[:, k] / weight
             means[k] = shares @ steps
-            covariances[k] = weighted_covariance(steps - means[k], shares, floor)
+            covariances[k] = _weighted_covariance(steps - means[k], shares, floor)
     return Parameters(initial / initial.sum(), transition, means, covariances)
 
 
-def weighted_covariance(centred: FloatArray, shares: FloatArray, floor: FloatArray) -> FloatArray:
+def _weighted_covariance(centred: FloatArray, shares: FloatArray, floor: FloatArray) -> FloatArray:
     """Likeliest covariance (n_dims, n_dims) that is nowhere narrower than `floor`, variances of shape (n_dims,).
 
     In units of the floor, that is the weighted covariance with its eigenvalues raised to at least one. So a floor, too,
@@ -284,7 +284,7 @@ def weighted_covariance(centred: FloatArray, shares: FloatArray, floor: FloatArr
     return np.asarray((vectors * np.maximum(values, 1.0)) @ vectors.T * np.outer(units, units))
 
 
-def variance_floor(steps: FloatArray) -> FloatArray:
+def _variance_floor(steps: FloatArray) -> FloatArray:
     """Least variance of a state along each dimension (n_dims,)."""
     tiny = np.finfo(float).tiny
     rounding = (_ROUNDING * np.abs(steps).max(axis=0)) ** 2
@@ -300,7 +300,7 @@ def _draw_start(rng: Generator, steps: FloatArray, n_states: int, floor: FloatAr
     labels = KMeans(n_states, n_init=1, random_state=seed).fit_predict(scaled - scaled.mean(axis=0))
     means = np.array([steps[labels == k].mean(axis=0) for k in range(n_states)])
     shares = (labels == np.arange(n_states)[:, None]) / np.bincount(labels)[:, None]
-    covariances = [weighted_covariance(steps - means[k], shares[k], floor) for k in range(n_states)]
+    covariances = [_weighted_covariance(steps - means[k], shares[k], floor) for k in range(n_states)]
     uniform = np.ones(n_states)
     return Parameters(rng.dirichlet(uniform), rng.dirichlet(uniform, n_states), means, np.array(covariances))
 

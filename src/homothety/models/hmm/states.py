@@ -238,11 +238,11 @@ def log_left_out(
         z = completed_steps(rng, emission, z, numbered, gaps)
     whiteners = draw_parameters(rng, emission, statistics_of(emission, z, numbered, n_states))
     evidence = observed_evidence(emission, z, whiteners, gaps)
-    log_initial, log_transition = draw_log_transitions(rng, numbered, starts, n_states)
-    return left_out_densities(evidence, starts, log_initial, log_transition)
+    log_initial, log_transition = _draw_log_transitions(rng, numbered, starts, n_states)
+    return _left_out_densities(evidence, starts, log_initial, log_transition)
 
 
-def draw_log_transitions(
+def _draw_log_transitions(
     rng: Generator, path: IntArray, starts: IntArray, n_states: int
 ) -> tuple[FloatArray, FloatArray]:
     """Draw start and transition probabilities given a path through states 0, 1, ...; return their logarithms."""
@@ -256,7 +256,7 @@ def draw_log_transitions(
     return rows[0], np.stack(rows[1:])
 
 
-def left_out_densities(
+def _left_out_densities(
     log_evidence: FloatArray, starts: IntArray, log_initial: FloatArray, log_transition: FloatArray
 ) -> FloatArray:
     """Return the log density of every step given the other steps of its recording, (n_steps,).
@@ -273,7 +273,7 @@ def left_out_densities(
     --------
     One state that explains all steps predicts each by its own density:
 
-    >>> left_out_densities(np.log([[0.2], [0.5]]), np.array([0, 2]), np.zeros(1), np.zeros((1, 1))).round(3).tolist()
+    >>> _left_out_densities(np.log([[0.2], [0.5]]), np.array([0, 2]), np.zeros(1), np.zeros((1, 1))).round(3).tolist()
     [-1.609, -0.693]
     """
     from homothety.models.hmm._kernels import write_left_out

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 MANY_STEPS = 200_000  # of all recordings: fewer are one block, in which each recording sees the draws of those before
-STEPS_TOGETHER = 20_000  # of a block, about: for fewer, starting a thread takes longer than the work
+_STEPS_TOGETHER = 20_000  # of a block, about: for fewer, starting a thread takes longer than the work
 
 
 def blocks_of(starts: IntArray) -> list[IntArray]:
@@ -31,13 +31,13 @@ def blocks_of(starts: IntArray) -> list[IntArray]:
     >>> blocks_of(np.array([0, 12_000, 24_000, 250_000, 260_000]))
     [array([0, 1]), array([2]), array([3])]
     """
-    places = starts[:-1] // (STEPS_TOGETHER if starts[-1] >= MANY_STEPS else MANY_STEPS)
+    places = starts[:-1] // (_STEPS_TOGETHER if starts[-1] >= MANY_STEPS else MANY_STEPS)
     return np.split(np.arange(len(places)), np.flatnonzero(np.diff(places)) + 1)
 
 
 def in_blocks(model: Model, series: IntArray) -> list[IntArray]:
     """Return some recordings of a model in blocks of about the same size; in one block if the model has one."""
-    n_blocks = int(model.lengths[series].sum() // STEPS_TOGETHER) if len(model.blocks) > 1 else 1
+    n_blocks = int(model.lengths[series].sum() // _STEPS_TOGETHER) if len(model.blocks) > 1 else 1
     return np.array_split(series, np.clip(n_blocks, 1, max(len(series), 1)))
 
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.models.emissions._kernels import Structure
 
-MOST_DRAWN = 64  # states between which all weights are drawn to switch a few; of more, only between those looked at
-LEAST_WEIGHT = 1e-200  # of a transition: gamma variates of small shape underflow, and subnormal products are slow
+_MOST_DRAWN = 64  # states between which all weights are drawn to switch a few; of more, only between those looked at
+_LEAST_WEIGHT = 1e-200  # of a transition: gamma variates of small shape underflow, and subnormal products are slow
 NOTHING = -1  # neither born nor dropped
 
 
@@ -112,7 +112,7 @@ def list_states(active: BoolArray, room: Room) -> int:
 
 
 @inlined
-def evidence_in(n_steps: int, n_columns: int, room: Room) -> Evidence:
+def _evidence_in(n_steps: int, n_columns: int, room: Room) -> Evidence:
     """Return room for the evidence of a recording."""
     log = room.log[: n_steps * n_columns].reshape(n_steps, n_columns)
     likelihood = room.likelihood[: n_steps * n_columns].reshape(n_steps, n_columns)
@@ -120,7 +120,7 @@ def evidence_in(n_steps: int, n_columns: int, room: Room) -> Evidence:
 
 
 @jit
-def write_listed(i: int, n: int, data: Data, room: Room, log: FloatArray) -> None:
+def _write_listed(i: int, n: int, data: Data, room: Room, log: FloatArray) -> None:
     """Write the weighted log densities of the steps of a recording under the listed states, a column each."""
     start, n_steps = data.starts[i], data.starts[i + 1] - data.starts[i]
     for first in range(0, n_steps, BLOCK):
@@ -145,20 +145,20 @@ def scale_if_needed(evidence: Evidence, scratch: Scratch) -> None:
 @jit
 def evaluate_series(i: int, n: int, data: Data, room: Room) -> Evidence:
     """Return the evidence of a recording under the listed states."""
-    evidence = evidence_in(data.starts[i + 1] - data.starts[i], n, room)
-    write_listed(i, n, data, room, evidence.log)
+    evidence = _evidence_in(data.starts[i + 1] - data.starts[i], n, room)
+    _write_listed(i, n, data, room, evidence.log)
     scale_if_needed(evidence, room.scratch)
     return evidence
 
 
 @inlined
-def chain_in(n: int, states: IntArray, scratch: Scratch) -> Chain:
+def _chain_in(n: int, states: IntArray, scratch: Scratch) -> Chain:
     """Return the chain through `n` states whose probabilities stand in working space."""
     return Chain(states, scratch.initial[:n], scratch.transition[: n * n].reshape(n, n))
 
 
 @jit
-def write_sticky_chain(n: int, alpha: float, kappa: float, scratch: Scratch) -> None:
+def _write_sticky_chain(n: int, alpha: float, kappa: float, scratch: Scratch) -> None:
     """Write start and transition probabilities between `n` states at the prior means of their weights."""
     stay, move = (alpha + kappa) / (n * alpha + kappa), alpha / (n * alpha + kappa)
     if scratch.leaving > 0.0:
@@ -173,8 +173,8 @@ def write_sticky_chain(n: int, alpha: float, kappa: float, scratch: Scratch) -> 
 def sticky_log_likelihood(states: IntArray, alpha: float, kappa: float, evidence: Evidence, scratch: Scratch) -> float:
     """Log-likelihood of a recording that has the given states, paths summed out."""
     n = states.shape[0]
-    write_sticky_chain(n, alpha, kappa, scratch)
-    chain, filtered = chain_in(n, states, scratch), scratch.filtered[: 2 * n].reshape(2, n)
+    _write_sticky_chain(n, alpha, kappa, scratch)
+    chain, filtered = _chain_in(n, states, scratch), scratch.filtered[: 2 * n].reshape(2, n)
     if scratch.least_stay > 1:
         return filter_stays(evidence.log, chain, scratch.least_stay, filtered, scratch.stays)
     return filter_sticky(evidence, chain, filtered)
@@ -186,8 +186,8 @@ def draw_sticky_path(
 ) -> float:
     """Draw the path of a recording that has the given states; return its log-likelihood, paths summed out."""
     n, n_steps = states.shape[0], path.shape[0]
-    write_sticky_chain(n, alpha, kappa, scratch)
-    chain, filtered = chain_in(n, states, scratch), scratch.filtered[: n_steps * n].reshape(n_steps, n)
+    _write_sticky_chain(n, alpha, kappa, scratch)
+    chain, filtered = _chain_in(n, states, scratch), scratch.filtered[: n_steps * n].reshape(n_steps, n)
     cumulative = scratch.cumulative[:n]
     if scratch.least_stay > 1:
         least_stay, stays = scratch.least_stay, scratch.stays
@@ -211,15 +211,15 @@ def log_sticky_path_density(
 ) -> float:
     """Log density of a path and its recording together."""
     n = states.shape[0]
-    write_sticky_chain(n, alpha, kappa, scratch)
-    chain = chain_in(n, states, scratch)
+    _write_sticky_chain(n, alpha, kappa, scratch)
+    chain = _chain_in(n, states, scratch)
     if scratch.least_stay > 1:
         return log_stay_density(path, log_evidence, chain, scratch.least_stay, positions)
     return log_chain_density(path, log_evidence, chain, positions)
 
 
 @jit
-def write_chain(active: BoolArray, weights: FloatArray, columns: IntArray, scratch: Scratch) -> int:
+def _write_chain(active: BoolArray, weights: FloatArray, columns: IntArray, scratch: Scratch) -> int:
     """Write start and transition probabilities between the states a recording has; return how many there are."""
     listed, transition, n = scratch.listed, scratch.transition, 0
     for k in range(active.shape[0]):
@@ -228,7 +228,7 @@ def write_chain(active: BoolArray, weights: FloatArray, columns: IntArray, scrat
             n += 1
     for a in range(n):
         if scratch.leaving > 0.0 and n > 1:
-            write_fixed_leaving(a, n, scratch.leaving, weights, listed, transition)
+            _write_fixed_leaving(a, n, scratch.leaving, weights, listed, transition)
         else:
             total = 0.0
             for b in range(n):
@@ -241,7 +241,7 @@ def write_chain(active: BoolArray, weights: FloatArray, columns: IntArray, scrat
 
 
 @inlined
-def write_fixed_leaving(
+def _write_fixed_leaving(
     a: int, n: int, leaving: float, weights: FloatArray, listed: IntArray, transition: FloatArray
 ) -> None:
     """Write a row of transition probabilities of a state that is left with a given probability.
@@ -256,19 +256,19 @@ def write_fixed_leaving(
 
 
 @jit
-def series_log_likelihood(
+def _series_log_likelihood(
     active: BoolArray, weights: FloatArray, columns: IntArray, evidence: Evidence, scratch: Scratch
 ) -> float:
     """Log-likelihood of a recording given its states, paths summed out."""
-    n = write_chain(active, weights, columns, scratch)
-    chain, filtered = chain_in(n, scratch.states[:n], scratch), scratch.filtered[: 2 * n].reshape(2, n)
+    n = _write_chain(active, weights, columns, scratch)
+    chain, filtered = _chain_in(n, scratch.states[:n], scratch), scratch.filtered[: 2 * n].reshape(2, n)
     if scratch.least_stay > 1:
         return filter_stays(evidence.log, chain, scratch.least_stay, filtered, scratch.stays)
     return filter_forward(evidence, chain, filtered)
 
 
 @inlined
-def draw_series_path(
+def _draw_series_path(
     rng: Generator,
     active: BoolArray,
     weights: FloatArray,
@@ -278,8 +278,8 @@ def draw_series_path(
     path: IntArray,
 ) -> float:
     """Draw the path of a recording, in numbers of states; return its log-likelihood."""
-    n, n_steps = write_chain(active, weights, columns, scratch), path.shape[0]
-    chain, filtered = chain_in(n, scratch.states[:n], scratch), scratch.filtered[: n_steps * n].reshape(n_steps, n)
+    n, n_steps = _write_chain(active, weights, columns, scratch), path.shape[0]
+    chain, filtered = _chain_in(n, scratch.states[:n], scratch), scratch.filtered[: n_steps * n].reshape(n_steps, n)
     cumulative, numbers = scratch.cumulative[:n], scratch.listed[:n]
     if scratch.least_stay > 1:
         least_stay, stays = scratch.least_stay, scratch.stays
@@ -292,22 +292,22 @@ def draw_series_path(
 
 
 @inlined
-def draw_weight(rng: Generator, shape: float) -> float:
+def _draw_weight(rng: Generator, shape: float) -> float:
     """Draw the weight of a transition."""
-    return max(rng.standard_gamma(shape), LEAST_WEIGHT)
+    return max(rng.standard_gamma(shape), _LEAST_WEIGHT)
 
 
 @jit
-def draw_missing_weights(rng: Generator, active: BoolArray, alpha: float, kappa: float, weights: FloatArray) -> None:
+def _draw_missing_weights(rng: Generator, active: BoolArray, alpha: float, kappa: float, weights: FloatArray) -> None:
     """Draw the weights from and to states the recording does not have, from their prior."""
     for j in range(active.shape[0]):
         for k in range(active.shape[0]):
             if not (active[j] and active[k]):
-                weights[j, k] = draw_weight(rng, alpha + kappa if j == k else alpha)
+                weights[j, k] = _draw_weight(rng, alpha + kappa if j == k else alpha)
 
 
 @jit
-def clear_missing_weights(active: BoolArray, weights: FloatArray) -> None:
+def _clear_missing_weights(active: BoolArray, weights: FloatArray) -> None:
     """Set the weights from and to states the recording does not have to zero."""
     for j in range(active.shape[0]):
         for k in range(active.shape[0]):
@@ -316,7 +316,7 @@ def clear_missing_weights(active: BoolArray, weights: FloatArray) -> None:
 
 
 @inlined
-def flip_shared_states(
+def _flip_shared_states(
     rng: Generator,
     order: IntArray,
     log_odds: FloatArray,
@@ -344,7 +344,7 @@ def flip_shared_states(
     -------
     n_tried, n_accepted : int
     """
-    current = series_log_likelihood(active, weights, columns, evidence, scratch)
+    current = _series_log_likelihood(active, weights, columns, evidence, scratch)
     n_active, n_tried, n_accepted = 0, 0, 0
     for k in range(active.shape[0]):
         n_active += 1 if active[k] else 0
@@ -354,7 +354,7 @@ def flip_shared_states(
             continue
         n_tried += 1
         active[k] = not active[k]
-        proposed = series_log_likelihood(active, weights, columns, evidence, scratch)
+        proposed = _series_log_likelihood(active, weights, columns, evidence, scratch)
         log_ratio = proposed - current + (log_odds[k] if active[k] else -log_odds[k])
         if np.log(rng.random()) < log_ratio:
             current = proposed
@@ -366,7 +366,7 @@ def flip_shared_states(
 
 
 @jit
-def flip_among_many(
+def _flip_among_many(
     rng: Generator,
     i: int,
     order: IntArray,
@@ -403,10 +403,10 @@ def flip_among_many(
         own[a], odds[a], room.columns[a] = active[listed[a]], log_odds[listed[a]], a
         for b in range(n):
             between[a, b] = weights[listed[a], listed[b]]
-    draw_missing_weights(rng, own, alpha, kappa, between)
+    _draw_missing_weights(rng, own, alpha, kappa, between)
     evidence = evaluate_series(i, n, data, room)
-    counted = flip_shared_states(rng, tried, odds, own, between, room.columns, evidence, room.scratch)
-    clear_missing_weights(own, between)
+    counted = _flip_shared_states(rng, tried, odds, own, between, room.columns, evidence, room.scratch)
+    _clear_missing_weights(own, between)
     for a in range(n):
         active[listed[a]] = own[a]
         for b in range(n):
@@ -415,7 +415,7 @@ def flip_among_many(
 
 
 @inlined
-def flip_states_of(
+def _flip_states_of(
     rng: Generator,
     i: int,
     order: IntArray,
@@ -429,20 +429,20 @@ def flip_states_of(
 ) -> tuple[int, int]:
     """Try to switch the shared states of a recording; return how often that was tried and accepted."""
     n_states = active.shape[0]
-    if n_states > MOST_DRAWN:
-        return flip_among_many(rng, i, order, log_odds, alpha, kappa, active, weights, data, room)
+    if n_states > _MOST_DRAWN:
+        return _flip_among_many(rng, i, order, log_odds, alpha, kappa, active, weights, data, room)
     for k in range(n_states):
         room.listed[k] = k
         room.columns[k] = k
-    draw_missing_weights(rng, active, alpha, kappa, weights)
+    _draw_missing_weights(rng, active, alpha, kappa, weights)
     evidence = evaluate_series(i, n_states, data, room)
-    tried, accepted = flip_shared_states(rng, order, log_odds, active, weights, room.columns, evidence, room.scratch)
-    clear_missing_weights(active, weights)
+    tried, accepted = _flip_shared_states(rng, order, log_odds, active, weights, room.columns, evidence, room.scratch)
+    _clear_missing_weights(active, weights)
     return tried, accepted
 
 
 @jit
-def write_log_odds(n_others: FloatArray, n_recordings: int, concentration: float, log_odds: FloatArray) -> None:
+def _write_log_odds(n_others: FloatArray, n_recordings: int, concentration: float, log_odds: FloatArray) -> None:
     """Write the odds of a recording to have each state, given how many others have it; of none, minus infinity."""
     for k in range(n_others.shape[0]):
         log_odds[k] = -np.inf
@@ -485,8 +485,8 @@ def flip_in_turn(
         i = series[place]
         for k in range(n_states):
             n_owners[k] -= 1.0 if active[i, k] else 0.0
-        write_log_odds(n_owners, active.shape[0], concentration, log_odds)
-        tried, accepted = flip_states_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
+        _write_log_odds(n_owners, active.shape[0], concentration, log_odds)
+        tried, accepted = _flip_states_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
         for k in range(n_states):
             n_owners[k] += 1.0 if active[i, k] else 0.0
         n_tried += tried
@@ -511,7 +511,7 @@ def flip_by_odds(
     n_tried, n_accepted = 0, 0
     for place in range(series.shape[0]):
         i = series[place]
-        tried, accepted = flip_states_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
+        tried, accepted = _flip_states_of(rng, i, orders[i], log_odds, alpha, kappa, active[i], weights[i], data, room)
         n_tried += tried
         n_accepted += accepted
     return n_tried, n_accepted
@@ -528,7 +528,7 @@ def draw_paths(
         n = list_states(active[i], room)
         evidence = evaluate_series(i, n, data, room)
         stretch = path[data.starts[i] : data.starts[i + 1]]
-        total += draw_series_path(rng, active[i], weights[i], room.columns, evidence, room.scratch, stretch)
+        total += _draw_series_path(rng, active[i], weights[i], room.columns, evidence, room.scratch, stretch)
     return total
 
 
@@ -541,7 +541,7 @@ def write_log_likelihoods(
         i = series[place]
         n = list_states(active[i], room)
         evidence = evaluate_series(i, n, data, room)
-        out[place] = series_log_likelihood(active[i], weights[i], room.columns, evidence, room.scratch)
+        out[place] = _series_log_likelihood(active[i], weights[i], room.columns, evidence, room.scratch)
 
 
 @jit
@@ -591,7 +591,7 @@ def count_all_transitions(path: IntArray, starts: IntArray, counts: FloatArray, 
 
 
 @jit
-def draw_transition_weights(
+def _draw_transition_weights(
     rng: Generator,
     active: BoolArray,
     counts: FloatArray,
@@ -612,16 +612,16 @@ def draw_transition_weights(
         total = 0.0
         for k in range(n if active[j] else 0):
             if active[k] and not (j == k and leaving > 0.0):
-                weights[j, k] = draw_weight(rng, alpha + counts[j, k] + (kappa if j == k else 0.0))
+                weights[j, k] = _draw_weight(rng, alpha + counts[j, k] + (kappa if j == k else 0.0))
                 total += weights[j, k]
         # The data say nothing of the total, yet it decides how much a state added later takes from the others.
         prior_total = n_active * alpha + kappa if leaving == 0.0 else (n_active - 1.0) * alpha
-        scale = rng.standard_gamma(prior_total) / max(total, LEAST_WEIGHT) if prior_total > 0.0 else 0.0
+        scale = rng.standard_gamma(prior_total) / max(total, _LEAST_WEIGHT) if prior_total > 0.0 else 0.0
         for k in range(n if active[j] else 0):
             if active[k] and not (j == k and leaving > 0.0):
-                weights[j, k] = max(weights[j, k] * scale, LEAST_WEIGHT)
+                weights[j, k] = max(weights[j, k] * scale, _LEAST_WEIGHT)
         if leaving > 0.0 and active[j]:
-            weights[j, j] = draw_weight(rng, alpha + kappa)
+            weights[j, j] = _draw_weight(rng, alpha + kappa)
 
 
 @jit
@@ -636,7 +636,7 @@ def draw_all_weights(
 ) -> None:
     """Draw the weights of all recordings, (n_recordings, n_states, n_states)."""
     for i in range(active.shape[0]):
-        draw_transition_weights(rng, active[i], counts[i], alpha, kappa, weights[i], leaving)
+        _draw_transition_weights(rng, active[i], counts[i], alpha, kappa, weights[i], leaving)
 
 
 @jit
@@ -772,20 +772,20 @@ def build_window(n: int) -> Window:
 
 
 @jit
-def birth_probability(n_unique: int, n_active: int) -> float:
+def _birth_probability(n_unique: int, n_active: int) -> float:
     """Return how often a birth is tried rather than a death."""
     return 1.0 if n_unique == 0 or n_active == 1 else 0.5
 
 
 @jit
-def log_move_ratio(n_unique: int, n_active: int) -> float:
+def _log_move_ratio(n_unique: int, n_active: int) -> float:
     """Log of the chance to undo a birth over the chance to try it, at the smaller state."""
-    death = (1.0 - birth_probability(n_unique + 1, n_active + 1)) / (n_unique + 1)
-    return np.log(death / birth_probability(n_unique, n_active))
+    death = (1.0 - _birth_probability(n_unique + 1, n_active + 1)) / (n_unique + 1)
+    return np.log(death / _birth_probability(n_unique, n_active))
 
 
 @inlined
-def draw_window(
+def _draw_window(
     rng: Generator, z: FloatArray, start: int, stop: int, weight: float, source: Source, window: Window
 ) -> None:
     """Draw a stretch of a recording, whatever the state of the chain, and write its posterior."""
@@ -804,7 +804,7 @@ def draw_window(
 
 
 @jit
-def propose_parameters(rng: Generator, source: Source, window: Window, whitener: FloatArray) -> None:
+def _propose_parameters(rng: Generator, source: Source, window: Window, whitener: FloatArray) -> None:
     """Draw parameters of a new state from the prior, or half of the time from the posterior of the window."""
     if source.data_driven and rng.random() < 0.5:
         draw_whitener(rng, ZERO, window.sizes[0], window.factors, source.structure, whitener)
@@ -813,7 +813,7 @@ def propose_parameters(rng: Generator, source: Source, window: Window, whitener:
 
 
 @jit
-def log_prior_over_proposal(source: Source, window: Window, whitener: FloatArray) -> float:
+def _log_prior_over_proposal(source: Source, window: Window, whitener: FloatArray) -> float:
     """Log of the prior density of parameters over that of proposing them.
 
     Data-driven proposals are an even mixture of the prior and the posterior of the window.
@@ -828,18 +828,18 @@ def log_prior_over_proposal(source: Source, window: Window, whitener: FloatArray
 
 
 @jit
-def draw_newborn_weights(rng: Generator, active: BoolArray, alpha: float, kappa: float, weights: FloatArray) -> None:
+def _draw_newborn_weights(rng: Generator, active: BoolArray, alpha: float, kappa: float, weights: FloatArray) -> None:
     """Draw the weights of the last slot from and to the states of a recording."""
     newborn = active.shape[0] - 1
     for k in range(newborn):
         if active[k]:
-            weights[k, newborn] = draw_weight(rng, alpha)
-            weights[newborn, k] = draw_weight(rng, alpha)
-    weights[newborn, newborn] = draw_weight(rng, alpha + kappa)
+            weights[k, newborn] = _draw_weight(rng, alpha)
+            weights[newborn, k] = _draw_weight(rng, alpha)
+    weights[newborn, newborn] = _draw_weight(rng, alpha + kappa)
 
 
 @inlined
-def draw_unique(rng: Generator, n_unique: int, n_owners: FloatArray, active: BoolArray) -> int:
+def _draw_unique(rng: Generator, n_unique: int, n_owners: FloatArray, active: BoolArray) -> int:
     """Draw one of the states a recording has alone."""
     place = int(rng.random() * n_unique)
     for k in range(n_owners.shape[0]):
@@ -870,15 +870,15 @@ def jump(
     has_gaps = data.gaps.steps.shape[0] > 0
     # Missing values are summed out: what is proposed must not depend on those of the chain.
     shown = data.gaps.fill if has_gaps else data.z
-    draw_window(rng, shown, start, stop, data.weight, births.source, window)
-    born = rng.random() < birth_probability(n_unique, n_own)
-    evidence = evidence_in(stop - start, n_own + 1 if born else n_own, room)
+    _draw_window(rng, shown, start, stop, data.weight, births.source, window)
+    born = rng.random() < _birth_probability(n_unique, n_own)
+    evidence = _evidence_in(stop - start, n_own + 1 if born else n_own, room)
     log = evidence.log
-    write_listed(i, n_own, data, room, log)
+    _write_listed(i, n_own, data, room, log)
     if born:
         place, whitener = n_states, newborns.whiteners[i]
-        propose_parameters(rng, births.source, window, whitener)
-        draw_newborn_weights(rng, active, births.alpha, births.kappa, weights)
+        _propose_parameters(rng, births.source, window, whitener)
+        _draw_newborn_weights(rng, active, births.alpha, births.kappa, weights)
         room.columns[place] = n_own
         write_evidence(
             data.z[start:stop], 0, stop - start, whitener, data.weight, data.structure, n_own, log, room.block
@@ -886,16 +886,16 @@ def jump(
         if has_gaps:
             leave_out_missing(i, start, data.z, whitener, data.weight, data.structure, data.gaps, n_own, log)
     else:
-        place = draw_unique(rng, n_unique, n_owners, active)
+        place = _draw_unique(rng, n_unique, n_owners, active)
         whitener = data.whiteners[place]
     scale_if_needed(evidence, room.scratch)
-    before = series_log_likelihood(active, weights, room.columns, evidence, room.scratch)
+    before = _series_log_likelihood(active, weights, room.columns, evidence, room.scratch)
     active[place] = born
-    after = series_log_likelihood(active, weights, room.columns, evidence, room.scratch)
+    after = _series_log_likelihood(active, weights, room.columns, evidence, room.scratch)
     # A death is a birth undone: the ratio of the birth, at the smaller of both states, counts the other way.
     n_less = 0 if born else 1
-    log_birth = births.log_rate + log_move_ratio(n_unique - n_less, n_own - n_less)
-    log_birth += log_prior_over_proposal(births.source, window, whitener)
+    log_birth = births.log_rate + _log_move_ratio(n_unique - n_less, n_own - n_less)
+    log_birth += _log_prior_over_proposal(births.source, window, whitener)
     return place if np.log(rng.random()) < after - before + (log_birth if born else -log_birth) else NOTHING
 
 

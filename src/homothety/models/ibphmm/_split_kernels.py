@@ -144,7 +144,7 @@ def write_second_choice(a: int, has: BoolArray, uniform_share: float, gains: Flo
 
 
 @jit
-def propose_stretch(
+def _propose_stretch(
     rng: Generator, i: int, states: IntArray, evidence: Evidence, log_likelihood: float, trial: Trial, work: Workspace
 ) -> float:
     """Draw the path of a recording through the columns `states`, or follow the target; return its log probability.
@@ -170,7 +170,7 @@ def propose_stretch(
 
 
 @jit
-def rule_out_others(i: int, trial: Trial, room: Room, log: FloatArray) -> None:
+def _rule_out_others(i: int, trial: Trial, room: Room, log: FloatArray) -> None:
     """Leave the steps of a recording that are in one of two states to these two, and all others where they are."""
     (a, b), start = trial.between, trial.data.starts[i]
     for t in range(log.shape[0]):
@@ -201,21 +201,21 @@ def redraw_paths(rng: Generator, owners: IntArray, least: float, trial: Trial, w
         n = list_states(trial.active[i], work.room)
         evidence = evaluate_series(i, n, trial.data, work.room)
         if trial.between[0] >= 0:
-            rule_out_others(i, trial, work.room, evidence.log)
+            _rule_out_others(i, trial, work.room, evidence.log)
             scale_if_needed(evidence, work.room.scratch)
         for column in range(n):
             work.states[column] = column
         states, known = work.states[:n], 0.0
         if not trial.drawn:
             known = sticky_log_likelihood(states, trial.alpha, trial.kappa, evidence, work.room.scratch)
-        total += propose_stretch(rng, i, states, evidence, known, trial, work)
+        total += _propose_stretch(rng, i, states, evidence, known, trial, work)
         if total < least:
             return -np.inf
     return total
 
 
 @jit
-def count_halves(i: int, sign: float, trial: Trial, halves: Halves) -> None:
+def _count_halves(i: int, sign: float, trial: Trial, halves: Halves) -> None:
     """Add what a recording has of the halves to their statistics, or take it away."""
     for row in range(2):
         half = halves.states[row]
@@ -237,7 +237,7 @@ def update_halves(data: Data, halves: Halves) -> None:
 
 
 @inlined
-def log_option_prior(option: int, kept: int, n_seen: float, halves: Halves) -> float:
+def _log_option_prior(option: int, kept: int, n_seen: float, halves: Halves) -> float:
     """Log prior probability of what a recording may take of the halves, given those it keeps anyway."""
     total = 0.0
     for row in range(2):
@@ -248,7 +248,7 @@ def log_option_prior(option: int, kept: int, n_seen: float, halves: Halves) -> f
 
 
 @jit
-def list_option(option: int, n_listed: int, work: Workspace) -> IntArray:
+def _list_option(option: int, n_listed: int, work: Workspace) -> IntArray:
     """Return the columns of a recording that takes `option`: all but the two halves, and the halves it takes."""
     n = n_listed - 2
     for column in range(n):
@@ -261,7 +261,7 @@ def list_option(option: int, n_listed: int, work: Workspace) -> IntArray:
 
 
 @inlined
-def normalise_logs(log_weights: FloatArray) -> None:
+def _normalise_logs(log_weights: FloatArray) -> None:
     """Make weights, given as logarithms, sum to one."""
     largest, total = log_weights.max(), 0.0
     for option in range(log_weights.shape[0]):
@@ -271,7 +271,7 @@ def normalise_logs(log_weights: FloatArray) -> None:
 
 
 @inlined
-def draw_option(rng: Generator, log_weights: FloatArray) -> int:
+def _draw_option(rng: Generator, log_weights: FloatArray) -> int:
     """Draw one of the options, which sum to one."""
     threshold, total, option = rng.random(), 0.0, BOTH
     for candidate in range(BOTH, NEITHER, -1):
@@ -282,7 +282,7 @@ def draw_option(rng: Generator, log_weights: FloatArray) -> int:
 
 
 @inlined
-def given_option(i: int, trial: Trial, halves: Halves) -> int:
+def _given_option(i: int, trial: Trial, halves: Halves) -> int:
     """Return what the target has of the halves in a recording."""
     option = NEITHER
     for row in range(2):
@@ -291,7 +291,7 @@ def given_option(i: int, trial: Trial, halves: Halves) -> int:
 
 
 @inlined
-def list_with_halves(i: int, trial: Trial, halves: Halves, work: Workspace) -> int:
+def _list_with_halves(i: int, trial: Trial, halves: Halves, work: Workspace) -> int:
     """List the states of a recording with both halves as the last two, in order; it owns neither for the moment."""
     first, second = halves.states[0], halves.states[1]
     trial.active[i, first] = False
@@ -303,7 +303,7 @@ def list_with_halves(i: int, trial: Trial, halves: Halves, work: Workspace) -> i
 
 
 @inlined
-def choose_halves(
+def _choose_halves(
     rng: Generator, i: int, kept: int, n_seen: float, trial: Trial, halves: Halves, work: Workspace
 ) -> float:
     """Let a recording choose halves and path, or follow the target; return the log probability of that.
@@ -317,22 +317,22 @@ def choose_halves(
     n_seen : float
         How many recordings have chosen.
     """
-    n = list_with_halves(i, trial, halves, work)
+    n = _list_with_halves(i, trial, halves, work)
     evidence = evaluate_series(i, n, trial.data, work.room)
     for option in range(4):
         work.log_weights[option] = -np.inf
         if option == NEITHER or (option & kept) != kept:
             continue
-        states = list_option(option, n, work)
+        states = _list_option(option, n, work)
         known = sticky_log_likelihood(states, trial.alpha, trial.kappa, evidence, work.room.scratch)
         work.log_likelihoods[option] = known
-        work.log_weights[option] = known + log_option_prior(option, kept, n_seen, halves)
-    normalise_logs(work.log_weights)
-    chosen = draw_option(rng, work.log_weights) if trial.drawn else given_option(i, trial, halves)
+        work.log_weights[option] = known + _log_option_prior(option, kept, n_seen, halves)
+    _normalise_logs(work.log_weights)
+    chosen = _draw_option(rng, work.log_weights) if trial.drawn else _given_option(i, trial, halves)
     for row in range(2):
         trial.active[i, halves.states[row]] = (chosen & (row + 1)) > 0
-    states, known = list_option(chosen, n, work), work.log_likelihoods[chosen]
-    log_path = propose_stretch(rng, i, states, evidence, known, trial, work)
+    states, known = _list_option(chosen, n, work), work.log_likelihoods[chosen]
+    log_path = _propose_stretch(rng, i, states, evidence, known, trial, work)
     return work.log_weights[chosen] + log_path
 
 
@@ -350,7 +350,7 @@ def choose_together(
     """Let some recordings choose, none of which sees another's choice; return the log probability of all choices."""
     total = 0.0
     for place in range(series.shape[0]):
-        total += choose_halves(rng, series[place], kept, n_seen, trial, halves, work)
+        total += _choose_halves(rng, series[place], kept, n_seen, trial, halves, work)
         if total < least:
             return -np.inf
     return total
@@ -360,7 +360,7 @@ def choose_together(
 def count_all_halves(series: IntArray, sign: float, trial: Trial, halves: Halves) -> None:
     """Add what some recordings have of the halves to their statistics, or take it away; then set their parameters."""
     for place in range(series.shape[0]):
-        count_halves(series[place], sign, trial, halves)
+        _count_halves(series[place], sign, trial, halves)
     update_halves(trial.data, halves)
 
 
@@ -391,19 +391,19 @@ def allocate_halves(
     total, n_recordings, n_others = 0.0, trial.active.shape[0], order.shape[0]
     anchors = (first, second)
     for row in range(2):
-        count_halves(anchors[row], 1.0, trial, halves)
+        _count_halves(anchors[row], 1.0, trial, halves)
     # One call for all of them: a kernel is compiled anew for every constant it is called with.
     for place in range(n_others + 2):
         kept = max(place - n_others + 1, 0)  # NEITHER, and for the anchors FIRST and SECOND
         i = anchors[kept - 1] if kept else order[place]
         if kept:
-            count_halves(i, -1.0, trial, halves)
+            _count_halves(i, -1.0, trial, halves)
         update_halves(trial.data, halves)
         n_seen = min(n_recordings - n_others + place, n_recordings - 1)
-        total += choose_halves(rng, i, kept, float(n_seen), trial, halves, work)
+        total += _choose_halves(rng, i, kept, float(n_seen), trial, halves, work)
         if total < least:
             return -np.inf
-        count_halves(i, 1.0, trial, halves)
+        _count_halves(i, 1.0, trial, halves)
     return total
 
 
@@ -419,7 +419,7 @@ class Pair(NamedTuple):
 
 
 @jit
-def log_evidence_with(k: int, i: int, part: int, pair: Pair, structure: Structure) -> float:
+def _log_evidence_with(k: int, i: int, part: int, pair: Pair, structure: Structure) -> float:
     """Return the log evidence of state `k` if it gets what recording `i` has of one of the two; up to a constant."""
     for p in range(pair.scale.shape[1]):
         for q in range(pair.scale.shape[2]):
@@ -429,7 +429,7 @@ def log_evidence_with(k: int, i: int, part: int, pair: Pair, structure: Structur
 
 
 @jit
-def turn_in_order(
+def _turn_in_order(
     rng: Generator,
     order: IntArray,
     follows: bool,
@@ -455,8 +455,8 @@ def turn_in_order(
         pair.totals[k] = prior_scale
     for place in range(order.shape[0]):
         i = order[place]
-        stays = log_evidence_with(0, i, 0, pair, structure) + log_evidence_with(1, i, 1, pair, structure)
-        turns = log_evidence_with(0, i, 1, pair, structure) + log_evidence_with(1, i, 0, pair, structure)
+        stays = _log_evidence_with(0, i, 0, pair, structure) + _log_evidence_with(1, i, 1, pair, structure)
+        turns = _log_evidence_with(0, i, 1, pair, structure) + _log_evidence_with(1, i, 0, pair, structure)
         turned[i] = False
         if place > 0:
             smaller = np.exp(-abs(turns - stays))
@@ -506,8 +506,8 @@ def try_swaps(
             pair.scales[i] = 0.0
             add_steps_of(a, z, path, starts[i], starts[i + 1], weight, 0, pair.scales[i], pair.sizes[i])
             add_steps_of(b, z, path, starts[i], starts[i + 1], weight, 1, pair.scales[i], pair.sizes[i])
-        log_back, log_current = turn_in_order(rng, order, True, prior_scale, pair, structure, turned)
-        log_forth, log_proposed = turn_in_order(rng, order, False, prior_scale, pair, structure, turned)
+        log_back, log_current = _turn_in_order(rng, order, True, prior_scale, pair, structure, turned)
+        log_forth, log_proposed = _turn_in_order(rng, order, False, prior_scale, pair, structure, turned)
         owners[0], owners[1] = np.sum(active[:, a]), np.sum(active[:, b])
         log_ratio = log_proposed - log_current + log_back - log_forth
         log_ratio -= log_owner_density(owners, n_recordings, mass, concentration)

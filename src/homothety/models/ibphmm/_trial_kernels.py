@@ -6,7 +6,7 @@ Parameters and transition weights are integrated out. A proposal goes from the c
 another one, with a state more, the last, or a state less. Its *way* is what is drawn: who owns which half, and
 paths. The way back is followed, not drawn, to know its probability.
 
-Where the way back begins or ends, the state that a merge or join does away with is the last one: see `copy_version`.
+Where the way back begins or ends, the state that a merge or join does away with is the last one: see `_copy_version`.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 # The way back is of the kind `kind ^ 1`.
 SPLIT, MERGE, HALVE, JOIN, NOTHING = 0, 1, 2, 3, 4
-UNIFORM_SHARE = 0.01  # of the choice of the second state
-N_AXES = 3  # principal axes along which steps are halved at first
+_UNIFORM_SHARE = 0.01  # of the choice of the second state
+_N_AXES = 3  # principal axes along which steps are halved at first
 N_ROUNDS = 5  # of two-means
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -127,7 +127,7 @@ class Turn(NamedTuple):
 
 
 @jit
-def copy_version(source: Version, n: int, last: int, copy: Version) -> None:
+def _copy_version(source: Version, n: int, last: int, copy: Version) -> None:
     """Copy a version of `n` states, of which `last` becomes the last one; the others keep their order."""
     for k in range(n):
         place = n - 1 if k == last else (k - 1 if k > last else k)
@@ -145,7 +145,7 @@ def copy_version(source: Version, n: int, last: int, copy: Version) -> None:
 
 
 @inlined
-def log_prior_of(n: int, version: Version, bench: Bench) -> float:
+def _log_prior_of(n: int, version: Version, bench: Bench) -> float:
     """Log prior density of states, told apart, and paths; minus infinity if a stay is too short."""
     data, at = bench.data, bench.at
     if data.least_stay > 1 and not mark_transitions(version.path, data.starts, data.least_stay, bench.marked):
@@ -179,20 +179,20 @@ def refresh(n: int, version: Version, bench: Bench) -> float:
         version.log_marginals[k] = log_evidence_constant(k, version.sizes[k], version.factors, data.structure)
         version.log_marginals[k] -= bench.log_prior_constant
         total += version.log_marginals[k]
-    return log_prior_of(n, version, bench) + total
+    return _log_prior_of(n, version, bench) + total
 
 
 # --- choice of states ----------------------------------------------------------------------------------------------
 
 
 @inlined
-def draw_below(rng: Generator, n: int) -> int:
+def _draw_below(rng: Generator, n: int) -> int:
     """Draw a whole number below `n`."""
     return int(rng.integers(0, n))
 
 
 @inlined
-def count_true(values: BoolArray) -> int:
+def _count_true(values: BoolArray) -> int:
     """Count what is true."""
     n = 0
     for place in range(values.shape[0]):
@@ -201,7 +201,7 @@ def count_true(values: BoolArray) -> int:
 
 
 @inlined
-def find_true(values: BoolArray, n: int) -> int:
+def _find_true(values: BoolArray, n: int) -> int:
     """Return the place of what is true after `n` others that are."""
     place = 0
     while n > 0 or not values[place]:
@@ -218,7 +218,7 @@ def log_second_choices(a: int, second: int, version: Version, bench: Bench) -> F
     write_union_gains(
         a, has, version.sizes, version.scales, version.log_marginals, *settings, union, factor, bench.gains
     )
-    write_second_choice(a, has, UNIFORM_SHARE, bench.gains)
+    write_second_choice(a, has, _UNIFORM_SHARE, bench.gains)
     return bench.gains
 
 
@@ -226,10 +226,10 @@ def log_second_choices(a: int, second: int, version: Version, bench: Bench) -> F
 def choose_pair(rng: Generator, n: int, bench: Bench) -> Choice:
     """Draw two anchors and a state of each: one state to split, or two to merge."""
     active = bench.current.active
-    first, second = draw_below(rng, active.shape[0]), draw_below(rng, active.shape[0] - 1)
+    first, second = _draw_below(rng, active.shape[0]), _draw_below(rng, active.shape[0] - 1)
     second += 1 if second >= first else 0
-    n_own = count_true(active[first])
-    a = find_true(active[first], draw_below(rng, n_own))
+    n_own = _count_true(active[first])
+    a = _find_true(active[first], _draw_below(rng, n_own))
     logs, total, b = log_second_choices(a, second, bench.current, bench), 0.0, 0
     for k in range(n):
         total += np.exp(logs[k])
@@ -246,7 +246,7 @@ def choose_pair(rng: Generator, n: int, bench: Bench) -> Choice:
 
 
 @inlined
-def have_same_owners(a: int, b: int, active: BoolArray) -> bool:
+def _have_same_owners(a: int, b: int, active: BoolArray) -> bool:
     """Whether two states have the same owners."""
     same = True
     for i in range(active.shape[0]):
@@ -255,26 +255,26 @@ def have_same_owners(a: int, b: int, active: BoolArray) -> bool:
 
 
 @inlined
-def count_same_owners(a: int, n: int, active: BoolArray) -> int:
+def _count_same_owners(a: int, n: int, active: BoolArray) -> int:
     """Count the other states that just the owners of `a` have."""
     n_same = -1
     for b in range(n):
-        n_same += 1 if have_same_owners(a, b, active) else 0
+        n_same += 1 if _have_same_owners(a, b, active) else 0
     return n_same
 
 
 @inlined
-def choose_halving(rng: Generator, n: int, bench: Bench) -> Choice:
+def _choose_halving(rng: Generator, n: int, bench: Bench) -> Choice:
     """Draw a state to halve, or two of the same owners to join; nothing if a state has no such other."""
-    active, log_uniform, axis = bench.current.active, np.log(rng.random()), draw_below(rng, N_AXES)
-    a, b = draw_below(rng, n), n
+    active, log_uniform, axis = bench.current.active, np.log(rng.random()), _draw_below(rng, _N_AXES)
+    a, b = _draw_below(rng, n), n
     kind, n_same = (HALVE if rng.random() < 0.5 else JOIN), 1
     if kind == JOIN:
-        n_same, b = count_same_owners(a, n, active), -1
-        left = draw_below(rng, n_same) if n_same > 0 else -1
+        n_same, b = _count_same_owners(a, n, active), -1
+        left = _draw_below(rng, n_same) if n_same > 0 else -1
         while left >= 0:
             b += 1
-            left -= 1 if b != a and have_same_owners(a, b, active) else 0
+            left -= 1 if b != a and _have_same_owners(a, b, active) else 0
         if b < 0:
             kind, n_same = NOTHING, 1
         elif b < a:
@@ -283,22 +283,22 @@ def choose_halving(rng: Generator, n: int, bench: Bench) -> Choice:
 
 
 @inlined
-def log_choice_back(choice: Choice, n: int, bench: Bench) -> float:
+def _log_choice_back(choice: Choice, n: int, bench: Bench) -> float:
     """Log probability of choosing what undoes a proposal of `n` states."""
     a, active = choice.a, bench.proposed.active
     if choice.kind == HALVE:
-        return -np.log(n * count_same_owners(a, n, active))
+        return -np.log(n * _count_same_owners(a, n, active))
     if choice.kind == JOIN:
         return -np.log(n)
     logs = log_second_choices(a, choice.second, bench.proposed, bench)
-    return logs[n - 1 if choice.kind == SPLIT else a] - np.log(count_true(active[choice.first]))
+    return logs[n - 1 if choice.kind == SPLIT else a] - np.log(_count_true(active[choice.first]))
 
 
 # --- ways ------------------------------------------------------------------------------------------------------------
 
 
 @inlined
-def clear_halves(a: int, b: int, bench: Bench) -> None:
+def _clear_halves(a: int, b: int, bench: Bench) -> None:
     """Make two states halves without steps and owners."""
     halves = bench.halves
     halves.states[0], halves.states[1] = a, b
@@ -309,7 +309,7 @@ def clear_halves(a: int, b: int, bench: Bench) -> None:
 
 
 @inlined
-def list_owners(k: int, active: BoolArray, first: int, second: int, out: IntArray) -> int:
+def _list_owners(k: int, active: BoolArray, first: int, second: int, out: IntArray) -> int:
     """List the owners of a state but the anchors; return how many there are."""
     n = 0
     for i in range(active.shape[0]):
@@ -320,7 +320,7 @@ def list_owners(k: int, active: BoolArray, first: int, second: int, out: IntArra
 
 
 @inlined
-def prepare_merge(n: int, a: int, source: Version, bench: Bench, active: BoolArray) -> None:
+def _prepare_merge(n: int, a: int, source: Version, bench: Bench, active: BoolArray) -> None:
     """Write owners and plug-in parameters with the last of `n` states merged into `a`."""
     last, halves, structure = n - 1, bench.halves, bench.data.structure
     for i in range(active.shape[0]):
@@ -335,7 +335,7 @@ def prepare_merge(n: int, a: int, source: Version, bench: Bench, active: BoolArr
 
 
 @inlined
-def prepare_halving(n: int, a: int, axis: int, source: Version, bench: Bench, active: BoolArray) -> None:
+def _prepare_halving(n: int, a: int, axis: int, source: Version, bench: Bench, active: BoolArray) -> None:
     """Write owners and plug-in parameters with two clusters of the steps of `a` in its place, the second one last."""
     data, halves = bench.data, bench.halves
     for i in range(active.shape[0]):
@@ -343,8 +343,8 @@ def prepare_halving(n: int, a: int, axis: int, source: Version, bench: Bench, ac
         active[i, n] = source.active[i, a]
     data.whiteners[:n] = source.whiteners[:n]
     bench.path[:] = source.path
-    mark_second_half(a, n, axis, data.z[:, data.structure.n_regressors :], bench.path)
-    clear_halves(a, n, bench)
+    _mark_second_half(a, n, axis, data.z[:, data.structure.n_regressors :], bench.path)
+    _clear_halves(a, n, bench)
     for row in range(2):
         half = halves.states[row]
         add_steps_of(half, data.z, bench.path, 0, len(bench.path), data.weight, row, halves.scales, halves.sizes)
@@ -352,7 +352,7 @@ def prepare_halving(n: int, a: int, axis: int, source: Version, bench: Bench, ac
 
 
 @jit
-def mark_second_half(a: int, b: int, axis: int, values: FloatArray, path: IntArray) -> None:
+def _mark_second_half(a: int, b: int, axis: int, values: FloatArray, path: IntArray) -> None:
     """Give the second of two clusters of the steps of `a` to `b`, by two-means from the halves along an axis."""
     own = np.flatnonzero(path == a)
     n, n_dims = own.shape[0], values.shape[1]
@@ -374,7 +374,7 @@ def mark_second_half(a: int, b: int, axis: int, values: FloatArray, path: IntArr
     means, second, threshold = np.empty((2, n_dims)), np.empty(n, dtype=np.bool_), 0.0
     for turn in range(N_ROUNDS + 1):
         second = scaled @ direction > threshold
-        n_second = count_true(second)
+        n_second = _count_true(second)
         if turn == N_ROUNDS or n_second == 0 or n_second == n:
             break
         means[:] = 0.0
@@ -393,7 +393,7 @@ def mark_second_half(a: int, b: int, axis: int, values: FloatArray, path: IntArr
 
 
 @inlined
-def prepare_split(
+def _prepare_split(
     n: int, a: int, second: int, others: IntArray, source: Version, bench: Bench, active: BoolArray, path: IntArray
 ) -> None:
     """Write owners and path to begin with: of the halves of `a` the anchors have one each, and nobody else any."""
@@ -407,7 +407,7 @@ def prepare_split(
         if path[t] == a:
             path[t] = n
     bench.data.whiteners[:n] = source.whiteners[:n]
-    clear_halves(a, n, bench)
+    _clear_halves(a, n, bench)
 
 
 @jit
@@ -427,19 +427,19 @@ def set_out(
     # A version that is followed stays as it is: what else is written to it stands there already.
     active, path = (end.active, end.path) if drawn or kind != SPLIT else (bench.active, bench.path)
     if kind == SPLIT:
-        n_visits = list_owners(a, source.active, choice.first, choice.second, bench.visits)
+        n_visits = _list_owners(a, source.active, choice.first, choice.second, bench.visits)
         rng.shuffle(bench.visits[:n_visits])
-        prepare_split(n, a, choice.second, bench.visits[:n_visits], source, bench, active, path)
+        _prepare_split(n, a, choice.second, bench.visits[:n_visits], source, bench, active, path)
     else:
         if kind == HALVE:
-            prepare_halving(n, a, choice.axis, source, bench, active)
+            _prepare_halving(n, a, choice.axis, source, bench, active)
         else:
-            prepare_merge(n, a, source, bench, active)
+            _prepare_merge(n, a, source, bench, active)
         if drawn:
             path[:] = source.path
             if kind == JOIN:
                 path[path == n - 1] = a
-        n_visits = list_owners(a, active, -1, -1, bench.visits)
+        n_visits = _list_owners(a, active, -1, -1, bench.visits)
     trial = Trial(bench.data, active, path, end.path, end.active, drawn, bench.at.alpha, bench.at.kappa, between)
     return Way(kind, trial, bench.visits[:n_visits], least)
 
@@ -460,11 +460,11 @@ def walk(rng: Generator, choice: Choice, way: Way, bench: Bench) -> float:
 @inlined
 def choose(rng: Generator, by_anchors: bool, n: int, bench: Bench) -> Choice:
     """Draw which states a trial is about."""
-    return choose_pair(rng, n, bench) if by_anchors else choose_halving(rng, n, bench)
+    return choose_pair(rng, n, bench) if by_anchors else _choose_halving(rng, n, bench)
 
 
 @inlined
-def makes_more(choice: Choice) -> bool:
+def _makes_more(choice: Choice) -> bool:
     """Whether a proposal has a state more."""
     return choice.kind == SPLIT or choice.kind == HALVE
 
@@ -473,8 +473,8 @@ def makes_more(choice: Choice) -> bool:
 def leave(rng: Generator, n: int, choice: Choice, bench: Bench) -> Way:
     """Return the way to a proposal."""
     source = bench.current
-    if not makes_more(choice):
-        copy_version(bench.current, n, choice.b, bench.reordered)
+    if not _makes_more(choice):
+        _copy_version(bench.current, n, choice.b, bench.reordered)
         source = bench.reordered
     return set_out(rng, choice.kind, n, choice, -np.inf, source, bench.proposed, bench)
 
@@ -482,12 +482,12 @@ def leave(rng: Generator, n: int, choice: Choice, bench: Bench) -> Way:
 @inlined
 def turn_round(rng: Generator, n: int, log_current: float, log_forth: float, choice: Choice, bench: Bench) -> Turn:
     """Work out what follows from a proposal, once its way of probability `log_forth` is gone."""
-    n_proposed = n + 1 if makes_more(choice) else n - 1
+    n_proposed = n + 1 if _makes_more(choice) else n - 1
     log_proposed = refresh(n_proposed, bench.proposed, bench)
-    log_ratio = log_choice_back(choice, n_proposed, bench) - choice.log_probability - log_forth
+    log_ratio = _log_choice_back(choice, n_proposed, bench) - choice.log_probability - log_forth
     gain = log_proposed - log_current
     least = choice.log_uniform - gain - log_ratio
-    end = bench.current if makes_more(choice) else bench.reordered
+    end = bench.current if _makes_more(choice) else bench.reordered
     way = set_out(rng, choice.kind ^ 1, n_proposed, choice, least, bench.proposed, end, bench)
     return Turn(way, log_proposed, gain, log_ratio)
 
@@ -498,13 +498,13 @@ def settle(n: int, number: int, choice: Choice, turn: Turn, log_back: float, ben
     log_ratio = turn.log_ratio + log_back
     if not (np.isfinite(log_ratio) and choice.log_uniform < turn.gain + log_ratio):
         return n
-    if makes_more(choice):
+    if _makes_more(choice):
         bench.numbers[n] = number
     else:
         for k in range(choice.b, n - 1):
             bench.numbers[k] = bench.numbers[k + 1]
-    n_proposed = n + 1 if makes_more(choice) else n - 1
-    copy_version(bench.proposed, n_proposed, n_proposed - 1, bench.current)
+    n_proposed = n + 1 if _makes_more(choice) else n - 1
+    _copy_version(bench.proposed, n_proposed, n_proposed - 1, bench.current)
     return n_proposed
 
 

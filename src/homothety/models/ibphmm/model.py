@@ -277,17 +277,17 @@ def log_joint(model: Model, state: ChainState) -> float:
     counts = transition_counts(model, path, state.n_states)
     n_owners = active.sum(axis=0)
     log_owners = log_owner_prior(n_owners, model.n_recordings, state.mass, state.concentration)
-    log_owners -= log_repeated_unused(active, statistics.sizes > 0)
+    log_owners -= _log_repeated_unused(active, statistics.sizes > 0)
     log_paths = log_path_prior(counts, active, state.alpha, state.kappa, model.leaving_at(state))
     log_data = log_marginals(model.emission, statistics).sum()
     log_leaving = 0.0
     if model.leaving_range is not None:
         low, high = model.leaving_range
         log_leaving = -float(np.log(state.leaving) + np.log(np.log(high / low)))
-    return float(log_owners + log_paths + log_data + log_hyperprior(model.hyperpriors, state)) + log_leaving
+    return float(log_owners + log_paths + log_data + _log_hyperprior(model.hyperpriors, state)) + log_leaving
 
 
-def log_hyperprior(priors: Hyperpriors, state: ChainState) -> float:
+def _log_hyperprior(priors: Hyperpriors, state: ChainState) -> float:
     """Log density of the mass, the concentration (if sampled), alpha and kappa."""
     total = priors.mass.log_density(state.mass) + priors.alpha.log_density(state.alpha)
     total += priors.kappa.log_density(state.kappa)
@@ -332,7 +332,7 @@ def log_path_prior(counts: FloatArray, active: BoolArray, alpha: float, kappa: f
     return log_path_densities(counts, read_only(active), alpha, kappa, leaving)
 
 
-def log_repeated_unused(active: BoolArray, used: BoolArray) -> float:
+def _log_repeated_unused(active: BoolArray, used: BoolArray) -> float:
     """Log of the number of orders of unused states that nobody can tell apart."""
     patterns = Counter(active[:, k].tobytes() for k in np.flatnonzero(~used))
     return float(sum(gammaln(count + 1) for count in patterns.values()))

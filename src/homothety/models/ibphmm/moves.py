@@ -59,38 +59,38 @@ class _PathsInfo(NamedTuple):
 def resample_shared_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Switch states that other recordings have on or off (docs/model.md, section 3.8)."""
     if len(model.blocks) > 1:
-        return resample_shared_by_halves(rng, model, state)
+        return _resample_shared_by_halves(rng, model, state)
     from homothety.models.ibphmm import _kernels as kernels
     from homothety.models.ibphmm._kernels import build_room
 
     active, weights = active_of(model, state).copy(), _copied_weights(model, state)
-    data, n_owners = data_of(model, state), active.sum(axis=0).astype(np.float64)
-    series, orders = rng.permutation(model.n_recordings), draw_orders(rng, model, state.n_states)
+    data, n_owners = _data_of(model, state), active.sum(axis=0).astype(np.float64)
+    series, orders = rng.permutation(model.n_recordings), _draw_orders(rng, model, state.n_states)
     concentrations = (state.concentration, state.alpha, state.kappa)
     room, log_odds = build_room(data, state.n_states), np.empty(state.n_states)
     tried = kernels.flip_in_turn(rng, series, orders, n_owners, *concentrations, active, weights, data, room, log_odds)
     return replace(state, active=active, weights=weights, path=None), Tried(*tried)
 
 
-def resample_shared_by_halves(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
+def _resample_shared_by_halves(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Switch states of one half of the recordings, then of the other, all recordings of a half at the same time.
 
     How popular each state is, is drawn given who has it; given that, recordings do not depend on each other. A half
     switches the states that the other half has: which ones these are does not change meanwhile.
     """
     active, weights = active_of(model, state).copy(), _copied_weights(model, state)
-    data, n_tried = data_of(model, state), np.zeros(2, dtype=np.int64)
+    data, n_tried = _data_of(model, state), np.zeros(2, dtype=np.int64)
     second = rng.permutation(model.n_recordings) < model.n_recordings // 2
-    orders = draw_orders(rng, model, state.n_states)
+    orders = _draw_orders(rng, model, state.n_states)
     for half in (~second, second):
-        log_odds = draw_log_odds(rng, active, state.concentration)
+        log_odds = _draw_log_odds(rng, active, state.concentration)
         log_odds[~active[~half].any(axis=0)] = -np.inf
-        flip = partial(flip_block, data, state, orders, log_odds, active, weights)
+        flip = partial(_flip_block, data, state, orders, log_odds, active, weights)
         n_tried += np.sum(over_blocks(rng, [block[half[block]] for block in model.blocks], flip), axis=0)
     return replace(state, active=active, weights=weights, path=None), Tried(*n_tried.tolist())
 
 
-def flip_block(
+def _flip_block(
     data: Data,
     state: ChainState,
     orders: IntArray,
@@ -107,13 +107,13 @@ def flip_block(
     return flip_by_odds(rng, series, orders, log_odds, state.alpha, state.kappa, active, weights, data, room)
 
 
-def draw_orders(rng: Generator, model: Model, n_states: int) -> IntArray:
+def _draw_orders(rng: Generator, model: Model, n_states: int) -> IntArray:
     """Draw for every recording which states it tries to switch, and in which order, (n_recordings, n_tried)."""
     orders = rng.permuted(np.tile(np.arange(n_states), (model.n_recordings, 1)), axis=1)
     return np.ascontiguousarray(orders[:, : model.proposals.n_switches])
 
 
-def draw_log_odds(rng: Generator, active: BoolArray, concentration: float) -> FloatArray:
+def _draw_log_odds(rng: Generator, active: BoolArray, concentration: float) -> FloatArray:
     """Draw how popular states are given their owners: the log odds of having each, (n_states,)."""
     n_owners = active.sum(axis=0)
     having, lacking = rng.standard_gamma(n_owners), rng.standard_gamma(len(active) - n_owners + concentration)
@@ -124,10 +124,10 @@ def draw_log_odds(rng: Generator, active: BoolArray, concentration: float) -> Fl
 def resample_unique_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, Tried]:
     """Let every recording try to gain or lose a state of its own (docs/model.md, section 3.9)."""
     outcomes, newborns = _try_jumps(rng, model, state)
-    return apply_jumps(state, outcomes, newborns), Tried(model.n_recordings, int((outcomes >= 0).sum()))
+    return _apply_jumps(state, outcomes, newborns), Tried(model.n_recordings, int((outcomes >= 0).sum()))
 
 
-def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> ChainState:
+def _apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> ChainState:
     """Return the `ChainState` after births and deaths, at most one per recording; its path is out of date.
 
     Parameters
@@ -144,7 +144,7 @@ def apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> Ch
     n_recordings, n_kept, n_states = len(outcomes), len(kept), len(kept) + len(born)
     places = np.full(state.n_states, -1)
     places[kept] = np.arange(n_kept)
-    weights = carried_weights(state.active, state.weights, places, n_states)
+    weights = _carried_weights(state.active, state.weights, places, n_states)
     for place, i in enumerate(born, start=n_kept):
         own = newborns.weights[i] * np.outer(newborns.active[i], newborns.active[i])
         weights[i, :n_kept, place], weights[i, place, :n_kept] = own[kept, -1], own[-1, kept]
@@ -165,7 +165,7 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
     from homothety.models.ibphmm._kernels import build_room, draw_paths
 
     active, weights = np.array(active_of(model, state), order="C"), _copied_weights(model, state)
-    data, path = data_of(model, state), np.empty(model.n_steps, dtype=np.int64)
+    data, path = _data_of(model, state), np.empty(model.n_steps, dtype=np.int64)
 
     def draw(rng: Generator, series: IntArray) -> float:
         return draw_paths(rng, series, active, weights, data, build_room(data, state.n_states), path)
@@ -180,7 +180,7 @@ def redrawn_paths(rng: Generator, model: Model, state: ChainState, series: IntAr
     from homothety.models.ibphmm._kernels import build_room, draw_paths
 
     active, weights = np.array(active_of(model, state), order="C"), _copied_weights(model, state)
-    data, path = data_of(model, state), path_of(model, state).copy()
+    data, path = _data_of(model, state), path_of(model, state).copy()
     room = build_room(data, state.n_states)
     check_possible(draw_paths(rng, _check_series(model, series), active, weights, data, room, path))
     return path
@@ -196,7 +196,7 @@ def series_log_likelihoods(model: Model, state: ChainState, series: IntArray) ->
     from homothety.models.ibphmm._kernels import build_room, write_log_likelihoods
 
     active, weights = np.array(active_of(model, state), order="C"), _copied_weights(model, state)
-    data, out = data_of(model, state), np.empty(len(series))
+    data, out = _data_of(model, state), np.empty(len(series))
     room = build_room(data, state.n_states)
     write_log_likelihoods(_check_series(model, series), active, weights, data, room, out)
     return out
@@ -325,8 +325,8 @@ def _try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArra
     """
     from homothety.models.ibphmm._kernels import build_room, build_window, jump_all
 
-    data, active = data_of(model, state), active_of(model, state)
-    births, newborns = _births_of(model, state), expect_newborns(model, state)
+    data, active = _data_of(model, state), active_of(model, state)
+    births, newborns = _births_of(model, state), _expect_newborns(model, state)
     n_owners, outcomes = active.sum(axis=0).astype(np.float64), np.empty(model.n_recordings, dtype=np.int64)
 
     def work(rng: Generator, series: IntArray) -> None:
@@ -337,7 +337,7 @@ def _try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArra
     return outcomes, newborns
 
 
-def data_of(model: Model, state: ChainState) -> Data:
+def _data_of(model: Model, state: ChainState) -> Data:
     """Return all recordings and the parameters of all states, as kernels want them."""
     from homothety.models.ibphmm._kernels import Data
 
@@ -350,10 +350,10 @@ def data_of(model: Model, state: ChainState) -> Data:
 def _copied_weights(model: Model, state: ChainState) -> FloatArray:
     """Return a copy of the transition weights of a `ChainState` that can be written to."""
     n_states = state.n_states
-    return carried_weights(state.active, weights_of(model, state), np.arange(n_states), n_states)
+    return _carried_weights(state.active, weights_of(model, state), np.arange(n_states), n_states)
 
 
-def carried_weights(active: BoolArray, weights: FloatArray, places: IntArray, n_places: int) -> FloatArray:
+def _carried_weights(active: BoolArray, weights: FloatArray, places: IntArray, n_places: int) -> FloatArray:
     """Return transition weights with the states in other places, zero elsewhere, (n_recordings, n_places, n_places)."""
     from homothety.models.ibphmm._kernels import carry_weights
 
@@ -367,10 +367,10 @@ def _births_of(model: Model, state: ChainState) -> Births:
     from homothety.models.ibphmm._kernels import Births
 
     rate = state.mass * state.concentration / (state.concentration + model.n_recordings - 1)
-    return Births(float(np.log(rate)), state.alpha, state.kappa, source_of(model))
+    return Births(float(np.log(rate)), state.alpha, state.kappa, _source_of(model))
 
 
-def source_of(model: Model) -> Source:
+def _source_of(model: Model) -> Source:
     """Return where the parameters of new states come from, as kernels want it."""
     from homothety.models.ibphmm._kernels import Source
 
@@ -384,14 +384,14 @@ def source_of(model: Model) -> Source:
     )
 
 
-def expect_newborns(model: Model, state: ChainState) -> Newborns:
+def _expect_newborns(model: Model, state: ChainState) -> Newborns:
     """Return states and weights of every recording with room for one state more, and for its parameters."""
     from homothety.models.ibphmm._kernels import Newborns
 
     n_recordings, n_states = state.active.shape
     active = np.zeros((n_recordings, n_states + 1), dtype=bool)
     active[:, :-1] = state.active
-    weights = carried_weights(state.active, weights_of(model, state), np.arange(n_states), n_states + 1)
+    weights = _carried_weights(state.active, weights_of(model, state), np.arange(n_states), n_states + 1)
     return Newborns(active, weights, np.empty((n_recordings, model.emission.n_dims, model.z.shape[1])))
 
 

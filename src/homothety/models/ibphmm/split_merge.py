@@ -137,7 +137,7 @@ def _walk_in_blocks(rng: Generator, model: Model, choice: Choice, way: Way, benc
     from homothety.models.ibphmm._trial_kernels import JOIN, SPLIT
 
     if way.kind == SPLIT:
-        return allocate_in_batches(rng, model, choice, way, bench.halves)
+        return _allocate_in_batches(rng, model, choice, way, bench.halves)
     if way.kind == JOIN:
         return 0.0
 
@@ -148,7 +148,7 @@ def _walk_in_blocks(rng: Generator, model: Model, choice: Choice, way: Way, benc
     return sum_over_blocks(rng, in_blocks(model, way.visits), redraw, way.least)
 
 
-def allocate_in_batches(rng: Generator, model: Model, choice: Choice, way: Way, halves: Halves) -> float:
+def _allocate_in_batches(rng: Generator, model: Model, choice: Choice, way: Way, halves: Halves) -> float:
     """Let owners choose between halves in batches, the anchors last; return the log probability of that.
 
     Those of a batch choose at the same time, by what is known of the halves before it.
@@ -158,12 +158,12 @@ def allocate_in_batches(rng: Generator, model: Model, choice: Choice, way: Way, 
     total, trial, n_seen = 0.0, way.trial, model.n_recordings - len(way.visits)
     count_all_halves(np.array([choice.first, choice.second]), 1.0, trial, halves)
     for batch in _doubling_batches(way.visits):
-        total += choose_batch(model, rng, batch, NEITHER, n_seen, way.least - total, trial, halves)
+        total += _choose_batch(model, rng, batch, NEITHER, n_seen, way.least - total, trial, halves)
         n_seen += len(batch)
     for anchor, kept in ((choice.first, FIRST), (choice.second, SECOND)):
         count_all_halves(np.array([anchor]), -1.0, trial, halves)
         left = way.least - total
-        total += choose_batch(model, rng, np.array([anchor]), kept, model.n_recordings - 1, left, trial, halves)
+        total += _choose_batch(model, rng, np.array([anchor]), kept, model.n_recordings - 1, left, trial, halves)
     return total
 
 
@@ -179,7 +179,7 @@ def _doubling_batches(order: IntArray) -> list[IntArray]:
     return [batch for batch in np.split(order, ends) if len(batch)]
 
 
-def choose_batch(
+def _choose_batch(
     model: Model,
     rng: Generator,
     batch: IntArray,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from homothety.arrays import FloatArray, IntArray
 
 
-MOST_POOLED = 6  # states that change groups at once: all 64 ways are compared
+_MOST_POOLED = 6  # states that change groups at once: all 64 ways are compared
 
 
 class Shapes(NamedTuple):
@@ -55,7 +55,7 @@ def add_stays(path: IntArray, starts: IntArray, visits: FloatArray, succession: 
 
 
 @jit
-def add_member(k: int, group: int, sign: float, shapes: Shapes, groups: Groups) -> None:
+def _add_member(k: int, group: int, sign: float, shapes: Shapes, groups: Groups) -> None:
     """Add a state to a group, or take it away."""
     precision = sign * shapes.precisions[k]
     groups.sizes[group] += sign
@@ -77,7 +77,7 @@ def log_fit(k: int, group: int, shapes: Shapes, groups: Groups) -> float:
 
 
 @jit
-def write_log_weights(k: int, labels: IntArray, shapes: Shapes, groups: Groups, log_weights: FloatArray) -> None:
+def _write_log_weights(k: int, labels: IntArray, shapes: Shapes, groups: Groups, log_weights: FloatArray) -> None:
     """Write how well a state, which is in none, goes into every group; one empty group stands for all of them."""
     n, opened = labels.shape[0], False
     for group in range(n):
@@ -91,13 +91,13 @@ def write_log_weights(k: int, labels: IntArray, shapes: Shapes, groups: Groups, 
 
 
 @jit
-def add_log_order(k: int, labels: IntArray, power: float, shapes: Shapes, log_weights: FloatArray) -> None:
+def _add_log_order(k: int, labels: IntArray, power: float, shapes: Shapes, log_weights: FloatArray) -> None:
     """Add, to a power, how probable the order of actions is with a state in every group that is open to it.
 
     What does not depend on the group is left out.
     """
     n, followers = labels.shape[0], shapes.followers
-    counts, present = count_succession(labels, shapes.succession, k)
+    counts, present = _count_succession(labels, shapes.succession, k)
     after, before = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)  # groups after it, it after groups
     for j in range(n + 1):
         if j != k:
@@ -130,14 +130,14 @@ def counted(before: int, more: int, followers: FloatArray) -> float:
 
 
 @jit
-def add_log_versions(
+def _add_log_versions(
     k: int, labels: IntArray, power: float, shapes: Shapes, shown: FloatArray, log_weights: FloatArray
 ) -> None:
     """Add, to a power, how probable the versions are that recordings show, with a state in every group open to it."""
     (n_recordings, n), n_degrees = shapes.visits.shape, shapes.versions.shape[0]
     present = labels[k]
     labels[k] = -1
-    sizes, stays, without, log_first = count_versions(labels, shapes.visits, shapes.versions, shown)
+    sizes, stays, without, log_first = _count_versions(labels, shapes.visits, shapes.versions, shown)
     by_degree = np.empty(n_degrees)
     for group in range(n):
         if log_weights[group] > -np.inf:
@@ -150,12 +150,12 @@ def add_log_versions(
                     for degree in range(n_degrees):
                         by_degree[degree] += shapes.versions[degree, sizes[group], before]
                         by_degree[degree] -= shapes.versions[degree, sizes[group] + 1, before + more]
-            log_weights[group] += power * (first + log_mean(by_degree))
+            log_weights[group] += power * (first + _log_mean(by_degree))
     labels[k] = present
 
 
 @jit
-def weigh_shown(visits: FloatArray, versions: FloatArray) -> FloatArray:
+def _weigh_shown(visits: FloatArray, versions: FloatArray) -> FloatArray:
     """Return the log weights of the stays in all states, by degree, whatever their groups are, (n_degrees,)."""
     shown = np.zeros(versions.shape[0])
     for series in range(visits.shape[0]):
@@ -166,12 +166,12 @@ def weigh_shown(visits: FloatArray, versions: FloatArray) -> FloatArray:
 
 
 @jit
-def count_versions(
+def _count_versions(
     labels: IntArray, visits: FloatArray, versions: FloatArray, shown: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray, float]:
     """Count members of groups and stays of recordings in them; states of group -1 are in none.
 
-    `shown` is what `weigh_shown` returns.
+    `shown` is what `_weigh_shown` returns.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def count_versions(
 
 
 @inlined
-def log_mean(logs: FloatArray) -> float:
+def _log_mean(logs: FloatArray) -> float:
     """Logarithm of the mean of numbers whose logarithms are given."""
     largest, total = logs[0], 0.0
     for value in logs:
@@ -212,10 +212,10 @@ def log_mean(logs: FloatArray) -> float:
 
 
 @jit
-def log_order(labels: IntArray, succession: FloatArray, followers: FloatArray) -> float:
+def _log_order(labels: IntArray, succession: FloatArray, followers: FloatArray) -> float:
     """Log probability of the order of actions: what follows each of them is drawn by unknown, fixed probabilities."""
     n, log_probability = labels.shape[0], 0.0
-    counts, present = count_succession(labels, succession)
+    counts, present = _count_succession(labels, succession)
     n_followers = present.sum() + 1  # one of the actions, or the end
     for before in range(n + 1):
         for after in range(n + 1):
@@ -225,19 +225,19 @@ def log_order(labels: IntArray, succession: FloatArray, followers: FloatArray) -
 
 
 @jit
-def log_versions(labels: IntArray, visits: FloatArray, versions: FloatArray) -> float:
+def _log_versions(labels: IntArray, visits: FloatArray, versions: FloatArray) -> float:
     """Log probability of the versions in which recordings show actions, but for the first of each.
 
     Versions are drawn by unknown probabilities of each recording. In which version a recording shows an action first
     depends on where it was recorded, and is not predicted. How loyal recordings are to a version is unknown too, and
     summed over.
     """
-    _, _, by_degree, log_first = count_versions(labels, visits, versions, weigh_shown(visits, versions))
-    return log_first + log_mean(by_degree)
+    _, _, by_degree, log_first = _count_versions(labels, visits, versions, _weigh_shown(visits, versions))
+    return log_first + _log_mean(by_degree)
 
 
 @jit
-def count_succession(labels: IntArray, succession: FloatArray, left_out: int = -1) -> tuple[IntArray, IntArray]:
+def _count_succession(labels: IntArray, succession: FloatArray, left_out: int = -1) -> tuple[IntArray, IntArray]:
     """Count how often actions follow each other, and mark which of them there are; one state may be left out."""
     n = labels.shape[0]
     counts, present = np.zeros((n + 1, n + 1), dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -263,7 +263,7 @@ def empty(group: int, groups: Groups) -> None:
 
 
 @jit
-def draw_by_log_weight(rng: Generator, log_weights: FloatArray) -> int:
+def _draw_by_log_weight(rng: Generator, log_weights: FloatArray) -> int:
     """Draw a position by its weight, of which the logarithm is given; it is replaced by the weight."""
     largest, total = log_weights.max(), 0.0
     for group in range(log_weights.shape[0]):
@@ -286,25 +286,25 @@ def shuffle(rng: Generator, items: IntArray) -> None:
 
 
 @jit
-def log_points(labels: IntArray, shapes: Shapes) -> float:
+def _log_points(labels: IntArray, shapes: Shapes) -> float:
     """Log density of all points given their groups, whose centres are integrated out."""
     n, n_coordinates = shapes.points.shape
     groups = Groups(np.zeros(n), np.zeros(n), np.zeros((n, n_coordinates)))
     total = 0.0
     for k in range(n):
         total += log_fit(k, labels[k], shapes, groups)
-        add_member(k, labels[k], 1.0, shapes, groups)
+        _add_member(k, labels[k], 1.0, shapes, groups)
     return total
 
 
 @jit
 def log_partition(labels: IntArray, shapes: Shapes, power: float) -> float:
     """Log density of a partition and of all points, the probability of the stays raised to a power."""
-    total = log_points(labels, shapes) + log_prior(labels, shapes)
+    total = _log_points(labels, shapes) + log_prior(labels, shapes)
     if power > 0.0 and shapes.followers.shape[0] > 0:
-        total += power * log_order(labels, shapes.succession, shapes.followers)
+        total += power * _log_order(labels, shapes.succession, shapes.followers)
     if power > 0.0 and shapes.versions.shape[0] > 0:
-        total += power * log_versions(labels, shapes.visits, shapes.versions)
+        total += power * _log_versions(labels, shapes.visits, shapes.versions)
     return total
 
 
@@ -321,11 +321,11 @@ def log_prior(labels: IntArray, shapes: Shapes) -> float:
 
 
 @jit
-def redraw_two_groups(rng: Generator, labels: IntArray, shapes: Shapes, power: float) -> None:
+def _redraw_two_groups(rng: Generator, labels: IntArray, shapes: Shapes, power: float) -> None:
     """Choose two states and redraw, all at once, how the states of their groups are shared out between the two.
 
     States that follow each other in a fixed order cannot change groups one at a time: every single change makes the
-    order improbable. At most `MOST_POOLED` states, drawn among the others of the groups, may change. If all of them
+    order improbable. At most `_MOST_POOLED` states, drawn among the others of the groups, may change. If all of them
     may, both groups may also become one, and one may become two.
     """
     n = labels.shape[0]
@@ -338,14 +338,14 @@ def redraw_two_groups(rng: Generator, labels: IntArray, shapes: Shapes, power: f
         if k not in (one, other) and labels[k] in (labels[one], labels[other]):
             pooled[n_pooled] = k
             n_pooled += 1
-    may_join = n_pooled <= MOST_POOLED
+    may_join = n_pooled <= _MOST_POOLED
     if labels[one] == labels[other] and not may_join:
         return
     shuffle(rng, pooled[:n_pooled])
-    n_pooled = min(n_pooled, MOST_POOLED)
+    n_pooled = min(n_pooled, _MOST_POOLED)
     first, second = int(labels[one]), int(labels[other])
     if first == second:
-        second = first_unused(labels)
+        second = _first_unused(labels)
     n_splits = 2**n_pooled
     log_weights, trial = np.full(n_splits + 1, -np.inf), labels.copy()
     trial[other] = second
@@ -357,14 +357,14 @@ def redraw_two_groups(rng: Generator, labels: IntArray, shapes: Shapes, power: f
         trial[other] = first
         trial[pooled[:n_pooled]] = first
         log_weights[n_splits] = log_partition(trial, shapes, power)
-    drawn = draw_by_log_weight(rng, log_weights)
+    drawn = _draw_by_log_weight(rng, log_weights)
     labels[other] = first if drawn == n_splits else second
     for j in range(n_pooled):
         labels[pooled[j]] = second if drawn < n_splits and (drawn >> j) & 1 else first
 
 
 @jit
-def first_unused(labels: IntArray) -> int:
+def _first_unused(labels: IntArray) -> int:
     """Return the first number of a group, below the number of states, that has no members; there must be one."""
     for group in range(labels.shape[0]):
         if not (labels == group).any():
@@ -387,19 +387,19 @@ def redraw_groups(rng: Generator, labels: IntArray, shapes: Shapes, powers: Floa
     """
     n, n_coordinates = shapes.points.shape
     order: IntArray = np.arange(n)
-    log_weights, shown = np.empty(n), weigh_shown(shapes.visits, shapes.versions)
+    log_weights, shown = np.empty(n), _weigh_shown(shapes.visits, shapes.versions)
     for power in powers:
-        redraw_two_groups(rng, labels, shapes, power)
+        _redraw_two_groups(rng, labels, shapes, power)
         groups = Groups(np.zeros(n), np.zeros(n), np.zeros((n, n_coordinates)))
         for k in range(n):
-            add_member(k, labels[k], 1.0, shapes, groups)
+            _add_member(k, labels[k], 1.0, shapes, groups)
         shuffle(rng, order)
         for k in order:
-            add_member(k, labels[k], -1.0, shapes, groups)
-            write_log_weights(k, labels, shapes, groups, log_weights)
+            _add_member(k, labels[k], -1.0, shapes, groups)
+            _write_log_weights(k, labels, shapes, groups, log_weights)
             if power > 0.0 and shapes.followers.shape[0] > 0:
-                add_log_order(k, labels, power, shapes, log_weights)
+                _add_log_order(k, labels, power, shapes, log_weights)
             if power > 0.0 and shapes.versions.shape[0] > 0:
-                add_log_versions(k, labels, power, shapes, shown, log_weights)
-            labels[k] = draw_by_log_weight(rng, log_weights)
-            add_member(k, labels[k], 1.0, shapes, groups)
+                _add_log_versions(k, labels, power, shapes, shown, log_weights)
+            labels[k] = _draw_by_log_weight(rng, log_weights)
+            _add_member(k, labels[k], 1.0, shapes, groups)

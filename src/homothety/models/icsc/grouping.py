@@ -99,7 +99,7 @@ class LinkGrouping:
         ids = states.ids
         if len(ids) == 1:
             return Clusters.apart(ids)
-        links, warm = links_to_start_from(ids, before)
+        links, warm = _links_to_start_from(ids, before)
         model = self.link_model(states.covariances)
         state = ddcrp.ChainState(admissible(links, model.weights), self.concentration)
         for _ in range(self.n_warm if warm else self.n_reset):
@@ -118,7 +118,7 @@ class LinkGrouping:
         return ddcrp.Model.from_similarity(points, similarity, base)
 
 
-def links_to_start_from(ids: IntArray, before: Clusters) -> tuple[IntArray, bool]:
+def _links_to_start_from(ids: IntArray, before: Clusters) -> tuple[IntArray, bool]:
     """Return links between the positions of states: those of the sweep before if the states are the same, else none.
 
     Returns
@@ -308,8 +308,8 @@ class ShapeGrouping:
         precisions = 1.0 / (self.within**2 + 0.5 / np.maximum(states.sizes, _LEAST_SIZE))
         prior = self.between**-2, self.concentration
         most_in_recordings, most_in_all = int(states.visits.sum(axis=1).max(initial=0.0)), int(states.succession.sum())
-        followers = log_rising_factorials(_weights_of(self.followers), len(points) + 2, most_in_all)
-        versions = log_rising_factorials(_weights_of(self.versions), len(points), most_in_recordings)
+        followers = _log_rising_factorials(_weights_of(self.followers), len(points) + 2, most_in_all)
+        versions = _log_rising_factorials(_weights_of(self.versions), len(points), most_in_recordings)
         followers = followers[0] if len(followers) else np.empty((0, 0))
         return Shapes(points, precisions, states.visits, states.succession, *prior, followers, versions)
 
@@ -331,12 +331,12 @@ def _weights_of(setting: Sequence[float] | float | None) -> FloatArray:
     return np.atleast_1d(np.array([] if setting is None else setting, dtype=np.float64))
 
 
-def log_rising_factorials(weights: FloatArray, most_at_once: int, most_steps: int) -> FloatArray:
+def _log_rising_factorials(weights: FloatArray, most_at_once: int, most_steps: int) -> FloatArray:
     """Return ``log(x (x + 1) ... (x + n - 1))`` for multiples x of weights, (n_weights, most_at_once + 1, n + 1).
 
     Examples
     --------
-    >>> np.exp(log_rising_factorials(np.array([0.5]), 2, 3))[0, 1].round(3)
+    >>> np.exp(_log_rising_factorials(np.array([0.5]), 2, 3))[0, 1].round(3)
     array([1.   , 0.5  , 0.75 , 1.875])
     """
     multiples = np.maximum(weights[:, None] * np.arange(most_at_once + 1), _TINY)[:, :, None]

@@ -168,12 +168,12 @@ def _move_segmentation(move: Move, rng: Generator, model: Model, state: ChainSta
 def resample_clusters(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:  # noqa: ARG001
     """Redraw the clusters of states given their covariances, from a random stream of their own."""
     generator = revive(state.generator)
-    states = states_to_cluster(model, state.segmentation)
+    states = _states_to_cluster(model, state.segmentation)
     clusters = model.grouping.draw(generator, states, state.clusters)
     return replace(state, clusters=clusters, generator=dict(generator.bit_generator.state)), ()
 
 
-def states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:
+def _states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:
     """Return what is known of the states to cluster: all, or those with at least one step."""
     path, n_states = path_of(model.segmentation, segmentation), segmentation.n_states
     statistics = path_statistics(model.segmentation, path, n_states)
@@ -217,7 +217,7 @@ def sample_covariances(scatters: FloatArray, sizes: FloatArray) -> FloatArray:
     return (scatters + _SPHERE * spheres) / (sizes + _SPHERE)[:, None, None]
 
 
-def couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:  # noqa: ARG001
+def _couple_hyperpriors(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:  # noqa: ARG001
     """Set the hyper-priors of the segmentation by the numbers of states and clusters, while the model says so."""
     if not model.adapts_at(state.step):
         return state, ()
@@ -250,7 +250,7 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
     for name, move in ibphmm.default_sweep().items():
         sweep[name] = partial(_move_segmentation, move)
         if name == "emissions":
-            sweep |= {"clusters": resample_clusters, "coupling": couple_hyperpriors}
+            sweep |= {"clusters": resample_clusters, "coupling": _couple_hyperpriors}
     return sweep
 
 

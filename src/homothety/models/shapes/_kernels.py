@@ -23,7 +23,7 @@ NOBODY = -1
 SIZE, WEIGHT, LOG_DET = 0, 1, 2  # columns of the rows; sums follow
 LEAST_LOG_GROWTH = -14.0  # taking out a point that made more than this of a determinant leaves few good digits
 NEGLIGIBLE = 40.0  # terms of a sum of exponentials that are smaller than the largest by this are left out
-N_SCANS = 2  # restricted Gibbs scans from which a split is proposed
+_N_SCANS = 2  # restricted Gibbs scans from which a split is proposed
 
 
 class Compiled(NamedTuple):
@@ -134,7 +134,7 @@ def close(k: int, last: int, tables: Tables) -> None:
 
 
 @inlined
-def distance_to(i: int, k: int, tables: Tables, model: Compiled) -> float:
+def _distance_to(i: int, k: int, tables: Tables, model: Compiled) -> float:
     """Return the squared distance of item `i` to the mean of table `k`, by its posterior scale."""
     points, rows, factors, vector = model.points, tables.rows, tables.factors, tables.vector
     share, total = 1.0 / (model.strength[tables.kinds[k]] + rows[k, WEIGHT]), 0.0
@@ -148,7 +148,7 @@ def distance_to(i: int, k: int, tables: Tables, model: Compiled) -> float:
 
 
 @inlined
-def log_joining(distance: float, k: int, precision: float, tables: Tables, model: Compiled) -> float:
+def _log_joining(distance: float, k: int, precision: float, tables: Tables, model: Compiled) -> float:
     """Return the log density of a point of given precision, at some distance, given the others of table `k`."""
     kind, size = tables.kinds[k], int(tables.rows[k, SIZE])
     strength = model.strength[kind] + tables.rows[k, WEIGHT]
@@ -160,8 +160,8 @@ def log_joining(distance: float, k: int, precision: float, tables: Tables, model
 
 
 @inlined
-def log_odds_of_second(i: int, first: int, tables: Tables, model: Compiled) -> float:
-    """Return the log odds that item `i` joins the table after `first`, not `first`; what `log_joining` has of both."""
+def _log_odds_of_second(i: int, first: int, tables: Tables, model: Compiled) -> float:
+    """Return the log odds that item `i` joins the table after `first`, not `first`; what `_log_joining` has of both."""
     precision, odds, ratio = model.precisions[tables.spreads[i]], 0.0, 1.0
     for side in range(2):
         k = first + side
@@ -169,7 +169,7 @@ def log_odds_of_second(i: int, first: int, tables: Tables, model: Compiled) -> f
         strength = model.strength[kind] + tables.rows[k, WEIGHT]
         share = strength / (strength + precision)
         ratio = share / ratio  # of both shares in the end
-        growth = np.log(1.0 + precision * share * distance_to(i, k, tables, model))
+        growth = np.log(1.0 + precision * share * _distance_to(i, k, tables, model))
         odds += sign * (model.log_constant[kind, size + 1] - model.log_constant[kind, size])
         odds -= sign * (model.half_dof[kind, size + 1] - model.half_dof[kind, size]) * tables.rows[k, LOG_DET]
         odds -= sign * model.half_dof[kind, size + 1] * growth
@@ -178,7 +178,7 @@ def log_odds_of_second(i: int, first: int, tables: Tables, model: Compiled) -> f
 
 
 @inlined
-def draw_from_logs(rng: Generator, logs: FloatArray, n_logs: int) -> int:
+def _draw_from_logs(rng: Generator, logs: FloatArray, n_logs: int) -> int:
     """Draw an index with probability proportional to the exponential of the first `n_logs` values; overwrites these."""
     top, total = -np.inf, 0.0
     for place in range(n_logs):
@@ -196,14 +196,14 @@ def draw_from_logs(rng: Generator, logs: FloatArray, n_logs: int) -> int:
 
 
 @inlined
-def add_to(values: FloatArray, others: FloatArray) -> None:
+def _add_to(values: FloatArray, others: FloatArray) -> None:
     """Add other values in place."""
     for place in range(values.shape[0]):
         values[place] += others[place]
 
 
 @jit
-def log_sum(logs: FloatArray) -> float:
+def _log_sum(logs: FloatArray) -> float:
     """Log of the sum of exponentials."""
     top, total = -np.inf, 0.0
     for place in range(logs.shape[0]):
@@ -261,18 +261,18 @@ def sweep_labels(
         else:
             leave(i, tables, model)
         for k in range(n_clusters):
-            attracted, distance = model.attraction * np.log(rows[k, SIZE]), distance_to(i, k, tables, model)
+            attracted, distance = model.attraction * np.log(rows[k, SIZE]), _distance_to(i, k, tables, model)
             for u in range(n_spreads):
-                joining = log_joining(distance, k, model.precisions[u], tables, model)
+                joining = _log_joining(distance, k, model.precisions[u], tables, model)
                 weights[k * n_spreads + u] = attracted + joining + model.log_precisions[u]
         for u in range(n_spreads):
             weights[n_clusters * n_spreads + u] = np.log(concentration) + by_itself[i, u]
-        chosen = draw_from_logs(rng, weights, (n_clusters + 1) * n_spreads)
+        chosen = _draw_from_logs(rng, weights, (n_clusters + 1) * n_spreads)
         k, spreads[i] = chosen // n_spreads, chosen % n_spreads
         if k == n_clusters:
             for g in range(log_shares.shape[0]):
                 weights[g] = log_shares[g] + model.alone[i, spreads[i], g]
-            tables.kinds[k] = draw_from_logs(rng, weights, log_shares.shape[0])
+            tables.kinds[k] = _draw_from_logs(rng, weights, log_shares.shape[0])
             clear(k, tables, model)
             n_clusters += 1
         labels[i] = k
@@ -345,9 +345,9 @@ def sweep_kinds(
     for k in range(n_clusters):
         n_members = collect(labels, k, members)
         log_marginals(members, n_members, spreads, model, logs)
-        add_to(logs, log_shares)
-        total += log_sum(logs)
-        kinds[k] = draw_from_logs(rng, logs, logs.shape[0])
+        _add_to(logs, log_shares)
+        total += _log_sum(logs)
+        kinds[k] = _draw_from_logs(rng, logs, logs.shape[0])
     for i in range(labels.shape[0]):
         total += model.log_precisions[spreads[i]]
     return total
@@ -394,15 +394,15 @@ def scan_sides(
     Returns the log probability of the last scan. If `follows`, members then go where `wanted` says, not at random.
     """
     total = 0.0
-    for scan in range(N_SCANS + 1):
+    for scan in range(_N_SCANS + 1):
         for place in range(2, n_members):
             i = tables.members[place]
             shift(i, first + sides[place], -1.0, tables, model)
-            odds = log_odds_of_second(i, first, tables, model)
+            odds = _log_odds_of_second(i, first, tables, model)
             smaller = np.exp(-abs(odds))  # without overflow
             second = (1.0 if odds > 0.0 else smaller) / (1.0 + smaller)
             sides[place] = 1 if rng.random() < second else 0
-            if scan == N_SCANS:
+            if scan == _N_SCANS:
                 if follows:
                     sides[place] = wanted[place]
                 total += min(odds if sides[place] == 1 else -odds, 0.0) - np.log1p(smaller)
@@ -428,8 +428,8 @@ def marginal_of_side(
             some[n_some] = tables.members[place]
             n_some += 1
     log_marginals(some, n_some, tables.spreads, model, logs)
-    add_to(logs, log_shares)
-    return log_sum(logs), n_some, draw_from_logs(rng, logs, logs.shape[0])
+    _add_to(logs, log_shares)
+    return _log_sum(logs), n_some, _draw_from_logs(rng, logs, logs.shape[0])
 
 
 @jit

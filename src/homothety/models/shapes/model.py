@@ -38,7 +38,7 @@ _UNIT = 0.5
 ATTRACTION = 1.1
 # Values of the concentration, with the weights of a Gamma(1, 1) density on the logarithmic grid.
 CONCENTRATIONS = frozen(np.geomspace(0.02, 100.0, 24))
-LOG_DENSITY = frozen(np.log(CONCENTRATIONS) - CONCENTRATIONS)
+_LOG_DENSITY = frozen(np.log(CONCENTRATIONS) - CONCENTRATIONS)
 # Tails: one item in ten spreads twice as far about the mean of its cluster, one in a hundred four times. The smallest
 # axis of a covariance from few samples has such a tail, and would make clusters of single matrices otherwise.
 _PRECISIONS, _PRECISION_SHARES = (1.0, 1 / 4, 1 / 16), (0.89, 0.1, 0.01)
@@ -205,7 +205,7 @@ class Model:
     @cached_property
     def concentration_weights(self) -> FloatArray:
         """Log prior of the values of the concentration, less the log normaliser of the partitions."""
-        return frozen(LOG_DENSITY - _log_normalisers(self.n_items, self.attraction))
+        return frozen(_LOG_DENSITY - _log_normalisers(self.n_items, self.attraction))
 
     @cached_property
     def nearest(self) -> IntArray:

@@ -266,7 +266,7 @@ class _Parts:
 
     def _log_value(self, members: IntArray) -> float:
         """Log marginal of a cluster of any kind, times its share of the prior of the partition."""
-        logs = log_marginals_of_kinds(self.model, members)
+        logs = _log_marginals_of_kinds(self.model, members)
         return float(np.logaddexp.reduce(logs) - np.log(len(logs)) + self.model.attraction * gammaln(len(members)))
 
     def neighbors(self, part: int) -> list[int]:
@@ -289,7 +289,7 @@ class _Parts:
         self._add(np.concatenate([self.members[one], self.members[other]]))
 
 
-def log_marginals_of_kinds(model: Model, members: IntArray) -> FloatArray:
+def _log_marginals_of_kinds(model: Model, members: IntArray) -> FloatArray:
     """Return the log marginal likelihood of items of the usual spread as one cluster, for every kind, (n_kinds,).
 
     Notes

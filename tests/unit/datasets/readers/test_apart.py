@@ -49,7 +49,7 @@ def serving(monkeypatch, body):
     lines = "\n".join(f"    {line}" for line in ["import os, time", *body.splitlines()])
     code = f"def read(what, path, arguments):\n{lines}\nfrom homothety.datasets.readers import apart\napart.serve(read)"
     boot = "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); exec(" + repr(code) + ")"
-    monkeypatch.setattr(apart, "BOOT", boot)
+    monkeypatch.setattr(apart, "_BOOT", boot)
 
 
 GOOD = """

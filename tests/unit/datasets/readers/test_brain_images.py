@@ -115,7 +115,7 @@ def test_slabs_make_up_the_whole_image(tmp_path, monkeypatch, name, n_slabs, dty
     whole = np.asarray(nibabel.load(tmp_path / name).dataobj)[:, :, :, 0, :]
     inside = np.ones(whole.shape[:3], dtype=bool)
     inside[1, :, 2:6] = False
-    monkeypatch.setattr(brain, "N_SLABS", n_slabs)
+    monkeypatch.setattr(brain, "_N_SLABS", n_slabs)
     for mask in (inside, None):
         if mask is None and dtype == np.int16:
             continue  # scaling makes something else of zeros
