@@ -25,6 +25,7 @@ from homothety.errors import (
     RestingRecordingWarning,
     StraightRecordingsWarning,
 )
+from homothety.estimators._known_labels import over_all_steps
 from homothety.estimators._new_recordings import LaysNewRecordings
 from homothety.estimators.sampled import AutoSweeps, ResultPart, most_probable
 from homothety.models import frames
@@ -34,6 +35,7 @@ from homothety.models.frames.frames import Frames, aligned_steps, log_determinan
 from homothety.models.frames.grouping import Evidence, draw_groups, merge_tree, summarise_states
 from homothety.models.frames.intervals import interval_factors
 from homothety.models.frames.measurements import line_axes, resting_recordings, spans_of
+from homothety.models.hmm.labels import longest_least_stay
 from homothety.models.hmm.messages import mend_short_stays
 from homothety.models.hmm.states import Imputed, StateModel, impute_steps, log_left_out
 from homothety.models.missing.starts import lacks_coordinate, starts_in_observed
@@ -216,10 +218,12 @@ class ActionHMM(LaysNewRecordings):
 
     frames_ = ResultPart[list[RecordingFrame]]("frame_table.rows")
     frame_labels_ = ResultPart[IntArray]("frame_table.labels")
+    labels_are_states = False
+
     merges_ = ResultPart[IntArray]("merges")
     merge_gains_ = ResultPart[FloatArray]("merge_gains")
 
-    def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:
         """Find actions and frames of recordings.
 
         Parameters
@@ -227,7 +231,9 @@ class ActionHMM(LaysNewRecordings):
         X : list of array-like of shape (n_steps_i, n_dims), or array-like of shape (n_steps, n_dims)
             Recordings of any lengths; or all of them one after the other, with `lengths`. Names of channels are taken
             from data frames and data sets.
-        y : ignored
+        y : list of array-like of int, shape (n_steps_i,), or array-like of int, shape (n_steps,), optional
+            Known actions of steps, -1 where unknown; None in a list for a recording without labels. `actions_` agree
+            with them, by numbers of their own: equal labels are one action, different labels are different actions.
         lengths : array-like of shape (n_recordings,), optional
             Steps of each recording if `X` is one array.
 
@@ -258,6 +264,7 @@ class ActionHMM(LaysNewRecordings):
         )
         self._begin_result(recordings, preparation, stride_is_measured=self.subsample == "auto")
         self._amend(blocks=blocks, findings=quality.lines)
+        self._take_labels(y, recordings)
         slices = self.prepared_blocks_.slices
         self.has_path_ = preparation.settings.velocities is not None or any(
             motion_stride([one[:, slices[b]] for one in rearranged]) is not None for b in self.prepared_blocks_.points
@@ -363,6 +370,11 @@ class ActionHMM(LaysNewRecordings):
         self.least_looks_ = LEAST_LOOKS if self._moving() else 1
         if self.least_steps_ != "auto":
             self.least_looks_ = max(1, -(-int(self.least_steps_) // stride))
+        known = self._known(prepared)
+        if self.least_steps_ == "auto":
+            self.least_looks_ = longest_least_stay(known, prepared.starts, self.least_looks_)
+        if self.n_actions is not None and self.n_actions < known.number:
+            raise InputError(f"n_actions is {self.n_actions}, needed {known.number} or more: y has so many labels.")
         is_limited = self.preprocessing_.settings.velocities is not None
         groups = self._groups(prepared.n_recordings)
         task = Task(prepared, self.prepared_blocks_, self.spans_, self.least_looks_, groups, is_limited)
@@ -374,6 +386,7 @@ class ActionHMM(LaysNewRecordings):
         self.prepared_blocks_ = model.blocks
         self.block_weights_ = model.block_weights
         self.place_mean_, self.place_spread_ = model.prior.place_mean, model.prior.place_spread
+        model = replace(model, segmentation=replace(model.segmentation, known=known))
         self._incomplete = None if self._lacking is None else model.with_gaps(self._lacking)
         self._sample(
             prepared, model, partial(start_from, starts), frames.default_sweep(), frames.RECORDING, model.emission
@@ -446,9 +459,12 @@ class ActionHMM(LaysNewRecordings):
         agreed = minimise_expected_vi_paths(actions)
         if self.n_actions is not None:
             agreed = self.result_.state_groups(min(self.n_actions, len(tree.gains) + 1))[point]
-        agreed = relabel_by_size(mend_short_stays(agreed, starts, self.least_looks_))
+        agreed = self._held(relabel_by_size(mend_short_stays(agreed, starts, self.least_looks_)), starts)
         self._say_if_fewer(int(agreed.max()) + 1)
-        self._report_actions(agreed[where], (path[where] for path in actions))
+        self._report_actions(
+            over_all_steps(agreed, where, self._step_labels, self._known_labels.steps),
+            (path[where] for path in actions),
+        )
         self._report_scores(aligned)
         return point
 
@@ -519,7 +535,10 @@ class ActionHMM(LaysNewRecordings):
 
     def _summarise_states(self, steps: FloatArray, path: IntArray, starts: IntArray) -> StateSummary:
         blocks, weights = self.prepared_blocks_, self.block_weights_
-        return summarise_states(blocks, weights, steps, path, starts, moving=self._moving())
+        summary = summarise_states(blocks, weights, steps, path, starts, moving=self._moving())
+        if self._step_labels is None:
+            return summary
+        return summary.with_labels(self._known_labels.tags_of(path, len(summary.n_steps)))
 
     def _moving(self) -> bool:
         """Whether recordings move along a path, or have no points that could."""

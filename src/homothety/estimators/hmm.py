@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from homothety.arrays import FloatArray, IntArray, check_count, check_positive, mean_of_known, variance_of_known
 from homothety.distributions import NIW
 from homothety.errors import InputError
+from homothety.estimators._known_labels import over_all_steps
 from homothety.estimators.sampled import ResultPart, seed_sequence
 from homothety.estimators.segmentation import Missing, Outliers, SampledSegmenter, Segmenter
 from homothety.models import hdphmm, ibphmm, icsc, missing
@@ -213,7 +214,8 @@ class IBPHMM(SampledSegmenter):
         given = (emission, hyperpriors, proposals, self._least_stay_in_looks())
         self.step_weight_ = self._measured_weight(prepared, given) if self.step_weight == "auto" else self.step_weight
         self._amend(step_weights={"": float(self.step_weight_)})
-        return ibphmm.Model.from_sequences(interpolated(prepared), *given).at_weight(float(self.step_weight_))
+        model = ibphmm.Model.from_sequences(interpolated(prepared), *given).at_weight(float(self.step_weight_))
+        return replace(model, known=self._known(prepared, emission.order))
 
     def _measured_weight(self, prepared: Sequences, given: tuple[Any, ...]) -> float:
         """Return the weight of a step: the geometric mean over several short runs."""
@@ -398,7 +400,8 @@ class StickyHDPHMM(SampledSegmenter):
         emission = make_emission(prepared, "gaussian", 0, self.mean_strength, self.dof, self.scale)
         base = NIW(emission.coefficients[:, 0], self.mean_strength, emission.scale, emission.dof)
         least_stay = self._least_stay_in_looks()
-        model = hdphmm.Model(interpolated(prepared), base, n_states=self.max_states, least_stay=least_stay)
+        known = self._known(prepared)
+        model = hdphmm.Model(interpolated(prepared), base, self.max_states, least_stay=least_stay, known=known)
         self._sample(prepared, model, hdphmm.init_state, hdphmm.default_sweep(), hdphmm.RECORDING, emission)
 
 
@@ -778,6 +781,8 @@ class ICSCHMM(IBPHMM, ReportsActions):
     mean_strength: float = 0.1
     scale: float = 0.5
 
+    labels_are_states = False
+
     transforms_ = ResultPart[list[StateTransform]]("transforms")
 
     def _spread(self, prepared: Sequences) -> FloatArray:
@@ -802,6 +807,8 @@ class ICSCHMM(IBPHMM, ReportsActions):
             raise InputError(f"coupling is {self.coupling!r}, needed 'burnin', 'paper' or None.")
         if self.covariances not in get_args(Covariances):
             raise InputError(f"covariances is {self.covariances!r}, needed 'sample', 'mean' or 'draw'.")
+        if self._step_labels is not None and not isinstance(make_grouping(self.grouping), icsc.ShapeGrouping):
+            raise InputError(f"Labels of steps, y, are given, and grouping is {self.grouping!r}: needed 'shapes'.")
 
     def _answer(self, prepared: Sequences, emission: Emission, traces: list[Trace]) -> IntArray:
         kept = [draw for trace in traces for draw in trace.kept]
@@ -809,8 +816,10 @@ class ICSCHMM(IBPHMM, ReportsActions):
         point = super()._answer(prepared, emission, states)
         where = self._steps_of_recordings(prepared, emission.order)
         actions = [draw.actions().expand() for draw in kept]
-        agreed = self._agreed_actions(actions, emission.augment(prepared)[1])
-        self._report_actions(agreed[where], (path[where] for path in actions))
+        starts = emission.augment(prepared)[1]
+        agreed = self._held(self._agreed_actions(actions, starts), starts)
+        labelled = over_all_steps(agreed, where, self._step_labels, self._known_labels.steps)
+        self._report_actions(labelled, (path[where] for path in actions))
         self._report_transforms(prepared, emission, point, PathDraws.of([path for one in states for path in one.kept]))
         return point
 

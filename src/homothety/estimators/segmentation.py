@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -23,6 +23,7 @@ from homothety.arrays import (
 )
 from homothety.datasets import SequenceSet
 from homothety.errors import DataWarning, InputError
+from homothety.estimators._known_labels import labels_of_modelled, labels_of_steps, over_all_steps
 from homothety.estimators.sampled import (
     APART_R_HAT,
     AutoSweeps,
@@ -35,6 +36,7 @@ from homothety.estimators.sampled import (
 )
 from homothety.models import missing
 from homothety.models.emissions.missing import augmented
+from homothety.models.hmm.labels import NOTHING_KNOWN, KnownLabels, held_path
 from homothety.models.hmm.messages import mend_short_stays
 from homothety.models.hmm.states import Imputed, StateModel, impute_steps, log_left_out
 from homothety.preprocessing import FittedPreprocessing, Preprocessing
@@ -102,14 +104,17 @@ class Segmenter(Fitted, BaseEstimator):
     transition_probs_ = ResultPart[FloatArray]("parameters.transition")
     coefficients_ = ResultPart[FloatArray]("parameters.coefficients")
 
-    def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:
         """Segment recordings.
 
         Parameters
         ----------
         X : list of array-like of shape (n_steps_i, n_dims), or array-like of shape (n_steps, n_dims)
             Recordings of any lengths; or all of them one after the other, with `lengths`.
-        y : ignored
+        y : list of array-like of int, shape (n_steps_i,), or array-like of int, shape (n_steps,), optional
+            Known labels of steps, -1 where unknown; None in a list for a recording without labels. What is reported
+            agrees with them, by numbers of its own: equal labels are one state, different labels different states. With
+            `ICSCHMM` they are labels of actions. `HMMSelection` takes none, and ignores them.
         lengths : array-like of shape (n_recordings,), optional
             Steps of each recording if `X` is one array.
 
@@ -127,6 +132,7 @@ class Segmenter(Fitted, BaseEstimator):
         _check_spread(prepared)
         self._begin_result(recordings, preparation, stride_is_measured=asked.subsample == "auto")
         self._amend(findings=quality.lines)
+        self._take_labels(y, recordings)
         self._segment(prepared)
         self._amend(provenance=self._provenance())
         return self
@@ -162,6 +168,9 @@ class Segmenter(Fitted, BaseEstimator):
         quality = self._quality(recordings)
         _warn_of([one.text for one in quality.findings if one.kind in UNMEASURED])
         return quality.cleaned(recordings)
+
+    def _take_labels(self, y: Any, recordings: Sequences) -> None:
+        """Keep what is known of the labels of steps; nothing where the model has no use for it."""
 
     def _segment(self, prepared: Sequences) -> None:
         raise NotImplementedError
@@ -396,8 +405,11 @@ class SampledSegmenter(SampledChains, Segmenter):
     """
 
     auto_sweeps = AutoSweeps(first=200, most=1600, alone=500)
+    labels_are_states: ClassVar[bool] = True  # known labels: those of states, or of actions
 
     least_stay: int
+    _step_labels: IntArray | None = None
+    _known_labels: KnownLabels = NOTHING_KNOWN
 
     state_probability_ = ResultPart[list[FloatArray]]("states.probability")
     change_probability_ = ResultPart[list[FloatArray]]("states.change_probability")
@@ -418,6 +430,25 @@ class SampledSegmenter(SampledChains, Segmenter):
         traces = self._completed(prepared, traces)
         self._answer(prepared, emission, self._pooled(prepared, emission, traces))
         self._warn_unless_chains_agree()
+
+    def _take_labels(self, y: Any, recordings: Sequences) -> None:
+        self._step_labels = labels_of_steps(y, recordings)
+
+    def _known(self, prepared: Sequences, order: int = 0) -> KnownLabels:
+        """Return, and keep, the known labels of modelled steps."""
+        self._known_labels = NOTHING_KNOWN
+        if self._step_labels is not None:
+            where = self._steps_of_recordings(prepared, order)
+            labels = labels_of_modelled(self._step_labels, where, prepared.n_steps - order * prepared.n_recordings)
+            self._known_labels = KnownLabels(labels, self.labels_are_states)
+        return self._known_labels
+
+    def _held(self, point: IntArray, starts: IntArray) -> IntArray:
+        """Return labels of modelled steps, numbered by size, that agree with what is known."""
+        if self._step_labels is None:
+            return point
+        known = self._known_labels._replace(is_state=True)
+        return relabel_by_size(held_path(point, starts, known, self._least_stay_in_looks()))
 
     def _missing_of(self, prepared: Sequences) -> BoolArray | None:
         """Return which values of the prepared recordings chains draw, (n_steps, n_dims); None if none is missing."""
@@ -480,9 +511,14 @@ class SampledSegmenter(SampledChains, Segmenter):
             if least_stay > 1:  # what draws agree on may have stays that none of them has
                 point = relabel_by_size(mend_short_stays(point, emission.augment(prepared)[1], least_stay))
         where = self._steps_of_recordings(prepared, emission.order)
+        labels = self._step_labels if self.labels_are_states else None
+        if labels is not None:
+            point = self._held(point, emission.augment(prepared)[1])
         self._amend(
             parameters=StateModel.from_path(emission, prepared, point, least_stay),
-            states=self._labels(point[where], (path[where] for path in augmented)),
+            states=self._labels(
+                over_all_steps(point, where, labels, self._known_labels.steps), (path[where] for path in augmented)
+            ),
             least_stay=least_stay * self.result_.stride,
         )
         return point

@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from homothety.arrays import check_count, frozen
+from homothety.arrays import check_count, frozen, read_only
 from homothety.distributions.dirichlet import LEAST_PARAMETER, sample_dirichlet
 from homothety.distributions.gaussian import gaussian_log_density
 from homothety.errors import InputError, SweepError
 from homothety.models._parts import ReadOnly, check_array, check_finite, check_labels
 from homothety.models.emissions import Emission
 from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, observed_evidence, values_in
+from homothety.models.hmm.labels import NOTHING_KNOWN, held_path
 from homothety.models.hmm.messages import draw_path, has_short_stay, mend_short_stays, transition_steps
 from homothety.sampling.codec import storable
 from homothety.sampling.driver import Move, Recording
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from homothety.arrays import BoolArray, FloatArray, IntArray
     from homothety.distributions import NIW
     from homothety.models.emissions.missing import Gaps
+    from homothety.models.hmm.labels import KnownLabels
     from homothety.sequences import Sequences
 
 # What may be out of date, and the move that redraws it.
@@ -83,6 +85,8 @@ class Model:
     gaps : Gaps
         Values of the recordings that are missing, and filled in somehow; none if not given. The chain of
         `homothety.models.missing` draws them.
+    known : KnownLabels
+        Labels of some steps, each of which names a state. Nothing is known if not given.
     """
 
     sequences: Sequences
@@ -94,6 +98,7 @@ class Model:
     initial_concentration: float = 1.0
     least_stay: int = 1
     gaps: Gaps = NO_GAPS
+    known: KnownLabels = NOTHING_KNOWN
 
     def __post_init__(self) -> None:
         if self.base.n_dims != self.sequences.n_dims:
@@ -109,6 +114,9 @@ class Model:
         if not (np.isfinite(self.initial_concentration) and self.initial_concentration > 0):
             raise InputError(f"initial_concentration is {self.initial_concentration}, needed a positive number.")
         check_count(self.least_stay, "least_stay")
+        if len(self.known.steps):
+            check_array(self.known.steps, "known.steps", (self.sequences.n_steps,), np.int64)
+            object.__setattr__(self, "known", self.known._replace(steps=read_only(self.known.steps), is_state=True))
 
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit the self. Parts that are out of date, None, are not looked at."""
@@ -125,6 +133,7 @@ class Model:
                 "positive numbers and one from 0 to 1."
             )
         _path_of(self, state)
+        self.known.check(state.path, self.n_states)
         for name in _REDRAWN_BY:
             if name != "tables" and getattr(state, name) is not None:
                 check_finite(_part_of(self, state, name), name)
@@ -333,10 +342,20 @@ def resample_paths(rng: Generator, model: Model, state: ChainState) -> tuple[Cha
 
     chain = Chain(np.arange(model.n_states), _part_of(model, state, "initial"), _part_of(model, state, "transition"))
     # One recording at a time: its messages fit the cache, those of all recordings would not.
-    draws = [draw_path(rng, evidence, chain, model.least_stay) for evidence in _evidence_of_series(model, state)]
+    draws = [draw_path(rng, evidence, chain, model.least_stay) for evidence in _allowed_evidence(model, state)]
     path = np.concatenate([drawn for drawn, _ in draws])
     info = _PathsInfo(int((path != _path_of(model, state)).sum()), sum(log_likelihood for _, log_likelihood in draws))
     return replace(state, path=path, tables=None), info
+
+
+def _allowed_evidence(model: Model, state: ChainState) -> Iterator[FloatArray]:
+    """Yield the evidence of each recording; labelled steps are left to the state that holds their label."""
+    if not len(model.known.steps):
+        yield from _evidence_of_series(model, state)
+        return
+    tags = model.known.tags_of(_path_of(model, state), model.n_states)
+    for first, evidence in zip(model.sequences.starts.tolist(), _evidence_of_series(model, state), strict=False):
+        yield model.known.rule_out(evidence, tags, first)
 
 
 def _evidence_of_series(model: Model, state: ChainState) -> Iterator[FloatArray]:
@@ -536,12 +555,13 @@ RECORDING = Recording(scalars=_trace_scalars, keep=_keep_path)
 def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> ChainState:
     """Return a state with the given path (n_steps,), by default every recording cut into equal blocks in random order.
 
-    Stays that are too short for the model are mended.
+    Stays that are too short for the model are mended, and steps whose label is known go to the state of that label.
 
     Concentrations are at their prior means and weights equal; transitions and emissions are drawn given the path.
     """
     labels = _block_path(rng, model) if path is None else np.array(path, dtype=np.int64)
     staying, leaving = model.self_share_prior
+    labels = held_path(labels, model.sequences.starts, model.known, n_states=model.n_states)
     state = ChainState(
         labels,
         mass=model.mass_prior[0] / model.mass_prior[1],
@@ -551,7 +571,9 @@ def init_state(rng: Generator, model: Model, path: ArrayLike | None = None) -> C
     )
     model.check_state(state)
     if model.least_stay > 1:
-        state = replace(state, path=mend_short_stays(labels, model.sequences.starts, model.least_stay))
+        path = mend_short_stays(labels, model.sequences.starts, model.least_stay)
+        held = held_path(path, model.sequences.starts, model.known, model.least_stay, model.n_states)
+        state = replace(state, path=held)
     state, _ = _resample_transitions(rng, model, state)
     return replace(resample_emissions(rng, model, state)[0], step=0)
 

@@ -19,6 +19,7 @@ from homothety.errors import InputError, SweepError
 from homothety.models import crp, ddcrp, frames, hdphmm, ibphmm, icsc, ordered, shapes
 from homothety.models.emissions import Emission
 from homothety.models.emissions.regression import statistics_of
+from homothety.models.hmm.labels import KnownLabels
 from homothety.models.hmm.messages import has_short_stay, transition_steps
 from homothety.sampling import iterate, run_chain
 from homothety.sequences import check_sequences
@@ -35,6 +36,14 @@ def make_ibphmm():
     model = ibphmm.Model.from_sequences(check_sequences(series), emission)
     model = replace(model, leaving=0.2, leaving_range=(0.01, 0.5))
     return model, ibphmm.init_state(rng, model)
+
+
+def make_labelled():
+    model, _ = make_ibphmm()
+    labels = np.full(model.n_steps, -1)
+    labels[[2, 7, 25, 40]] = 0, 1, 1, 2
+    model = replace(model, known=KnownLabels(labels))
+    return model, ibphmm.init_state(np.random.default_rng(0), model)
 
 
 def make_icsc():
@@ -85,6 +94,7 @@ def make_shapes():
 
 MAKERS = {
     "ibphmm": make_ibphmm,
+    "labelled": make_labelled,
     "icsc": make_icsc,
     "frames": make_frames,
     "hdphmm": make_hdphmm,
@@ -95,6 +105,7 @@ MAKERS = {
 }
 SWEEPS = {
     "ibphmm": ibphmm.default_sweep(),
+    "labelled": ibphmm.default_sweep(),
     "icsc": icsc.default_sweep(),
     "frames": frames.default_sweep(),
     "hdphmm": hdphmm.default_sweep(),
@@ -105,6 +116,7 @@ SWEEPS = {
 }
 RECORDINGS = {
     "ibphmm": ibphmm.RECORDING,
+    "labelled": ibphmm.RECORDING,
     "icsc": icsc.RECORDING,
     "frames": frames.RECORDING,
     "hdphmm": hdphmm.RECORDING,
@@ -145,6 +157,7 @@ def outcome(kind, sweep):
 SEGMENTATION_WITHOUT = {"paths": "paths", "emissions": "emissions", "weights": "weights"}
 WITHOUT = {
     "ibphmm": SEGMENTATION_WITHOUT,
+    "labelled": SEGMENTATION_WITHOUT | {"labels": "labels"},
     "icsc": SEGMENTATION_WITHOUT | {"clusters": "clusters"},
     "frames": SEGMENTATION_WITHOUT,
     "hdphmm": {"tables": "tables", "weights": "weights", "transitions": "transitions"},
@@ -152,10 +165,11 @@ WITHOUT = {
 SEGMENTATION_SWAPPED = {
     ("births and deaths", "paths"): "paths",
     ("paths", "halves and joins"): "paths",
-    ("swaps", "emissions"): "emissions",
 }
+LABELS_SWAPPED = {("swaps", "labels"): "labels"}
 SWAPPED = {
     "ibphmm": SEGMENTATION_SWAPPED,
+    "labelled": SEGMENTATION_SWAPPED | LABELS_SWAPPED,
     "icsc": SEGMENTATION_SWAPPED | {("clusters", "coupling"): "clusters"},
     "frames": SEGMENTATION_SWAPPED | {("sharing of frames", "shared features"): "paths"},
     "hdphmm": {
@@ -234,6 +248,7 @@ def spoiled(array):
 
 ARRAYS = {
     "ibphmm": ["active", "ids", "weights", "whiteners", "path"],
+    "labelled": ["tags", "path", "active"],
     "icsc": ["segmentation.path", "segmentation.whiteners", "clusters.ids", "clusters.links"],
     "frames": ["frames.labels", "frames.turns", "frames.log_sizes", "frames.places", "segmentation.path"],
     "hdphmm": ["path", "weights", "initial", "transition", "means", "covariances"],

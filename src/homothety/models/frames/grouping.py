@@ -46,6 +46,7 @@ MOST_ENUMERATED = 6  # states of which all partitions are compared
 SHAPE_SPREAD = 0.7  # of log proportions of axes, from action to action
 BY_DESIGN = 0.02  # probability that recordings of different tasks share out two actions: mostly all are of one task
 PIECE_GAIN = 10.0  # nats that pieces of one motion count as, at least
+LABEL_GAIN = 1e12  # nats that states of one known label count as, and states of different ones against being one
 PIECE_SHARE = 0.8  # of the stays of a state that are followed, or preceded, by the other piece
 PIECE_SPEED = 0.6  # lowest speed about the change as a share of that in both pieces; between movements it is 0.1 to 0.4
 PIECE_COSINE = 0.5  # of the directions before and after the change
@@ -73,6 +74,26 @@ class StateSummary(NamedTuple):
     pieces: BoolArray  # (n_states, n_states) whether two states are pieces of one motion
     n_steps: IntArray  # (n_states,) used steps of each state
     n_changes: IntArray  # (n_states, n_states) how often one state follows another
+    labels: IntArray | None = None  # (n_states,) known labels that states hold, -1 for none; None if no step has one
+
+    def with_labels(self, labels: IntArray) -> StateSummary:
+        """Return the summary of states that hold steps of known labels, (n_states,), -1 for none.
+
+        States of different labels are no pieces of one motion.
+        """
+        differ = (labels[:, None] >= 0) & (labels >= 0) & (labels[:, None] != labels)
+        return self._replace(labels=labels, pieces=self.pieces & ~differ)
+
+    def labels_in(self, members: FloatArray) -> FloatArray:
+        """Return which labels groups (n_groups, n_states) hold, (n_groups, n_labels); no column without labels."""
+        if self.labels is None:
+            return np.zeros((len(members), 0))
+        return np.minimum(members @ (self.labels[:, None] == np.arange(self.labels.max() + 1)), 1.0)
+
+    def allows(self, groups: Sequence[tuple[int, ...]]) -> bool:
+        """Whether each group holds at most one label, and each label is in one group."""
+        held = self.labels_in(membership(groups, len(self.apart)))
+        return bool((held.sum(axis=0) <= 1).all() and (held.sum(axis=1) <= 1).all())
 
 
 def summarise_states(
@@ -347,6 +368,10 @@ def merge_gains(evidence: Evidence, groups: list[tuple[int, ...]]) -> FloatArray
             after = evidence.of_splits([groups[a] + groups[b], *others])
         gain = together - alone[a] - alone[b] + after - before
         gains[a, b] = gains[b, a] = max(gain, PIECE_GAIN) if has_pieces[a, b] else gain
+    held = evidence.states.labels_in(members)
+    gains[held @ held.T > 0] = LABEL_GAIN
+    gains[held.sum(axis=1)[:, None] + held.sum(axis=1) - held @ held.T > 1] = -LABEL_GAIN
+    np.fill_diagonal(gains, -np.inf)
     return gains
 
 
@@ -412,6 +437,8 @@ def draw_groups(rng: Generator, states: StateSummary) -> IntArray:
         scores = np.array([sum(evidence.of_groups(groups)) + log_prior(n_states, groups) for groups in partitions])
     if evidence.has_splits():
         scores += [evidence.of_splits(groups) for groups in partitions]
+    if states.labels is not None:
+        scores[[not states.allows(groups) for groups in partitions]] = -np.inf
     probs = np.exp(scores - scores.max())
     drawn = partitions[int(rng.choice(len(partitions), p=probs / probs.sum()))]
     labels = np.empty(n_states, dtype=np.int64)
@@ -424,7 +451,9 @@ def with_pieces_joined(states: StateSummary, labels: IntArray) -> IntArray:
     """Return labels of actions in which pieces of one motion are one."""
     joined = labels.copy()
     for a, b in np.argwhere(np.triu(states.pieces)):
-        joined[joined == joined[b]] = joined[a]
+        both = (joined == joined[a]) | (joined == joined[b])
+        if states.labels_in(both[None].astype(np.float64)).sum() <= 1:
+            joined[both] = joined[a]
     return np.asarray(np.unique(joined, return_inverse=True)[1])
 
 

@@ -387,11 +387,30 @@ def mend_short_stays(path: IntArray, starts: IntArray, least_stay: int) -> IntAr
 
 def _mend(path: IntArray, least_stay: int) -> IntArray:
     """Return the path of one recording mended: the most probable one if every step votes for its state."""
-    from homothety.models.hmm._kernels import Chain
-
     states, numbered = np.unique(path, return_inverse=True)
     votes = np.asarray(numbered[:, None] == np.arange(len(states)), dtype=np.float64)
+    return np.asarray(states[best_path(votes, least_stay)[0]])
+
+
+def best_path(votes: FloatArray, least_stay: int) -> tuple[IntArray, float]:
+    """Return the path of one recording with most votes, then fewest changes, and its score.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_steps, n_states)
+        Of each step for each state, whole numbers or minus infinity.
+    least_stay : int
+        Fewest steps of a stay, but for the first and the last.
+
+    Returns
+    -------
+    path : ndarray of int, shape (n_steps,)
+    score : float
+        Minus infinity if no path is possible; `path` then means nothing.
+    """
+    from homothety.models.hmm._kernels import Chain
+
+    n_steps, n_states = votes.shape
     # All changes together weigh less than one vote.
-    change = (np.eye(len(states)) - 1.0) / (2 * len(path))
-    chain = Chain(np.arange(len(states)), np.zeros(len(states)), change)
-    return np.asarray(states[_best_path(votes, chain, least_stay)[0]])
+    change = (np.eye(n_states) - 1.0) / (2 * n_steps)
+    return _best_path(votes, Chain(np.arange(n_states), np.zeros(n_states), change), least_stay)

@@ -26,7 +26,9 @@ from homothety.models.emissions._kernels import (
 from homothety.models.emissions.missing import NO_GAPS, Gaps
 from homothety.models.hmm._kernels import Chain, Evidence, draw_path, filter_forward, filter_sticky, scale_evidence
 from homothety.models.hmm._kernels import log_path_density as log_chain_density
+from homothety.models.hmm._label_kernels import rule_out_labels
 from homothety.models.hmm._stay_kernels import draw_stays, filter_stays, log_stay_density, stay_room
+from homothety.models.hmm.labels import NO_LABELS, Tagged
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -50,6 +52,7 @@ class Data(NamedTuple):
     least_stay: int = 1  # fewest steps of a stay
     leaving: float = 0.0  # probability of leaving a state that may be left; zero where transitions say it
     gaps: Gaps = NO_GAPS  # evidence is that of what is observed; none where steps are taken as they are filled
+    known: Tagged = NO_LABELS  # evidence of a labelled step is minus infinity for states of other tags
 
 
 class Scratch(NamedTuple):
@@ -133,6 +136,9 @@ def _write_listed(i: int, n: int, data: Data, room: Room, log: FloatArray) -> No
         for column in range(n):
             whitener = data.whiteners[room.listed[column]]
             leave_out_missing(i, start, data.z, whitener, data.weight, data.structure, data.gaps, column, log)
+    if data.known.labels.shape[0] > 0:
+        for column in range(n):
+            rule_out_labels(start, data.known.tags[room.listed[column]], data.known.labels, column, log)
 
 
 @inlined
@@ -764,6 +770,7 @@ class Newborns(NamedTuple):
     active: BoolArray  # (n_recordings, n_states + 1)
     weights: FloatArray  # (n_recordings, n_states + 1, n_states + 1)
     whiteners: FloatArray  # (n_recordings, n_dims, n)
+    tags: IntArray = NO_LABELS.tags  # (n_recordings,) of the newborns; empty if no labels are known
 
 
 def build_window(n: int) -> Window:
@@ -885,6 +892,8 @@ def jump(
         )
         if has_gaps:
             leave_out_missing(i, start, data.z, whitener, data.weight, data.structure, data.gaps, n_own, log)
+        if data.known.labels.shape[0] > 0:
+            rule_out_labels(start, newborns.tags[i], data.known.labels, n_own, log)
     else:
         place = _draw_unique(rng, n_unique, n_owners, active)
         whitener = data.whiteners[place]

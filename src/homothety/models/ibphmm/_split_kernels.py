@@ -484,8 +484,12 @@ def try_swaps(
     concentration: float,
     active: BoolArray,
     path: IntArray,
+    tags: IntArray,
 ) -> int:
-    """Try some times to swap two states in some recordings; return how often that was accepted."""
+    """Try some times to swap two states in some recordings; return how often that was accepted.
+
+    States that hold labelled steps are left alone; `tags` (n_states,) says which these are, and is empty for none.
+    """
     (n_recordings, n_states), n, n_accepted = active.shape, z.shape[1], 0
     pair = Pair(
         np.empty((n_recordings, 2)),
@@ -499,6 +503,8 @@ def try_swaps(
     for _ in range(n_trials):
         a, b = int(rng.integers(0, n_states)), int(rng.integers(0, n_states - 1))
         b += 1 if b >= a else 0
+        if tags.shape[0] > 0 and (tags[a] >= 0 or tags[b] >= 0):
+            continue
         order = np.flatnonzero(active[:, a] | active[:, b])
         rng.shuffle(order)
         for i in order:

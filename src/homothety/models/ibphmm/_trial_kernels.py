@@ -23,6 +23,7 @@ from homothety.models.emissions._kernels import (
     log_evidence_constant,
     write_mean_whitener,
 )
+from homothety.models.hmm._label_kernels import log_tag_prior, write_tags
 from homothety.models.hmm._stay_kernels import mark_transitions
 from homothety.models.ibphmm._kernels import count_transitions, log_owner_density, log_path_density
 from homothety.models.ibphmm._split_kernels import (
@@ -146,8 +147,11 @@ def _copy_version(source: Version, n: int, last: int, copy: Version) -> None:
 
 @inlined
 def _log_prior_of(n: int, version: Version, bench: Bench) -> float:
-    """Log prior density of states, told apart, and paths; minus infinity if a stay is too short."""
+    """Log prior density of states, told apart, and paths; minus infinity if a stay is too short or labels differ."""
     data, at = bench.data, bench.at
+    log_tags = log_tag_prior(n, version.path, data.known) if data.known.labels.shape[0] > 0 else 0.0
+    if log_tags == -np.inf:
+        return -np.inf
     if data.least_stay > 1 and not mark_transitions(version.path, data.starts, data.least_stay, bench.marked):
         return -np.inf
     n_recordings, n_owners, total = version.active.shape[0], bench.gains[:n], 0.0
@@ -162,7 +166,7 @@ def _log_prior_of(n: int, version: Version, bench: Bench) -> float:
         total += log_path_density(n, bench.counts, version.active[i], at.alpha, at.kappa, data.leaving)
         for t in range(start + 1, stop):  # of many pairs, a short recording has few
             bench.counts[version.path[t - 1], version.path[t]] = 0.0
-    return log_owner_density(n_owners, n_recordings, at.mass, at.concentration) + total
+    return log_owner_density(n_owners, n_recordings, at.mass, at.concentration) + total + log_tags
 
 
 @jit
@@ -223,8 +227,18 @@ def log_second_choices(a: int, second: int, version: Version, bench: Bench) -> F
 
 
 @inlined
+def have_other_labels(a: int, b: int, bench: Bench) -> bool:
+    """Whether two states of the current version hold steps of different labels."""
+    known = bench.data.known
+    if known.labels.shape[0] == 0:
+        return False
+    write_tags(bench.current.path, known.labels, known.tags)
+    return known.tags[a] >= 0 and known.tags[b] >= 0 and known.tags[a] != known.tags[b]
+
+
+@inlined
 def choose_pair(rng: Generator, n: int, bench: Bench) -> Choice:
-    """Draw two anchors and a state of each: one state to split, or two to merge."""
+    """Draw two anchors and a state of each: one state to split, or two to merge; nothing if their labels differ."""
     active = bench.current.active
     first, second = _draw_below(rng, active.shape[0]), _draw_below(rng, active.shape[0] - 1)
     second += 1 if second >= first else 0
@@ -238,10 +252,12 @@ def choose_pair(rng: Generator, n: int, bench: Bench) -> Choice:
         b += 1
         passed += np.exp(logs[b])
     kind, log_probability = (SPLIT if a == b else MERGE), logs[b] - np.log(n_own)
-    if kind == MERGE:
-        a -= 1 if b < a else 0
-    else:
+    if kind == SPLIT:
         b = n
+    elif have_other_labels(a, b, bench):
+        kind = NOTHING
+    else:
+        a -= 1 if b < a else 0
     return Choice(kind, a, b, first, second, 0, np.log(rng.random()), log_probability)
 
 
@@ -265,7 +281,7 @@ def _count_same_owners(a: int, n: int, active: BoolArray) -> int:
 
 @inlined
 def _choose_halving(rng: Generator, n: int, bench: Bench) -> Choice:
-    """Draw a state to halve, or two of the same owners to join; nothing if a state has no such other."""
+    """Draw a state to halve, or two of the same owners to join; nothing if there is no such other, or labels differ."""
     active, log_uniform, axis = bench.current.active, np.log(rng.random()), _draw_below(rng, _N_AXES)
     a, b = _draw_below(rng, n), n
     kind, n_same = (HALVE if rng.random() < 0.5 else JOIN), 1
@@ -275,7 +291,7 @@ def _choose_halving(rng: Generator, n: int, bench: Bench) -> Choice:
         while left >= 0:
             b += 1
             left -= 1 if b != a and _have_same_owners(a, b, active) else 0
-        if b < 0:
+        if b < 0 or have_other_labels(a, b, bench):
             kind, n_same = NOTHING, 1
         elif b < a:
             a -= 1
@@ -344,6 +360,8 @@ def _prepare_halving(n: int, a: int, axis: int, source: Version, bench: Bench, a
     data.whiteners[:n] = source.whiteners[:n]
     bench.path[:] = source.path
     _mark_second_half(a, n, axis, data.z[:, data.structure.n_regressors :], bench.path)
+    if data.known.is_state:
+        bench.path[(source.path == a) & (data.known.labels >= 0)] = a  # the first half keeps the label
     _clear_halves(a, n, bench)
     for row in range(2):
         half = halves.states[row]
@@ -393,6 +411,21 @@ def _mark_second_half(a: int, b: int, axis: int, values: FloatArray, path: IntAr
 
 
 @inlined
+def write_tags_between(kind: int, n: int, a: int, source: Version, bench: Bench) -> None:
+    """Write the tags by which paths are proposed: those of a version of `n` states, and of the states that change.
+
+    Halves have the tag of their state; the second one none, where one state holds all steps of a label.
+    """
+    known, last = bench.data.known, n if kind in (SPLIT, HALVE) else n - 1
+    write_tags(source.path, known.labels, known.tags)
+    if last == n:
+        known.tags[n] = -1 if known.is_state else known.tags[a]
+    else:
+        known.tags[a] = max(known.tags[a], known.tags[last])
+        known.tags[last] = -1
+
+
+@inlined
 def _prepare_split(
     n: int, a: int, second: int, others: IntArray, source: Version, bench: Bench, active: BoolArray, path: IntArray
 ) -> None:
@@ -424,6 +457,8 @@ def set_out(
     """Return the way from a version of `n` states to another one: drawn if it is of the kind chosen, else back."""
     a, n_visits, drawn = choice.a, 0, kind == choice.kind
     between = (a, n) if kind == HALVE else ANYWHERE
+    if bench.data.known.labels.shape[0] > 0:
+        write_tags_between(kind, n, a, source, bench)
     # A version that is followed stays as it is: what else is written to it stands there already.
     active, path = (end.active, end.path) if drawn or kind != SPLIT else (bench.active, bench.path)
     if kind == SPLIT:

@@ -18,6 +18,7 @@ from homothety.errors import InputError, SweepError
 from homothety.models._parts import ReadOnly, check_array, check_finite, check_labels, check_starts, up_to_date
 from homothety.models.emissions.missing import NO_GAPS, drawn_steps, find_gaps, steps_with, values_in
 from homothety.models.emissions.regression import Statistics, log_marginals, statistics_of
+from homothety.models.hmm.labels import NO_LABELS, NOTHING_KNOWN
 from homothety.models.hmm.messages import has_short_stay
 from homothety.models.ibphmm._blocks import blocks_of
 from homothety.sampling.codec import storable
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     from homothety.models._parts import MaybeNone
     from homothety.models.emissions import Emission
     from homothety.models.emissions.missing import Gaps
+    from homothety.models.hmm.labels import KnownLabels, Tagged
     from homothety.sequences import Sequences
 
 _BirthProposal = Literal["prior", "data-driven"]
 # What may be out of date, and the move that redraws it.
 _PATH, _WEIGHTS, _WHITENERS = ("path", "paths"), ("weights", "weights"), ("whiteners", "emissions")
+_TAGS = ("tags", "labels")
 
 
 @storable
@@ -136,6 +139,8 @@ class Model:
     gaps : Gaps
         Values of `z` that are missing, and filled in somehow; none if not given. `homothety.models.missing` has the
         chain that draws them.
+    known : KnownLabels
+        Labels of some steps: each state holds labelled steps of one label at most. Nothing is known if not given.
     """
 
     z: FloatArray
@@ -147,6 +152,7 @@ class Model:
     leaving: float = 0.0
     leaving_range: tuple[float, float] | None = None
     gaps: Gaps = NO_GAPS
+    known: KnownLabels = NOTHING_KNOWN
 
     def __post_init__(self) -> None:
         check_count(self.least_stay, "least_stay")
@@ -155,6 +161,9 @@ class Model:
         n_columns = self.emission.n_regressors + self.emission.n_dims
         object.__setattr__(self, "z", read_only(check_array(self.z, "z", (len(self.z), n_columns), np.float64)))
         object.__setattr__(self, "starts", read_only(check_starts(self.starts, len(self.z))))
+        if len(self.known.steps):
+            steps = read_only(check_array(self.known.steps, "known.steps", (len(self.z),), np.int64))
+            object.__setattr__(self, "known", self.known._replace(steps=steps))
 
     def check_state(self, state: ChainState) -> None:
         """Raise if a state does not fit the self. Parts that are out of date, None, are not looked at."""
@@ -178,10 +187,23 @@ class Model:
                 raise InputError("weights between states of a recording must be finite and above 0.")
         if state.whiteners is not None:
             check_finite(whiteners_of(self, state), "whiteners")
+        if len(self.known.steps):
+            self._check_labels(state)
         for name in ("mass", "concentration", "alpha", "kappa"):
             check_positive(getattr(state, name), name)
         if not 0 <= state.leaving < 1:
             raise InputError(f"leaving is {state.leaving}, needed a probability below 1.")
+
+    def _check_labels(self, state: ChainState) -> None:
+        """Raise if the path of a state, or its tags, do not agree with the known labels."""
+        if state.tags is not None:
+            tagged_of(self, state)
+        if state.path is None:
+            return
+        self.known.check(state.path, state.n_states)
+        held = self.known.tags_of(state.path, state.n_states)
+        if state.tags is not None and (state.tags != held)[held >= 0].any():
+            raise InputError(f"tags are {state.tags.tolist()}, but the labels that states hold are {held.tolist()}.")
 
     @classmethod
     def from_sequences(
@@ -284,7 +306,9 @@ def log_joint(model: Model, state: ChainState) -> float:
     if model.leaving_range is not None:
         low, high = model.leaving_range
         log_leaving = -float(np.log(state.leaving) + np.log(np.log(high / low)))
-    return float(log_owners + log_paths + log_data + _log_hyperprior(model.hyperpriors, state)) + log_leaving
+    log_labels = model.known.log_prior(path, state.n_states)
+    total = float(log_owners + log_paths + log_data + _log_hyperprior(model.hyperpriors, state))
+    return total + log_leaving + log_labels
 
 
 def _log_hyperprior(priors: Hyperpriors, state: ChainState) -> float:
@@ -384,6 +408,8 @@ class ChainState(ReadOnly):
         Number of sweeps behind this state.
     leaving : float
         Probability of leaving a state that may be left; zero where the weights say that.
+    tags : ndarray of int, shape (n_states,), or None
+        Label whose steps each state may hold, minus one for none; None where the model knows no labels.
     """
 
     active: BoolArray
@@ -398,6 +424,7 @@ class ChainState(ReadOnly):
     next_id: int
     step: int = 0
     leaving: float = 0.0
+    tags: IntArray | MaybeNone = None
 
     @property
     def n_states(self) -> int:
@@ -438,6 +465,16 @@ def whiteners_of(model: Model, state: ChainState) -> FloatArray:
     """Return the emission parameters, or raise if they are out of date, or do not fit the model."""
     shape = (state.n_states, model.emission.n_dims, model.z.shape[1])
     return check_array(up_to_date(state.whiteners, *_WHITENERS), "whiteners", shape, np.float64)
+
+
+def tagged_of(model: Model, state: ChainState) -> Tagged:
+    """Return known labels and the tags of states, or raise if these are out of date, or do not fit the model."""
+    if not len(model.known.steps):
+        return NO_LABELS
+    tags = check_array(up_to_date(state.tags, *_TAGS), "tags", (state.n_states,), np.int64)
+    if not -1 <= tags.min() <= tags.max() < model.known.number:
+        raise InputError(f"tags are {tags.tolist()}, needed numbers from -1 to {model.known.number - 1}.")
+    return model.known.tagged(tags)
 
 
 def check_whole(state: ChainState, needed_by: str = "This move") -> None:

@@ -29,6 +29,7 @@ from homothety.models.ibphmm.model import (
     pairs_of,
     path_of,
     path_statistics,
+    tagged_of,
     transition_counts,
     weights_of,
     whiteners_of,
@@ -157,6 +158,7 @@ def _apply_jumps(state: ChainState, outcomes: IntArray, newborns: Newborns) -> C
         whiteners=np.concatenate([state.whiteners[kept], newborns.whiteners[born]]),
         path=None,
         next_id=state.next_id + len(born),
+        tags=None if state.tags is None else np.concatenate([state.tags[kept], newborns.tags[born]]),
     )
 
 
@@ -243,6 +245,14 @@ def resample_weights(rng: Generator, model: Model, state: ChainState) -> tuple[C
     return replace(state, weights=weights), ()
 
 
+def resample_tags(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
+    """Redraw which label each state may hold steps of, given the paths (docs/model.md, section 3.20)."""
+    if not len(model.known.steps):
+        return state, ()
+    held = model.known.tags_of(path_of(model, state), state.n_states)
+    return replace(state, tags=np.where(held >= 0, held, model.known.draw_tags(rng, state.n_states))), ()
+
+
 def resample_emissions(rng: Generator, model: Model, state: ChainState) -> tuple[ChainState, tuple[()]]:
     """Redraw the parameters of every state given the paths; unused ones come from the prior.
 
@@ -304,6 +314,7 @@ def default_sweep() -> dict[str, Callable[..., tuple[ChainState, Any]]]:
         "halves and joins": halve_or_join,
         "splits and merges": split_or_merge,
         "swaps": swap_states,
+        "labels": resample_tags,
         "emissions": resample_emissions,
         "buffet": resample_buffet,
         "concentrations": resample_concentrations,
@@ -327,6 +338,8 @@ def _try_jumps(rng: Generator, model: Model, state: ChainState) -> tuple[IntArra
 
     data, active = _data_of(model, state), active_of(model, state)
     births, newborns = _births_of(model, state), _expect_newborns(model, state)
+    if len(model.known.steps):
+        newborns = newborns._replace(tags=model.known.draw_tags(rng, model.n_recordings))
     n_owners, outcomes = active.sum(axis=0).astype(np.float64), np.empty(model.n_recordings, dtype=np.int64)
 
     def work(rng: Generator, series: IntArray) -> None:
@@ -344,7 +357,7 @@ def _data_of(model: Model, state: ChainState) -> Data:
     # A copy: parameters on trial can be written to, and kernels are compiled for one kind of array.
     emission, whiteners = model.emission, whiteners_of(model, state).copy()
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state), model.gaps)
-    return Data(model.z, model.starts, whiteners, *settings)
+    return Data(model.z, model.starts, whiteners, *settings, known=tagged_of(model, state))
 
 
 def _copied_weights(model: Model, state: ChainState) -> FloatArray:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from homothety.models.emissions.regression import empty_statistics
+from homothety.models.hmm.labels import NO_LABELS
 from homothety.models.ibphmm._blocks import in_blocks, sum_over_blocks
 from homothety.models.ibphmm.model import Tried, active_of, path_of
 
@@ -50,7 +51,8 @@ def _try_often(
     from homothety.models.ibphmm._trial_kernels import try_trials
 
     active, path = active_of(model, state), path_of(model, state)
-    state = replace(state, weights=None, whiteners=None)  # also if no trial succeeds: an order fails always or never
+    # Also if no trial succeeds: an order fails always or never.
+    state = replace(state, weights=None, whiteners=None, tags=None)
     if n_trials == 0:
         return state, Tried(0, 0)
     bench = _build_bench(model, state, active, path, state.n_states + n_trials)
@@ -75,7 +77,8 @@ def _build_bench(model: Model, state: ChainState, active: BoolArray, path: IntAr
     current.active[:, : state.n_states], current.path[:] = active, path
     settings = (emission.weight, emission.structure, model.least_stay, model.leaving_at(state))
     # Without gaps: to integrate parameters out, steps have to be taken as they are filled.
-    data = Data(model.z, model.starts, np.empty_like(current.whiteners), *settings)
+    known = model.known.tagged(np.empty(n_most, dtype=np.int64))
+    data = Data(model.z, model.starts, np.empty_like(current.whiteners), *settings, known=known)
     sizes, scales = empty_statistics(emission, 2)
     halves = Halves(np.empty(2, dtype=np.int64), np.empty(2), sizes, scales, np.zeros_like(scales), at.concentration)
     return Bench(
@@ -215,11 +218,12 @@ def swap_states(rng: Generator, model: Model, state: ChainState) -> tuple[ChainS
     from homothety.models.ibphmm._split_kernels import try_swaps
 
     active, path = np.array(active_of(model, state)), np.array(path_of(model, state))
-    state = replace(state, weights=None, whiteners=None)
+    state = replace(state, weights=None, whiteners=None, tags=None)
     n_trials = model.proposals.n_swaps if model.n_recordings > 1 and state.n_states > 1 else 0
     if n_trials == 0:
         return state, Tried(0, 0)
     emission, buffet = model.emission, (float(state.mass), float(state.concentration))
     settings = (emission.weight, emission.prior_scale, emission.structure)
-    n_accepted = try_swaps(rng, n_trials, model.z, model.starts, *settings, *buffet, active, path)
+    tags = model.known.tags_of(path, state.n_states) if len(model.known.steps) else NO_LABELS.tags
+    n_accepted = try_swaps(rng, n_trials, model.z, model.starts, *settings, *buffet, active, path, tags)
     return replace(state, active=active, path=path), Tried(n_trials, n_accepted)

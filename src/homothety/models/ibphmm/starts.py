@@ -10,9 +10,10 @@ import numpy as np
 from homothety.decorrelation import independent_share
 from homothety.errors import InputError
 from homothety.models.emissions.regression import draw_parameters, mean_parameters
+from homothety.models.hmm.labels import held_path
 from homothety.models.hmm.messages import mend_short_stays, stay_edges
 from homothety.models.ibphmm.model import ChainState, draw_weights, path_of, path_statistics, transition_counts
-from homothety.models.ibphmm.moves import default_sweep
+from homothety.models.ibphmm.moves import default_sweep, resample_tags
 from homothety.sampling.driver import iterate
 
 if TYPE_CHECKING:
@@ -54,11 +55,13 @@ def init_state(
         States of each recording alone.
     path : ndarray of shape (n_steps,), optional
         Labels to start from instead; equal labels are one state, also across recordings. Stays that are too short for
-        the model are mended first.
+        the model are mended first, and steps whose label is known go to a state of that label.
     mass : float, optional
         The number of recordings if not given.
     """
     active, path = _states_of_path(model, path) if path is not None else _blocks(model, n_shared, n_unique)
+    if len(model.known.steps):
+        active, path = _states_of_path(model, held_path(path, model.starts, model.known, model.least_stay), mend=False)
     n_states = active.shape[1]
     statistics = path_statistics(model, path, n_states)
     counts = transition_counts(model, path, n_states)
@@ -68,6 +71,7 @@ def init_state(
     start = ChainState(
         active, np.arange(n_states), weights, whiteners, path, mass, concentration, alpha, kappa, n_states
     )
+    start, _ = resample_tags(rng, model, start)
     return replace(start, leaving=model.leaving)
 
 
@@ -112,12 +116,12 @@ def _blocks(model: Model, n_shared: int, n_unique: int) -> tuple[BoolArray, IntA
     return active, mend_short_stays(path, model.starts, model.least_stay)
 
 
-def _states_of_path(model: Model, path: IntArray) -> tuple[BoolArray, IntArray]:
+def _states_of_path(model: Model, path: IntArray, *, mend: bool = True) -> tuple[BoolArray, IntArray]:
     """Return who has which state if the given labels are the states."""
     labels, numbered = np.unique(np.asarray(path), return_inverse=True)
     if numbered.shape != (model.n_steps,):
         raise InputError(f"The path to start from has {numbered.size} steps, needed {model.n_steps}.")
-    if model.least_stay > 1:
+    if mend and model.least_stay > 1:
         mended = mend_short_stays(numbered, model.starts, model.least_stay)
         labels, numbered = np.unique(mended, return_inverse=True)
     active = np.zeros((model.n_recordings, len(labels)), dtype=bool)

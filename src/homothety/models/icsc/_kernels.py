@@ -30,6 +30,7 @@ class Shapes(NamedTuple):
     # Log rising factorials of prior weights, of several at once, by numbers of stays; empty if they say nothing.
     followers: FloatArray  # (n_states + 3, n_stays + 1), of each action, or the end, that may follow one
     versions: FloatArray  # (n_degrees, n_states + 1, n_stays + 1), of a version, for every degree of loyalty to one
+    known: IntArray  # (n_states,) known labels of states, each of one state at most; negative where unknown
 
 
 class Groups(NamedTuple):
@@ -84,6 +85,9 @@ def _write_log_weights(k: int, labels: IntArray, shapes: Shapes, groups: Groups,
         log_weights[group] = -np.inf
         if groups.sizes[group] > 0.5:
             log_weights[group] = log(groups.sizes[group]) + log_fit(k, group, shapes, groups)
+            for j in range(n if shapes.known[k] >= 0 else 0):
+                if j != k and labels[j] == group and shapes.known[j] >= 0:
+                    log_weights[group] = -np.inf
         elif not opened:
             empty(group, groups)
             log_weights[group] = log(shapes.concentration) + log_fit(k, group, shapes, groups)
@@ -299,7 +303,14 @@ def _log_points(labels: IntArray, shapes: Shapes) -> float:
 
 @jit
 def log_partition(labels: IntArray, shapes: Shapes, power: float) -> float:
-    """Log density of a partition and of all points, the probability of the stays raised to a power."""
+    """Log density of a partition and of all points, the probability of the stays raised to a power.
+
+    Minus infinity if states of different labels share a group.
+    """
+    for k in range(labels.shape[0]):
+        for j in range(k if shapes.known[k] >= 0 else 0):
+            if shapes.known[j] >= 0 and labels[j] == labels[k]:
+                return -np.inf
     total = _log_points(labels, shapes) + log_prior(labels, shapes)
     if power > 0.0 and shapes.followers.shape[0] > 0:
         total += power * _log_order(labels, shapes.succession, shapes.followers)

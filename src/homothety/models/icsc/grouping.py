@@ -146,6 +146,7 @@ class States(NamedTuple):
     sizes: FloatArray  # (n_states,) how many independent observations each covariance rests on
     visits: FloatArray  # (n_recordings, n_states) how often each recording stays in each state
     succession: FloatArray  # (n_states + 1, n_states + 1) how often one follows another; the last is begin and end
+    known: IntArray | None = None  # (n_states,) labels whose steps they hold, -1 for none; None if no step has one
 
 
 class Grouping(Protocol):
@@ -279,12 +280,19 @@ class ShapeGrouping:
     n_reset: int = 10
 
     def draw(self, rng: Generator, states: States, before: Clusters) -> Clusters:
-        """Draw actions of states, beginning from those of the sweep before if the states are the same."""
-        shapes = self.shapes_of(states)
-        if not before.is_of(states.ids):
-            return Clusters.from_labels(states.ids, *self.draw_anew(rng, shapes))
-        labels = redrawn(rng, before.label_of(states.ids), shapes, np.ones(self.n_warm))
-        return Clusters.from_labels(states.ids, labels, log_density(labels, shapes))
+        """Draw actions of states, beginning from those of the sweep before if the states are the same.
+
+        States of the same known label are one action, as if they were one state; those of different labels never are.
+        """
+        shapes, whose = self.shapes_of(states), np.arange(len(states.ids))
+        if states.known is not None:
+            shapes, whose = merged_by_label(shapes)
+        if before.is_of(states.ids) and agrees_with(states.known, before.label_of(states.ids)):
+            first = np.unique(whose, return_index=True)[1]
+            labels = redrawn(rng, before.label_of(states.ids)[first], shapes, np.ones(self.n_warm))
+            return Clusters.from_labels(states.ids, labels[whose], log_density(labels, shapes))
+        labels, density = self.draw_anew(rng, shapes)
+        return Clusters.from_labels(states.ids, labels[whose], density)
 
     def draw_anew(self, rng: Generator, shapes: Shapes) -> tuple[IntArray, float]:
         """Draw actions from both ends, and one of the two outcomes by its density; return it and the logarithm of that.
@@ -311,7 +319,38 @@ class ShapeGrouping:
         followers = _log_rising_factorials(_weights_of(self.followers), len(points) + 2, most_in_all)
         versions = _log_rising_factorials(_weights_of(self.versions), len(points), most_in_recordings)
         followers = followers[0] if len(followers) else np.empty((0, 0))
-        return Shapes(points, precisions, states.visits, states.succession, *prior, followers, versions)
+        known = np.full(len(points), -1) if states.known is None else np.asarray(states.known, dtype=np.int64)
+        return Shapes(points, precisions, states.visits, states.succession, *prior, followers, versions, known)
+
+
+def merged_by_label(shapes: Shapes) -> tuple[Shapes, IntArray]:
+    """Return shapes with all states of one known label as one state, and the number there of every state, (n_states,).
+
+    Points of states of one action determine its shape only through their weighted mean and summed precision.
+    """
+    known, n = shapes.known, len(shapes.known)
+    kinds = np.where(known >= 0, known, known.max() + 1 + np.arange(n))
+    whose = np.unique(kinds, return_inverse=True)[1]
+    into = np.eye(int(whose.max()) + 1)[whose]
+    precisions = shapes.precisions @ into
+    with_ends = np.pad(into, ((0, 1), (0, 1)))
+    with_ends[-1, -1] = 1.0
+    merged = shapes._replace(
+        points=(into * shapes.precisions[:, None]).T @ shapes.points / precisions[:, None],
+        precisions=precisions,
+        visits=shapes.visits @ into,
+        succession=with_ends.T @ shapes.succession @ with_ends,
+        known=known[np.unique(whose, return_index=True)[1]],
+    )
+    return merged, whose
+
+
+def agrees_with(known: IntArray | None, labels: IntArray) -> bool:
+    """Whether states of equal known labels, and no others of known labels, are together, given groups (n_states,)."""
+    if known is None:
+        return True
+    one, other = known[known >= 0], labels[known >= 0]
+    return bool(np.array_equal(one[:, None] == one, other[:, None] == other))
 
 
 def _check_states(states: States) -> None:

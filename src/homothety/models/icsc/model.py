@@ -187,6 +187,7 @@ def _states_to_cluster(model: Model, segmentation: ibphmm.ChainState) -> States:
         sizes[chosen],
         visits[:, chosen],
         succession[np.ix_(with_ends, with_ends)],
+        model.segmentation.known.tags_of(path, n_states)[chosen] if len(model.segmentation.known.steps) else None,
     )
 
 
