@@ -13,7 +13,7 @@ from homothety.errors import InputError, UnevenTimesWarning
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from homothety.arrays import FloatArray
 
@@ -31,6 +31,7 @@ _STAMP_PART = re.compile(r"(.*?)(n|nano)?sec(?:s|onds?)?")
 _SINCE_1970 = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
 _EVEN = 0.5  # share of the usual time between steps by which a single one may differ
 SLOWEST, FASTEST = 1e-6, 1e9  # steps per second; beyond, times in whole milliseconds overflow
+_MOST_JITTER = 0.01  # share of a step by which a measurement may be off the even time that it is taken for
 _SAME_RATE = 0.02  # share by which the rates of recordings may differ
 _DURATION = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e-?[0-9]+)?)\s*(ms|s)\s*", re.IGNORECASE)
 
@@ -163,10 +164,62 @@ def rate_of(times: Sequence[FloatArray | None], names: Sequence[str]) -> float |
             at = int(np.abs(between - usual).argmax())
             return _without_rate(
                 f"The times of {name} are uneven: {between[at]:.3g} s from step {at} to the next, where {usual:.3g} s "
-                "are usual. Resample it at even steps, or cut it there."
+                "are usual. Put it on even steps by homothety.times.at_even_times, or cut it there."
             )
         rates.append((len(one) - 1) / float(one[-1] - one[0]))
     return common_rate(rates)
+
+
+def at_even_times(
+    times: ArrayLike, steps: ArrayLike, *, rate: float | None = None, longest: float | None = None
+) -> FloatArray:
+    """Return a recording at even times, with NaN where it has a hole.
+
+    Parameters
+    ----------
+    times : array_like of shape (n_steps,)
+        In seconds; they increase.
+    steps : array_like of shape (n_steps, n_channels)
+        NaN where a value is missing.
+    rate : float, optional
+        Steps per second of the result; that of the median time between steps if not given.
+    longest : float, optional
+        Longest time, in seconds, between two measurements to be joined by straight lines; twice the median time
+        between steps if not given. Use the same `rate` and `longest` for all recordings.
+
+    Returns
+    -------
+    even : ndarray of shape (n_even_steps, n_channels)
+        From the first time on, ``1 / rate`` seconds from step to step.
+
+    Notes
+    -----
+    In a hole a model of states goes on in time without measurements: a hole that is longer than the stays in a state
+    does not hold together what is before and after it. Straight lines through a hole would be taken for a movement, and
+    without its steps what is before and after would be neighbours.
+
+    Examples
+    --------
+    >>> at_even_times([0.0, 0.1, 0.25, 0.3, 0.6], [[0.0], [1.0], [2.5], [3.0], [6.0]], rate=10).ravel().round(6)
+    array([ 0.,  1.,  2.,  3., nan, nan,  6.])
+    """
+    at, values = np.asarray(times, dtype=np.float64), np.asarray(steps, dtype=np.float64)
+    if values.ndim != 2 or at.shape != (len(values),) or len(at) < 2 or not is_increasing(at):
+        raise InputError(
+            f"times has shape {at.shape} and steps {values.shape}, needed (n_steps,) times that increase, two or more, "
+            "and steps of shape (n_steps, n_channels)."
+        )
+    usual = float(np.median(np.diff(at)))
+    between = 1 / rate if rate is not None and rate > 0 else usual
+    longest = 2 * usual if longest is None else longest
+    even = at[0] + between * np.arange(int((at[-1] - at[0]) / between + _MOST_JITTER) + 1)
+    after = np.clip(np.searchsorted(at, even), 1, len(at) - 1)
+    span = at[after] - at[after - 1]
+    share = np.clip((even - at[after - 1]) / span, 0.0, 1.0)[:, None]
+    mixed = (1 - share) * values[after - 1] + share * values[after]
+    mixed[span > longest * (1 + _MOST_JITTER)] = np.nan
+    off = _MOST_JITTER * between / span[:, None]
+    return np.where(share <= off, values[after - 1], np.where(share >= 1 - off, values[after], mixed))
 
 
 def common_rate(rates: Sequence[float | None]) -> float | None:

@@ -11,8 +11,9 @@ from homothety import ActionHMM
 from homothety.datasets import SequenceSet, make_demonstrations, read_sequences, sequences_from_frame
 from homothety.datasets.sets import join_sets
 from homothety.errors import InputError, UnevenTimesWarning
+from homothety.models.hmm import smoothed_probs
 from homothety.sequences import check_sequences
-from homothety.times import _unit_of, as_seconds, is_duration, rate_of, steps_of
+from homothety.times import _unit_of, as_seconds, at_even_times, is_duration, rate_of, steps_of
 
 SECOND = 1_700_000_000
 
@@ -279,3 +280,53 @@ def test_least_stays_and_segments_in_seconds():
     framed = ActionHMM(least_stay="0.4 s", **quick).fit(frames)
     assert framed.rate_ == 50
     assert framed.result_.tables()["segments"] == model.result_.tables()["segments"]
+
+
+# --- even times ------------------------------------------------------------------------------------------------------
+
+
+def test_a_recording_at_even_times_is_left_as_it_is():
+    steps = np.random.default_rng(0).normal(size=(30, 2))
+    times = 7.0 + np.arange(30) / 50
+    np.testing.assert_array_equal(at_even_times(times, steps), steps)
+    np.testing.assert_array_equal(at_even_times(times + 1e-5 * np.sin(times), steps, rate=50), steps)
+
+
+def test_a_hole_takes_its_time_and_has_no_values():
+    times = np.delete(np.arange(100), np.s_[40:60]) / 50
+    even = at_even_times(times, np.column_stack([times, -times]))
+    assert even.shape == (100, 2)
+    assert np.isnan(even[40:60]).all()
+    np.testing.assert_allclose(np.delete(even[:, 0], np.s_[40:60]), times, atol=1e-12)
+
+
+def test_values_between_uneven_times_are_on_straight_lines():
+    times = np.sort(np.random.default_rng(1).uniform(0, 2, 150))
+    even = at_even_times(times, np.column_stack([3 * times, 1 - times]), rate=40, longest=1.0)
+    expected = times[0] + np.arange(len(even)) / 40
+    # Measurements next to an even time are taken as they are.
+    np.testing.assert_allclose(even, np.column_stack([3 * expected, 1 - expected]), atol=0.01 * 3 / 40)
+
+
+def test_missing_values_stay_missing():
+    even = at_even_times([0.0, 0.1, 0.2, 0.3], [[0.0], [np.nan], [2.0], [3.0]], rate=20)
+    assert np.isnan(even[:, 0]).tolist() == [False, True, True, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("times", "steps"), [([0.0, 0.0], [[1.0], [2.0]]), ([0.0], [[1.0]]), ([0.0, 1.0], [1.0, 2.0]), ([0, 1], [[1]] * 3)]
+)
+def test_times_that_do_not_fit_their_steps_are_refused(times, steps):
+    with pytest.raises(InputError, match=r"needed .* times that increase, two or more"):
+        at_even_times(times, steps)
+
+
+def test_a_long_hole_does_not_hold_together_what_is_on_its_sides():
+    # Two states, far apart. Neighbouring steps are nearly always in one state; over a long hole they need not be.
+    evidence = np.zeros((102, 2))
+    evidence[0], evidence[-1] = [0.0, -20.0], [-1.0, 0.0]
+    transition = np.array([[0.99, 0.01], [0.01, 0.99]])
+    glued = smoothed_probs(evidence[[0, -1]], [0.5, 0.5], transition)[-1]
+    apart = smoothed_probs(evidence, [0.5, 0.5], transition)[-1]
+    assert glued[1] < 0.05
+    assert apart[1] > 0.5
