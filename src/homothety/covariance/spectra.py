@@ -102,6 +102,51 @@ def spectra_in_blocks(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str =
     return _floored(spectra, floor, name)
 
 
+def without_missing(X: ArrayLike, name: str = "X") -> tuple[FloatArray, BoolArray]:
+    """Return matrices whose missing rows and columns are those of a diagonal matrix, and which dimensions are missing.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_matrices, n_dims, n_dims)
+        NaN throughout the rows and columns of a dimension that is missing.
+    name : str
+        What the messages call the stack.
+
+    Returns
+    -------
+    filled : ndarray of shape (n_matrices, n_dims, n_dims)
+        With the median of the known diagonal in place of a missing one.
+    missing : ndarray of bool, shape (n_matrices, n_dims)
+
+    Raises
+    ------
+    InputError
+        If NaN stands elsewhere, or fewer than two dimensions of a matrix are known.
+
+    Examples
+    --------
+    >>> filled, missing = without_missing([[[4.0, 1.0, np.nan], [1.0, 2.0, np.nan], [np.nan] * 3]])
+    >>> filled[0].tolist(), missing[0].tolist()
+    ([[4.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 3.0]], [False, False, True])
+    """
+    filled = np.array(_as_stack(X, name))
+    gaps = np.isnan(filled)
+    missing = np.diagonal(gaps, axis1=1, axis2=2)
+    wrong = (gaps != (missing[:, :, None] | missing[:, None, :])).any(axis=(1, 2))
+    few = (~missing).sum(axis=1) < 2
+    if wrong.any() or few.any():
+        index = _first(wrong | few)
+        found = "has NaN outside of" if wrong[index] else "has fewer than two dimensions besides"
+        raise InputError(
+            f"{name}[{index}] {found} missing dimensions, of which whole rows and columns are NaN. Repair or drop it."
+        )
+    for i in np.flatnonzero(missing.any(axis=1)).tolist():
+        gone = np.flatnonzero(missing[i])
+        filled[i][gaps[i]] = 0.0
+        filled[i, gone, gone] = np.median(np.diagonal(filled[i])[~missing[i]])
+    return filled, missing
+
+
 def floored_covariances(X: ArrayLike, *, floor: float = DEFAULT_FLOOR, name: str = "X") -> FloatArray:
     """Return the matrices with every eigenvalue at or above the floor, hence invertible.
 

@@ -18,7 +18,7 @@ from homothety.covariance.embedding import Embedding, Landmarks, in_blocks, spec
 from homothety.covariance.measures import resolve_variant
 from homothety.covariance.shape import log_euclidean_coordinates, shape_coordinates, shape_points, span_of
 from homothety.covariance.similarity import spcm_of_spectra
-from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues, spectra_in_blocks
+from homothety.covariance.spectra import DEFAULT_FLOOR, eigenvalues, spectra_in_blocks, without_missing
 from homothety.errors import InputError, NearlySingularWarning
 from homothety.estimators.sampled import ResultPart, depth_in_library, seed_sequence
 from homothety.estimators.similarity import LinkMixture, is_spcm, matrix_tags, similarity_between, similarity_within
@@ -28,8 +28,10 @@ from homothety.summaries.partitions import agreed_partition, relabel_by_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from numpy.random import Generator
     from numpy.typing import ArrayLike
 
+    from homothety.arrays import BoolArray
     from homothety.covariance.embedding import DimensionRule
     from homothety.covariance.measures import SPCMVariant
     from homothety.summaries.result import Partition
@@ -239,7 +241,9 @@ class SPCMMixture(LinkMixture):
         Parameters
         ----------
         X : array-like of shape (n_matrices, n_dims, n_dims)
-            Symmetric positive definite matrices; or their similarity, (n_matrices, n_matrices), if precomputed.
+            Symmetric positive definite matrices; or their similarity, (n_matrices, n_matrices), if precomputed. The
+            mixture of shapes takes up to 4,000 matrices of which some lack dimensions: NaN in all of the rows and
+            columns of these. Similarities are not defined then, and there is no `similarity_`.
         y : ignored
         positions : array-like of int, shape (n_matrices, n_axes), optional
             Voxel of each matrix in an image, of two or three axes or any number. If given, a matrix may link besides to
@@ -339,6 +343,7 @@ class SPCMMixture(LinkMixture):
                 f"min_eigenvalue is {self.min_eigenvalue!r}, needed a share of the largest eigenvalue, below 1.",
                 "min_eigenvalue",
             )
+        X, missing = self._without_missing(X)
         spectra = spectra_in_blocks(X, floor=self.min_eigenvalue)
         nearly_singular = self._find_nearly_singular(spectra)
         n_matrices = len(spectra)
@@ -355,6 +360,10 @@ class SPCMMixture(LinkMixture):
             self.sample_ = np.sort(rng.permutation(n_matrices)[:MAX_EXACT])
         sampled = embedding[self.sample_]
         sampled = sampled + noise * rng.standard_normal(sampled.shape)
+        if missing is not None:
+            self._fit_incomplete(rng, X, missing, sampled, narrowest)
+            self._amend(n_dims=spectra.shape[1], nearly_singular=nearly_singular)
+            return
         model = shapes.Model(sampled, shapes.ClusterKinds.of_points(sampled, narrowest))
         self._sample(model, shapes.grow_state, shapes.default_sweep(), shapes.RECORDING, embedding, self._basis())
         self.clusters_ = [shapes.cluster_posterior(model, self.labels_ == k) for k in range(self.n_clusters_)]
@@ -365,6 +374,59 @@ class SPCMMixture(LinkMixture):
         else:
             self._place_all()
         self._amend(n_dims=spectra.shape[1], nearly_singular=nearly_singular)
+
+    def _without_missing(self, X: ArrayLike) -> tuple[ArrayLike, BoolArray | None]:
+        """Return matrices with missing dimensions filled in, and which these are; as they are if none is missing."""
+        n_matrices = len(X) if isinstance(X, Sized) and getattr(X, "ndim", None) != 0 else 0
+        if n_matrices > MAX_EXACT or not np.isnan(np.asarray(X, dtype=np.float64)).any():
+            return X, None
+        return without_missing(X)
+
+    def _fit_incomplete(
+        self, rng: Generator, matrices: ArrayLike, missing: BoolArray, points: FloatArray, narrowest: float
+    ) -> None:
+        """Cluster matrices of which some lack dimensions, whose spectra are drawn along with the clusters.
+
+        Parameters
+        ----------
+        rng : Generator
+        matrices : array-like of shape (n_matrices, n_dims, n_dims)
+            Filled in.
+        missing : ndarray of bool, shape (n_matrices, n_dims)
+        points : ndarray of shape (n_matrices, n_coordinates)
+            Of the filled matrices, with noise.
+        narrowest : float
+        """
+        filled, n_lacking = np.asarray(matrices), missing.sum(axis=1)
+        whole, n_dims = points[n_lacking == 0], missing.shape[1]
+        if len(whole) < n_dims:
+            raise InputError(
+                f"{len(whole)} of {len(missing)} matrices lack no dimension, needed {n_dims} or more: as many as there "
+                "are dimensions. Leave out a dimension that most of them lack."
+            )
+        corners = []
+        for n_missing in np.unique(n_lacking[n_lacking > 0]).tolist():
+            items = np.flatnonzero(n_lacking == n_missing)
+            known = [eigenvalues(filled[i][np.ix_(~missing[i], ~missing[i])][None])[0] for i in items]
+            # Equal eigenvalues leave those between them no room; lengths are known up to the resolution anyway.
+            jitter = 2 * self.resolution * rng.standard_normal((len(items), n_dims - n_missing))
+            corners.append(shapes.completion.Corners(items, np.sort(np.log(known) + jitter, axis=1), int(n_missing)))
+        noise = self.resolution * rng.standard_normal(points.shape)
+        inner = shapes.Model(points, shapes.ClusterKinds.of_points(whole, narrowest))
+        model = shapes.completion.Model(inner, tuple(corners), noise, self.size == "use")
+        self._sample(
+            model,
+            shapes.completion.init_state,
+            shapes.completion.lifted_sweep(),
+            shapes.completion.RECORDING,
+            points,
+            self._basis(),
+        )
+        expected = shapes.completion.expected_points(rng, model, self.labels_)
+        found = replace(inner, points=expected)
+        self.clusters_ = [shapes.cluster_posterior(found, self.labels_ == k) for k in range(self.n_clusters_)]
+        self.cluster_sizes_ = np.bincount(self.labels_)
+        self._amend(embedding=expected - np.where(n_lacking[:, None] > 0, noise, 0.0))
 
     def _find_nearly_singular(self, spectra: FloatArray) -> IntArray:
         """Return which matrices are nearly singular; warn if most are not."""

@@ -1,5 +1,6 @@
 """Mixture of shapes: clusters of any width, a prior that resists clusters the noise alone would make."""
 
+from homothety.models.shapes import completion
 from homothety.models.shapes.model import (
     ATTRACTION,
     ChainState,
@@ -29,6 +30,7 @@ __all__ = [
     "ClusterKinds",
     "Model",
     "cluster_posterior",
+    "completion",
     "default_sweep",
     "grow_state",
     "init_state",
