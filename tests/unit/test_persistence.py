@@ -63,7 +63,7 @@ def test_an_unknown_class_is_not_looked_up(saved):
 
 def test_a_newer_format_is_refused(saved):
     rewrite_header(saved, format=99)
-    with pytest.raises(InputError, match="has format 99, this version of homothety reads 2"):
+    with pytest.raises(InputError, match="has format 99, this version of homothety reads 3"):
         homothety.load(saved)
 
 

@@ -519,7 +519,7 @@ def test_another_format_is_refused(folder):
     run_walks(checkpoint=folder)
     header = json.loads((folder / HEADER).read_text())
     (folder / HEADER).write_text(json.dumps(header | {"format": 99, "version": "7.0"}))
-    with pytest.raises(CheckpointError, match=r"has checkpoint format 99, this version .* reads 2\..*homothety 7\.0"):
+    with pytest.raises(CheckpointError, match=r"has checkpoint format 99, this version .* reads 3\..*homothety 7\.0"):
         run_walks(checkpoint=folder)
 
 
