@@ -393,7 +393,8 @@ def _check_varying(recordings: Sequences) -> None:
         called = [recordings.called[dim] for dim in np.flatnonzero(constant)]
         raise InputError(
             f"Channel {called[0]} is {lowest[constant][0]:g} at every step of all recordings (constant channels: "
-            f"{', '.join(called)}). It tells nothing: leave it out."
+            f"{', '.join(called)}). It tells nothing: leave it out, in files by naming the others with columns=.",
+            "columns",
         )
 
 

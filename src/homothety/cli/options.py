@@ -49,6 +49,7 @@ def in_options(text: str, message: object, parser: ArgumentParser) -> str:
     for name in getattr(message, "parameters", ()):
         place = rf"\b{name}\b" if "_" in name else rf"(?:^|(?<=: )){name}\b|\b{name}(?==)"
         if option := _option(name, parser):
+            text = re.sub(rf"\b{name}='([^']*)'", rf"{option} \1", text)
             text = re.sub(rf"({place})(=(?!['\w]))?", option, text)
     item = getattr(message, "item", None)
     return text.replace(f"X[{item}]", f"matrix {item}, counted from 0,")

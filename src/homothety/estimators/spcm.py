@@ -316,7 +316,7 @@ class SPCMMixture(LinkMixture):
             raise InputError(
                 f"model='shapes' has no {', '.join(given)}: these are settings of the SPCM-CRP mixture. Leave them "
                 "out, or use model='links'.",
-                "model",
+                *("model", *(word.partition("=")[0] for word in given)),
             )
         if self.model == "shapes" or (self.model == "auto" and not given):
             return "shapes"
@@ -324,7 +324,8 @@ class SPCMMixture(LinkMixture):
             reason = "model='links'" if self.model == "links" else ", ".join(given)
             raise InputError(
                 f"The SPCM-CRP mixture, chosen by {reason}, has no {', '.join(unused)}: these are settings of the "
-                "mixture of shapes. Leave out the ones or the others."
+                "mixture of shapes. Leave out the ones or the others.",
+                *("model", *(word.partition("=")[0] for word in (*given, *unused))),
             )
         return "links"
 

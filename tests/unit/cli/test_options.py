@@ -23,7 +23,7 @@ def said(error, command="segment"):
         (InputError("a.csv: least_stay is 0.", "least_stay"), "a.csv: --least-stay is 0."),
         (InputError("needed 0 <= n_burn < n_sweeps.", "n_burn", "n_sweeps"), "needed 0 <= --burn < --sweeps."),
         (InputError("groups means nothing here.", "groups"), "--scale-together means nothing here."),
-        (InputError("Centre them: centre='all'.", "centre"), "Centre them: --centre='all'."),
+        (InputError("Centre them: centre='all'.", "centre"), "Centre them: --centre all."),
         (
             InputError("Choose columns of numbers with columns=.", "columns"),
             "Choose columns of numbers with --columns.",

@@ -366,8 +366,8 @@ def bad_files(tmp_path, recordings):
         ("two.npz", (), "Say which array to read with --variable."),
         ("cut.npz", (), "Correct lengths."),
         ("flat.npy", (), "needed (n_steps, n_dims)"),
-        ("constant.npy", ("--model", "icsc"), "Column 1 is 2 at every step"),
-        ("constant.csv", ("--model", "icsc"), "leave it out by naming the others with --columns."),
+        ("constant.npy", ("--model", "icsc"), "Channel 1 is 2 at every step"),
+        ("constant.csv", ("--model", "icsc"), "leave it out, in files by naming the others with --columns."),
         ("demos.npz", ("--model", "icsc", "--quaternions", "0,1"), "needed four dimensions each"),
         ("demos.npz", ("--columns", "left,right,left"), "--columns names column 'left' twice"),
         (
@@ -383,7 +383,7 @@ def bad_files(tmp_path, recordings):
         (
             "demos.npz",
             ("--model", "icsc", "--scale", "std", "--scale-together", "left", "--scale-together", "left"),
-            "--scale-together names column left twice",
+            "--scale-together names dimension 0 twice",
         ),
         ("demos.npz", ("--model", "icsc", "--smooth", "4"), "--smooth is 4, needed an odd number"),
         ("demos.npz", ("--model", "icsc", "--smooth", "3"), "--smooth is 3, needed an odd number of steps, at least 5"),
@@ -398,7 +398,11 @@ def bad_files(tmp_path, recordings):
             "Use --model ibp to find states alone, or add --velocities append.",
         ),
         ("demos.npz", ("--group", "left"), "--group means nothing for"),
-        ("demos.npz", ("--model", "icsc", "--grouping", "size"), "--grouping is 'size', needed 'shapes' or 'links'."),
+        (
+            "demos.npz",
+            ("--model", "icsc", "--grouping", "size"),
+            "--grouping is 'size', needed 'shapes', 'links' or a grouping.",
+        ),
         ("demos.npz", ("--grouping", "links", "--model", "ibp"), "--grouping means nothing for --model ibp; it is for"),
         ("demos.npz", ("--model", "icsc", "--step-weight", "2"), "--step-weight is 2.0, needed at most 1, or 'auto'."),
         ("demos.npz", ("--model", "icsc", "--emission", "poisson"), "--emission is 'poisson'"),
@@ -427,7 +431,7 @@ def bad_files(tmp_path, recordings):
         (
             "demos.npz",
             ("--blocks", "point,force"),
-            "--blocks, word 1 counted from 0, is 'force', needed one of 'point'",
+            "--blocks has 'force' at place 1, counted from 0, needed one of 'point'",
         ),
         ("demos.npz", ("--blocks", "point,plain"), "which needs 3 channels in 2-D or 4 in 3-D"),
         ("demos.npz", ("--frames", "two"), "--frames: invalid choice: 'two'"),

@@ -402,7 +402,7 @@ def _check_options(path: Path, kind: _Kind, given: Mapping[str, Any], kinds: Map
     for option, value in given.items():
         if value is not None and option not in kind.options:
             fitting = ", ".join(name for name, one in kinds.items() if option in one.options)
-            raise InputError(f"{option} means nothing for {path}: it applies to {fitting}. Leave it out.")
+            raise InputError(f"{option} means nothing for {path}: it applies to {fitting}. Leave it out.", option)
 
 
 def _check_not_empty(path: Path, needed: str) -> None:

@@ -135,7 +135,9 @@ def _parse_numbers(table: Table, columns: Sequence[int], path: Path, remedy: str
         values = [_number(row[column], table.decimal_comma) for column in columns]
         if None in values:
             bad = columns[values.index(None)]
-            raise InputError(f"{path}, line {line}, column {bad + 1} is {row[bad]!r}, needed a number. {remedy}")
+            raise InputError(
+                f"{path}, line {line}, column {bad + 1} is {row[bad]!r}, needed a number. {remedy}", "columns"
+            )
         numbers[index] = values
     return numbers
 
