@@ -202,7 +202,8 @@ def measure_page(
         print("\n".join(" | ".join(line) for line in lines), flush=True)
         if n_runs >= runs[key]:
             rows = updated_rows(name, lines, list(runs))
-            write_result(f"{name}.md", filled(page, table=markdown_table(header, rows), age=age_note(rows)))
+            text = filled(page, table=markdown_table(header, rows), age=age_note(rows))
+            write_result(f"{name}.md", text.rstrip() + "\n")
 
 
 def main() -> None:
