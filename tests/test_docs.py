@@ -163,6 +163,7 @@ def test_example_draws_a_figure_and_says_what_is_found(example, in_scratch_folde
     for library in NEEDED_BY.get(example.stem, ()):
         pytest.importorskip(library)
     pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.close("all")  # of other tests
     shown = []
     monkeypatch.setattr(pyplot, "show", lambda: shown.extend(pyplot.get_fignums()))
     with warnings_told_of(text_of(example)):

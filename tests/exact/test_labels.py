@@ -48,7 +48,7 @@ def chain(n_sweeps, world, known, seed=1, splits=True, **replaced):
     model = replace(naive.make_model(world, naive.staying_sequences(), proposals), known=known)
     left_out = {"concentrations", "buffet"} | (set() if splits else {"splits and merges", "halves and joins", "swaps"})
     sweep = {name: move for name, move in (default_sweep() | replaced).items() if name not in left_out}
-    at = {"gamma": world.gamma, "mass": world.mass, "alpha": world.alpha, "kappa": world.kappa}
+    at = {"mass": world.mass, "concentration": world.concentration, "alpha": world.alpha, "kappa": world.kappa}
     state, found = init_state(rng, model, n_shared=1, n_unique=0, **at), []
     for _ in range(n_sweeps):
         for move in sweep.values():

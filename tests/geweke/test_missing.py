@@ -90,7 +90,7 @@ def keep(rng, model, state):
 @pytest.mark.parametrize("fault", [partial(fill_in, 0.2), keep], ids=["prior mean", "old values"])
 def test_fault_in_missing_values_is_caught(fault):
     sweep = missing.lifted_sweep(default_sweep()) | {"missing values": fault}
-    assert largest_z(sweep) > CAUGHT
+    assert largest_z(sweep, n_sweeps=24) > CAUGHT
 
 
 # --- the sticky HDP-HMM ----------------------------------------------------------------------------------------------

@@ -258,7 +258,7 @@ def numbered_in_source(names: Sequence[str], kind: str, source: Path) -> list[st
 
     Examples
     --------
-    >>> numbered_in_source(["episode 0", "episode 7"], "lerobot", Path("pusht"))
+    >>> numbered_in_source(["episode 0", "episode 7"], "lerobot", Path("."))
     ['0', '7']
     >>> numbered_in_source(["data/demo_0/obs/eef_pos"], "robomimic", Path("low_dim.hdf5"))
     ['demo_0']

@@ -379,9 +379,13 @@ class SPCMMixture(LinkMixture):
     def _without_missing(self, X: ArrayLike) -> tuple[ArrayLike, BoolArray | None]:
         """Return matrices with missing dimensions filled in, and which these are; as they are if none is missing."""
         n_matrices = len(X) if isinstance(X, Sized) and getattr(X, "ndim", None) != 0 else 0
-        if n_matrices > MAX_EXACT or not np.isnan(np.asarray(X, dtype=np.float64)).any():
+        if n_matrices > MAX_EXACT:
             return X, None
-        return without_missing(X)
+        try:
+            is_whole = not np.isnan(np.asarray(X, dtype=np.float64)).any()
+        except (TypeError, ValueError):  # no numbers, or of several sizes: refused with all other faults
+            return X, None
+        return (X, None) if is_whole else without_missing(X)
 
     def _fit_incomplete(
         self, rng: Generator, matrices: ArrayLike, missing: BoolArray, points: FloatArray, narrowest: float

@@ -486,7 +486,7 @@ def test_a_start_of_the_wrong_length_is_refused(toy):
         ([np.zeros((1, 2))], "Recording 0 has 1 steps, needed at least 2"),
         ([np.eye(4), np.eye(3)], "Recording 1 has 3 dimensions but recording 0 has 4"),
         ([np.ones((9, 2))], "Channel 0 is 1 at every step"),
-        ([np.full((9, 2), np.nan)], "Recording 0 holds nan at step 0|Dimension 0 is NaN at every step of all series"),
+        ([np.full((9, 2), np.nan)], "Recording 0 holds nan at step 0|Channel 0 is NaN at every step of all recordings"),
         ([np.array([[1.0, np.inf], [0.0, 1.0]])], "Recording 0 holds inf at step 0, channel 1"),
         ([np.arange(5.0)], r"Recording 0 has shape \(5,\)"),
         ("series.csv", "X is str, needed a list of arrays"),
