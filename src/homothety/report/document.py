@@ -155,6 +155,8 @@ class Section:
     name: str
     title: str
     blocks: Sequence[Block]
+    is_first: bool = False
+    """Whether a page shows it above the answers."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,15 +27,18 @@ _MAX_WIDTH, _MAX_HEIGHT = 18.0, 22.0  # of the widest and the highest of several
 
 def render_html(document: Document) -> str:
     """Return a page as one text of HTML."""
-    contents = [("answers", "In short"), *((section.name, section.title) for section in document.sections)]
+    first = [section for section in document.sections if section.is_first]
+    others = [section for section in document.sections if not section.is_first]
+    contents = [(section.name, section.title) for section in [*first, Section("answers", "In short", []), *others]]
     return Template(_file("template.html")).substitute(
         title=escape(document.title),
         subtitle=escape(document.subtitle),
         banner=f'<p class="banner" role="alert">{escape(document.banner)}</p>' if document.banner else "",
         style=_file("style.css"),
         contents="\n".join(f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title in contents),
+        first="\n".join(map(_section, first)),
         answers="\n".join(map(_answer, document.answers)),
-        sections="\n".join(map(_section, document.sections)),
+        sections="\n".join(map(_section, others)),
         data=_as_script_data(document.data),
         script="\n".join(map(_file, _SCRIPTS)),
     )

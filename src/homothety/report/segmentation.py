@@ -224,7 +224,7 @@ def _aligned_section(result: Segmentation) -> Section:
         f"each {called}."
     )
     label = f"Trajectories of {len(result.names)} recordings, {{}}, coloured by {called}."
-    return Section("aligned", "Recorded and aligned", [Chart("aligned", "aligned", label, caption)])
+    return Section("aligned", "Recorded and aligned", [Chart("aligned", "aligned", label, caption)], is_first=True)
 
 
 def _recordings_section(result: Segmentation, data: SequenceSet | None) -> Section:
