@@ -30,7 +30,7 @@ _DIRECTED = 0.7  # correlation of two displacements in succession, below which a
 _MOVED = 0.02  # least mean squared displacement of a motion, as a share of that between independent steps
 _INDEPENDENT = 0.1  # largest mean squared noise of steps that follow a path, as a share of the same
 _MIN_LOOKS = 80  # steps of the median recording that are used, at least: room for twenty stays
-_MOST_LOOKS = 500  # without points, at most: room for 125 stays, and fewer in which one activity is cut into phases
+_MOST_LOOKS = 500  # of the same where there are no points, at most: with more, one activity is cut into its phases
 _WINDOW = 4  # strides that velocities are smoothed over
 _FILL = 0.3  # spread of noise across planes and lines, as a share of the size of a recording: as expected of a state
 

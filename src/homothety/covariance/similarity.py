@@ -398,7 +398,9 @@ def _check_measure(measure: object) -> None:
     """Raise unless `measure` is callable or one of the known names, which the message lists."""
     if not callable(measure) and measure not in MEASURES:
         known = ", ".join(repr(name) for name in MEASURES)
-        raise InputError(f"measure is {measure!r}, needed one of {known}.", "measure")
+        raise InputError(
+            f"measure is {measure!r}, needed one of {known}, or a function of two matrices in Python.", "measure"
+        )
 
 
 def _spcm(
